@@ -1,0 +1,84 @@
+"""ReAlloc: the causal marginal value of moving budget between channels, and conservative decisions from it.
+
+Names load when first used, so that `import realloc` stays fast.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from realloc.version import __version__
+
+if TYPE_CHECKING:
+    from realloc import baselines
+    from realloc.config import Config, read_config
+    from realloc.errors import ConfigError, LogError, MissingExtra, ReallocError
+    from realloc.logs import (
+        Audit,
+        Finding,
+        Logs,
+        Schema,
+        audit_source,
+        read_logs,
+        split_by_time,
+        split_by_unit,
+        unit_folds,
+    )
+    from realloc.world import Regime, World
+
+_HOMES = {
+    "Audit": "logs",
+    "Config": "config",
+    "ConfigError": "errors",
+    "Finding": "logs",
+    "LogError": "errors",
+    "Logs": "logs",
+    "MissingExtra": "errors",
+    "ReallocError": "errors",
+    "Regime": "world",
+    "Schema": "logs",
+    "World": "world",
+    "audit_source": "logs",
+    "baselines": "",
+    "read_config": "config",
+    "read_logs": "logs",
+    "split_by_time": "logs",
+    "split_by_unit": "logs",
+    "unit_folds": "logs",
+}
+
+__all__ = [
+    "Audit",
+    "Config",
+    "ConfigError",
+    "Finding",
+    "LogError",
+    "Logs",
+    "MissingExtra",
+    "ReallocError",
+    "Regime",
+    "Schema",
+    "World",
+    "__version__",
+    "audit_source",
+    "baselines",
+    "read_config",
+    "read_logs",
+    "split_by_time",
+    "split_by_unit",
+    "unit_folds",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'realloc' has no attribute {name!r}")
+    home = _HOMES[name]
+    return (
+        getattr(importlib.import_module(f"realloc.{home}"), name)
+        if home
+        else importlib.import_module(f"realloc.{name}")
+    )
+
+
+def __dir__() -> list[str]:
+    return __all__

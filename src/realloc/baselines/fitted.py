@@ -1,0 +1,45 @@
+"""What all baselines share: remember the schema, refuse to recommend before a fit, answer through one door."""
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any, Self
+
+import pyarrow as pa
+
+from realloc.errors import LogError
+from realloc.logs import Logs, Schema
+from realloc.policy import Decision, recommend
+
+
+class Fitted(ABC):
+    """A policy whose `decide` looks at logs without outcomes."""
+
+    schema: Schema | None = None
+    money_digits: int = 2
+
+    def fit(self, logs: Logs) -> Self:
+        """Learn from logs that pass the audit."""
+        logs.audit().require()
+        self.schema = logs.schema if logs.schema.features is not None else _with_features(logs)
+        self.learn(logs)
+        return self
+
+    def recommend(self, frame: Any) -> Any:
+        """One row of advice per row of `frame`."""
+        if self.schema is None:
+            raise LogError("Expected a fitted policy, but `fit` was not called yet.")
+        return recommend(self.decide, frame, self.schema, self.money_digits)
+
+    @abstractmethod
+    def learn(self, logs: Logs) -> None:
+        """Keep what `decide` needs."""
+
+    @abstractmethod
+    def decide(self, logs: Logs) -> Decision:
+        """Decide for every row."""
+
+
+def _with_features(logs: Logs) -> Schema:
+    """The schema with the features that were chosen when reading, so that later rows are read the same way."""
+    categorical = tuple(name for name in logs.features if pa.types.is_dictionary(logs.table[name].type))
+    return replace(logs.schema, features=logs.features, categorical=categorical)

@@ -1,0 +1,1 @@
+"""Command line: parse, call, print. One verb per job, one file per verb."""

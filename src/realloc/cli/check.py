@@ -1,0 +1,130 @@
+"""`realloc check`: audit logs before fitting."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from realloc.cli.console import progress_bar, stdout
+from realloc.config import Config, read_config
+from realloc.errors import ReallocError
+from realloc.logs import Audit, Finding, Schema, audit_source
+from realloc.logs.coverage import Coverage
+from realloc.logs.guess import guess_schema
+from realloc.logs.source import open_source
+
+SIGNS = {"error": "[bold red]✖ error[/]  ", "warning": "[yellow]! warning[/]", "info": "[cyan]· info[/]   "}
+
+
+def check(
+    logs: Annotated[
+        list[str], typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions.")
+    ],
+    config: Annotated[
+        Path | None, typer.Option(help="TOML with a [schema]; without it, one is guessed and shown.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+) -> None:
+    """Audit logs before fitting: what is wrong, what is risky, what will be used. Exit code 2 if there is an error."""
+    try:
+        audit = _audit(logs, config, quiet)
+    except ReallocError as problem:
+        if not as_json:
+            raise
+        audit = Audit((_unreadable(problem),), None)
+    if as_json:
+        typer.echo(json.dumps(audit.to_json(), indent=2, ensure_ascii=False))
+    else:
+        show_audit(audit, stdout(), guessed=config is None)
+    if not audit.ok:
+        raise typer.Exit(2)
+
+
+def _audit(logs: list[str], config: Path | None, quiet: bool) -> Audit:
+    schema, settings = read_config(config) if config else (guess_schema(open_source(logs)), Config())
+    with progress_bar("Reading", quiet=quiet) as advance:
+        return audit_source(logs, schema, settings.audit, on_progress=advance)
+
+
+def _unreadable(problem: ReallocError) -> Finding:
+    return Finding(
+        code="unreadable", level="error", what=str(problem).rstrip("."), meaning="", advice="", stops_reading=True
+    )
+
+
+def show_audit(audit: Audit, console: Console, guessed: bool = False) -> None:
+    """The audit for a person: the log in numbers, the findings, the verdict."""
+    if audit.schema:
+        _show_schema(audit.schema, audit.features, console, guessed)
+    if audit.coverage:
+        _show_coverage(audit.coverage, console)
+    for finding in audit.findings:
+        _show_finding(finding, console)
+    errors, warnings = len(audit.errors), len(audit.warnings)
+    verdict = (
+        "[bold red]No policy may be learned from this log yet.[/]" if errors else "[bold green]Fit to learn from.[/]"
+    )
+    console.print(f"{verdict} {_count(errors, 'error')}, {_count(warnings, 'warning')}.")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _show_schema(schema: Schema, features: tuple[str, ...], console: Console, guessed: bool) -> None:
+    source = " (guessed from the data; `realloc init` writes it to a file)" if guessed else ""
+    console.print(f"[bold]Schema[/]{source}")
+    kind = f"shares of {schema.budget}" if schema.budget else "spends"
+    parts = {
+        "unit": schema.unit,
+        "time": schema.time,
+        "outcome": schema.outcome,
+        "channels": f"{', '.join(schema.channels)} ({kind})",
+        "features": ", ".join(features) or "none",
+    }
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
+    for name, value in parts.items():
+        table.add_row(f"  {name}", escape(value))
+    console.print(table)
+    console.print()
+
+
+def _show_coverage(coverage: Coverage, console: Console) -> None:
+    console.print(
+        f"[bold]Log[/]  {coverage.rows:,} rows · {coverage.units:,} units · {coverage.periods:,} periods "
+        f"({coverage.first} to {coverage.last}) · budget {coverage.budget:,.0f}"
+    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("  channel", "rows used", "units", "mean share", "5–95 %", "spread", "within units"):
+        table.add_column(title, justify="left" if title == "  channel" else "right")
+    for channel in coverage.channels:
+        table.add_row(
+            f"  {escape(channel.channel)}",
+            f"{channel.rows_used:.0%}",
+            f"{channel.units_using:,}",
+            f"{channel.mean_share:.3f}",
+            f"{channel.low:.3f}–{channel.high:.3f}",
+            f"{channel.spread:.3f}",
+            f"{channel.spread_within:.3f}",
+        )
+    console.print(table)
+    moves = (
+        f"{coverage.within_variance:.0%} of the variation of shares is within units; from one period to the next "
+        f"a unit moves {coverage.move_median:.1%} of its budget (median; 90th percentile {coverage.move_p90:.1%}).\n"
+    )
+    console.print(Padding(moves, (0, 0, 0, 2)))
+
+
+def _show_finding(finding: Finding, console: Console) -> None:
+    place = f" [dim]({escape(finding.place)})[/]" if finding.place else ""
+    console.print(f"{SIGNS[finding.level]} [bold]{finding.code}[/]{place}")
+    for text in (f"{finding.what}.", finding.meaning, f"→ {finding.advice}" if finding.advice else ""):
+        if text:
+            console.print(Padding(escape(text), (0, 0, 0, 2)))
+    console.print()

@@ -1,0 +1,65 @@
+"""The command `realloc`. Exit codes: 0 done, 2 bad input (one clear message on stderr), 1 unexpected."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from realloc.cli import check, demo, init, simulate
+from realloc.errors import ReallocError
+from realloc.version import __version__
+
+app = typer.Typer(
+    name="realloc",
+    help="Which budget moves between channels pay, how sure that is, and when to keep the mix.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo.demo)
+app.command("simulate")(simulate.simulate)
+app.command("init")(init.init)
+app.command("check")(check.check)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"realloc {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say which.")
+    ] = False,
+) -> None:
+    """Which budget moves between channels pay, how sure that is, and when to keep the mix."""
+
+
+def main() -> None:
+    """Entry point: bad input becomes one message and exit code 2, anything else unexpected exit code 1."""
+    try:
+        app()
+    except ReallocError as problem:
+        typer.echo(f"realloc: {problem}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as problem:
+        typer.echo(
+            f"realloc: {problem.strerror or problem}{f': {problem.filename}' if problem.filename else ''}.", err=True
+        )
+        sys.exit(2)
+    except Exception as problem:
+        if os.environ.get("REALLOC_DEBUG"):
+            raise
+        kind = type(problem).__name__
+        typer.echo(
+            f"realloc: unexpected {kind}: {problem}. Run again with REALLOC_DEBUG=1 and report what it prints.",
+            err=True,
+        )
+        sys.exit(1)

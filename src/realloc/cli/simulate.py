@@ -1,0 +1,95 @@
+"""`realloc simulate`: draw logs from a synthetic world."""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow.csv as pc_csv
+import pyarrow.parquet as pq
+import typer
+
+from realloc.cli.console import progress_bar, stdout
+from realloc.errors import ConfigError
+from realloc.logs import Logs
+from realloc.logs.source import kind_of
+
+
+class WorldName(StrEnum):
+    """The synthetic worlds."""
+
+    paper = "paper"
+    platform = "platform"
+
+
+def simulate(
+    out: Annotated[
+        Path, typer.Option(help="A .parquet or .csv file; for the platform also a folder, one partition a day.")
+    ],
+    world: Annotated[
+        WorldName, typer.Option(help="The paper's world, or a marketplace with randomized exploration.")
+    ] = WorldName.paper,
+    regime: Annotated[str, typer.Option(help="Of the paper's world: benign, medium, hard or extreme.")] = "hard",
+    units: Annotated[int, typer.Option(min=1, help="How many items.")] = 2000,
+    periods: Annotated[int, typer.Option(min=1, help="How many days.")] = 10,
+    channels: Annotated[int, typer.Option(min=2, help="How many channels.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Of the world: the same seed is the same truth.")] = 1,
+    sample_seed: Annotated[
+        int, typer.Option(min=0, help="Of the draw: another one gives other items of the same world.")
+    ] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+) -> None:
+    """Draw logs from a synthetic world with a known truth, with a card beside them that rebuilds it bit for bit."""
+    folder = kind_of(out) is None and world is WorldName.platform
+    if kind_of(out) is None and not folder:
+        raise ConfigError(f"Expected --out to end in .parquet or .csv, got {str(out)!r}.")
+    card_path = out / "world.json" if folder else out.with_name(f"{out.name.split('.')[0]}.world.json")
+    if out.exists() and not card_path.exists():
+        raise ConfigError(
+            f"Expected a new name for --out, but {str(out)!r} exists and was not simulated. Nothing was written."
+        )
+    size = {"units": units, "periods": periods, "sample_seed": sample_seed}
+    if world is WorldName.paper:
+        card, rows = _paper(out, regime, channels, seed, size)
+    else:
+        card, rows = _platform(out, channels, seed, size, folder, quiet)
+    card_path.write_text(json.dumps({**card, "sample": size}, indent=2) + "\n", encoding="utf-8")
+    stdout().print(f"Wrote {rows:,} rows to {out} and the world's card to {card_path}.")
+
+
+def _paper(out: Path, regime: str, channels: int, seed: int, size: dict[str, int]) -> tuple[dict[str, Any], int]:
+    from realloc.world import World  # noqa: PLC0415  worlds load only when drawn from
+
+    world = World(regime=regime, seed=seed, channels=channels)
+    logs = world.sample(units=size["units"], periods=size["periods"], seed=size["sample_seed"])
+    _write(logs, out)
+    return world.card(), len(logs)
+
+
+def _platform(
+    out: Path, channels: int, seed: int, size: dict[str, int], folder: bool, quiet: bool
+) -> tuple[dict[str, Any], int]:
+    from realloc.world.platform import Marketplace  # noqa: PLC0415
+
+    market = Marketplace(seed=seed, channels=channels)
+    if folder:
+        with progress_bar("Simulating", quiet=quiet) as advance:
+            market.write(out, items=size["units"], days=size["periods"], seed=size["sample_seed"], on_progress=advance)
+        return market.card(), size["units"] * size["periods"]
+    logs = market.sample(items=size["units"], days=size["periods"], seed=size["sample_seed"])
+    _write(logs, out)
+    return market.card(), len(logs)
+
+
+def _write(logs: Logs, out: Path) -> None:
+    table = logs.to_arrow()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    half = out.with_name(f".{out.name}.part")
+    try:
+        if kind_of(out) == "parquet":
+            pq.write_table(table, half, write_page_checksum=True)
+        else:
+            pc_csv.write_csv(table, half)
+        half.replace(out)
+    finally:
+        half.unlink(missing_ok=True)

@@ -1,0 +1,83 @@
+"""Schema and config in one TOML file: `[schema]` with the keys of `Schema`, one table per stage, the rest on top."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from realloc.errors import ConfigError
+from realloc.fields import check_types, from_table, nearest
+from realloc.logs import AuditConfig, Schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Everything that can be set, with defaults; checked when made.
+
+    >>> Config(seed=7).money_digits
+    2
+    """
+
+    seed: int = 0
+    money_digits: int = 2
+    audit: AuditConfig = field(default_factory=AuditConfig)
+
+    def __post_init__(self) -> None:
+        check_types(self, "the config")
+        if self.seed < 0:
+            raise ConfigError(f"Expected `seed` of at least 0, got {self.seed}.")
+        if not 0 <= self.money_digits <= 6:
+            raise ConfigError(f"Expected `money_digits` from 0 to 6, got {self.money_digits}.")
+
+
+STAGES: dict[str, type[Any]] = {"audit": AuditConfig}
+
+
+def read_config(path: str | Path) -> tuple[Schema, Config]:
+    """Read and check a TOML file; an unknown key is refused with the nearest known one."""
+    table = _read_toml(Path(path))
+    if "schema" not in table:
+        raise ConfigError(
+            f"Expected a table [schema] in {path}, but there is none.{nearest('schema', table) if table else ''}"
+        )
+    schema = from_table(Schema, _table(table.pop("schema"), f"[schema] of {path}"), f"[schema] of {path}")
+    return schema, parse_config(table, str(path))
+
+
+def parse_config(table: Mapping[str, Any], where: str) -> Config:
+    """Build a config from a parsed TOML table without its [schema]."""
+    known = [spec.name for spec in fields(Config)]
+    unknown = [key for key in table if key not in known]
+    if unknown:
+        kind = "table" if isinstance(table[unknown[0]], Mapping) else "key"
+        raise ConfigError(f"Unknown {kind} `{unknown[0]}` in {where}.{nearest(unknown[0], [*known, 'schema'])}")
+    values = dict(table)
+    for name, stage in STAGES.items():
+        if name in values:
+            place = f"[{name}] of {where}"
+            values[name] = from_table(stage, _table(values[name], place), place)
+    return from_table(Config, values, where)
+
+
+def _table(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"Expected {where} to be a table of keys, got {value!r}.")
+    return value
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError as problem:
+        raise ConfigError(
+            f"Expected a config file at {str(path)!r}, but there is none. `realloc init` writes one."
+        ) from problem
+    except OSError as problem:
+        raise ConfigError(
+            f"Expected a config file at {str(path)!r}, but it cannot be read: {problem.strerror}."
+        ) from problem
+    except UnicodeDecodeError as problem:
+        raise ConfigError(f"Expected UTF-8 text in {str(path)!r}, but it is in another encoding.") from problem
+    except tomllib.TOMLDecodeError as problem:
+        raise ConfigError(f"Expected TOML in {str(path)!r}, but it cannot be parsed: {problem}.") from problem

@@ -1,0 +1,17 @@
+"""What can go wrong, as a small tree: everything a user may cause is a `ReallocError`."""
+
+
+class ReallocError(Exception):
+    """Base of all errors with a message meant for the user; the command line prints it and exits with 2."""
+
+
+class LogError(ReallocError, ValueError):
+    """A log (file, frame, row) that no policy may be learned from."""
+
+
+class ConfigError(ReallocError, ValueError):
+    """A schema, config or option that cannot be used as written."""
+
+
+class MissingExtra(ReallocError, ImportError):
+    """An optional package is not installed; the message holds the pip line that brings it."""

@@ -1,0 +1,168 @@
+"""Checks on units and dates: one row each, ids that are one id, and what empty cells were taken for."""
+
+import unicodedata
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from realloc.logs.finding import Finding
+from realloc.logs.intake import Intake
+from realloc.logs.schema import Schema
+
+
+def usage_notes(intake: Intake) -> list[Finding]:
+    """What reading assumed: empty spends mean not used, clocks without zone are local."""
+    findings: list[Finding] = []
+    empty = {name: count for name, count in intake.missing_cells.items() if count}
+    if empty:
+        findings.append(_empty_cells(intake, empty))
+    mixed = [name for name in empty if intake.zero_cells.get(name)]
+    if mixed:
+        findings.append(_mixed_zeros(mixed, sum(empty[name] + intake.zero_cells[name] for name in mixed)))
+    if intake.zoned:
+        findings.append(
+            Finding(
+                code="time_zone",
+                level="info",
+                what=f"Times in column {intake.plan.schema.time!r} carry a zone and were converted to UTC",
+                meaning="A day ends at midnight UTC.",
+                advice="Hand in local dates if budgets are set per local day.",
+                column=intake.plan.schema.time,
+            )
+        )
+    if intake.naive:
+        findings.append(
+            Finding(
+                code="no_time_zone",
+                level="warning",
+                what=f"Times of day in column {intake.plan.schema.time!r} carry no zone and are taken as they stand",
+                meaning="The days when clocks change have 23 or 25 hours, and logs from two zones would mix.",
+                advice="Write the zone (2026-01-31T08:00:00+01:00), or dates only.",
+                column=intake.plan.schema.time,
+            )
+        )
+    absent = _absent_drops(intake)
+    return findings + ([absent] if absent else [])
+
+
+def check_keys(schema: Schema, table: pa.Table) -> list[Finding]:
+    """Duplicates and ids that are written in two ways. The table is sorted by unit and time."""
+    column = table[schema.unit].chunk(0)
+    codes = column.indices.to_numpy()
+    times = table[schema.time].to_numpy()
+    same = (np.diff(codes) == 0) & (np.diff(times) == np.timedelta64(0))
+    findings = [_duplicates(schema, table, same)] if same.any() else []
+    return findings + check_ids(schema, column.dictionary)
+
+
+def check_ids(schema: Schema, units: pa.Array) -> list[Finding]:
+    """Ids that differ only in blanks or Unicode form (an error), in case or leading zeros (a warning)."""
+    if pa.types.is_integer(units.type):
+        return []
+    texts: list[str] = units.to_pylist()
+    findings = [_collision(schema, pair, "blanks or Unicode form", True) for pair in _twins(texts, _tidy)[:1]]
+    findings += [_collision(schema, pair, "upper and lower case", False) for pair in _twins(texts, _fold)[:1]]
+    return findings + [_collision(schema, pair, "leading zeros", False) for pair in _twins(texts, _unpadded)[:1]]
+
+
+def _tidy(text: str) -> str:
+    return unicodedata.normalize("NFC", text).strip()
+
+
+def _fold(text: str) -> str:
+    return text.casefold() if text != text.casefold() else text
+
+
+def _unpadded(text: str) -> str:
+    return text.lstrip("0") if text.isdigit() else text
+
+
+def _twins(texts: list[str], normal: Callable[[str], str]) -> list[tuple[str, str]]:
+    first: dict[str, str] = {}
+    found: list[tuple[str, str]] = []
+    for text in texts:
+        other = first.setdefault(normal(text), text)
+        if other != text:
+            found.append((other, text))
+    return found
+
+
+def _collision(schema: Schema, pair: tuple[str, str], how: str, error: bool) -> Finding:
+    return Finding(
+        code="id_collision",
+        level="error" if error else "warning",
+        what=f"Ids in column {schema.unit!r} that differ only in {how}: {pair[0]!r} and {pair[1]!r}",
+        meaning="They are probably one unit, and would be treated as two.",
+        advice="Write ids in one form.",
+        column=schema.unit,
+        unit=pair[0],
+        stops_reading=error,
+    )
+
+
+def _duplicates(schema: Schema, table: pa.Table, same: np.ndarray) -> Finding:
+    rows = np.flatnonzero(same)
+    names = [*schema.channels, schema.outcome] if schema.outcome in table.column_names else list(schema.channels)
+    exact = np.ones(len(rows), dtype=bool)
+    for name in names:
+        values = table[name].to_numpy()
+        exact &= values[rows] == values[rows + 1]
+    pairs = list(
+        zip(table[schema.unit].take(rows[:5]).to_pylist(), table[schema.time].take(rows[:5]).to_pylist(), strict=True)
+    )
+    listed = ", ".join(f"{unit!r} on {day}" for unit, day in pairs)
+    kind = "all of them exact copies" if exact.all() else f"{int(exact.sum()):,} of them exact copies"
+    return Finding(
+        code="duplicates",
+        level="error",
+        what=f"Expected one row per unit and date, got more for {listed}{' …' if len(rows) > 5 else ''} ({kind})",
+        meaning="Copies count twice and leak across splits; adding different rows up would be a guess.",
+        advice="Drop the copies, or add the rows up if they are parts of one day. For one row per channel, set "
+        "`channel_column` and `spend_column`.",
+        unit=str(pairs[0][0]),
+        date=str(pairs[0][1]),
+        rows=len(rows),
+        stops_reading=True,
+    )
+
+
+def _empty_cells(intake: Intake, empty: dict[str, int]) -> Finding:
+    total = sum(empty.values())
+    cells = max(intake.seen * len(intake.missing_cells), 1)
+    shown = ", ".join(f"{name} {count / max(intake.seen, 1):.0%}" for name, count in list(empty.items())[:12])
+    return Finding(
+        code="empty_spend",
+        level="info",
+        what=f"{total:,} channel cells ({total / cells:.0%}) are empty and read as 0, channel not used ({shown})",
+        meaning="An empty spend is taken to mean that nothing was spent.",
+        advice="If it means `unknown` in your data, drop those rows before reading.",
+        column=next(iter(empty)),
+    )
+
+
+def _mixed_zeros(mixed: list[str], cells: int) -> Finding:
+    return Finding(
+        code="mixed_zeros",
+        level="warning",
+        what=f"Both empty cells and 0 occur in {len(mixed)} channel columns: {', '.join(mixed)} ({cells:,} cells)",
+        meaning="Two codes for `not used` often come from two sources; both are read as 0.",
+        advice="If one of them means `unknown`, drop or fill those rows before reading.",
+        column=mixed[0],
+    )
+
+
+def _absent_drops(intake: Intake) -> Finding | None:
+    words = intake.unit_words.values
+    known = set() if words is None else {str(value) for value in words.to_pylist()}
+    absent = [unit for unit in intake.plan.schema.drop_units if unit not in known]
+    if not absent:
+        return None
+    return Finding(
+        code="unknown_drop",
+        level="warning",
+        what=f"`drop_units` names {absent[0]!r}, but the log has no such unit",
+        meaning="Nothing was dropped for it.",
+        advice="Check the spelling.",
+        unit=absent[0],
+    )

@@ -1,0 +1,92 @@
+"""Which column plays which part in a log."""
+
+from collections import Counter
+from dataclasses import dataclass, fields
+
+from realloc.errors import ConfigError
+from realloc.fields import check_types
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Names of a log's columns by the part they play. Lists may be given as lists; they are kept as tuples.
+
+    >>> Schema(unit="item_id", time="date", outcome="orders", channels=["ads", "coupon"]).channels
+    ('ads', 'coupon')
+    """
+
+    unit: str
+    time: str
+    outcome: str
+    channels: tuple[str, ...]
+    budget: str | None = None  # None: channels are spends and the budget is their sum; a name: channels are its shares
+    features: tuple[str, ...] | None = None  # None: every other column that is safe to use
+    categorical: tuple[str, ...] | None = None  # None: by dtype
+    guardrails: tuple[str, ...] = ()
+    propensity: str | None = None
+    currency: str | None = None  # None: a column named like one
+    channel_column: str | None = None  # long layout: the column that holds the channel's name …
+    spend_column: str | None = None  # … and the one that holds its spend
+    known_before: tuple[str, ...] = ()  # columns that look post-decision but were known before it
+    drop_units: tuple[str, ...] = ()  # units to leave out, such as a total of the others
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, list):
+                object.__setattr__(self, field.name, tuple(value))
+        if isinstance(self.channels, str):
+            raise ConfigError(f"Expected `channels` to be a list of column names, got the text {self.channels!r}.")
+        check_types(self, "the schema")
+        if len(self.channels) < 2:
+            raise ConfigError(f"Expected at least 2 channels to move budget between, got {list(self.channels)}.")
+        if (self.channel_column is None) != (self.spend_column is None):
+            raise ConfigError("Expected both `channel_column` and `spend_column` for the long layout, got only one.")
+        if self.long and self.budget is not None:
+            raise ConfigError("Expected no `budget` with the long layout: there the budget is the sum of the spends.")
+        if any(not name for name in self._all_names()):
+            raise ConfigError("Expected a column name everywhere in the schema, got an empty text.")
+        self._check_one_part_each()
+
+    @property
+    def long(self) -> bool:
+        """Whether the log has one row per unit, date and channel."""
+        return self.channel_column is not None
+
+    @property
+    def fixed_columns(self) -> tuple[str, ...]:
+        """Columns with a part of their own in the wide layout, features aside; the rest are candidates for features."""
+        single = (self.unit, self.time, self.budget, self.outcome, self.propensity, self.currency)
+        return tuple(name for name in single if name) + self.channels + self.guardrails
+
+    @property
+    def number_columns(self) -> tuple[str, ...]:
+        """The columns that must hold numbers, in the wide layout."""
+        single = tuple(name for name in (self.budget, self.outcome, self.propensity) if name)
+        return self.channels + single + self.guardrails
+
+    def _all_names(self) -> tuple[str, ...]:
+        optional = (self.channel_column, self.spend_column)
+        return self.fixed_columns + tuple(name for name in optional if name is not None) + (self.features or ())
+
+    def _check_one_part_each(self) -> None:
+        counted = Counter(self.fixed_columns)
+        if self.long:
+            # Channel names are values there, not columns; only the columns may clash.
+            counted = Counter((self.unit, self.time, self.outcome, self.channel_column, self.spend_column))
+        twice = [name for name, count in counted.items() if count > 1]
+        if twice:
+            raise ConfigError(f"Expected every column to play one part, but {twice[0]!r} is named twice in the schema.")
+        clash = sorted(set(self.features or ()) & (set(self.fixed_columns) - {self.currency}))
+        if clash:
+            raise ConfigError(
+                f"Expected features that are not also a channel, budget, outcome or key, got {clash[0]!r}. "
+                "The budget is part of the state by itself; leave it out of `features`."
+            )
+        repeated = [name for name, count in Counter(self.features or ()).items() if count > 1]
+        if repeated:
+            raise ConfigError(f"Expected each feature once, but {repeated[0]!r} is listed twice.")
+        if self.features is not None:
+            unknown = sorted(set(self.categorical or ()) - set(self.features))
+            if unknown:
+                raise ConfigError(f"Expected every `categorical` column among `features`, but {unknown[0]!r} is not.")

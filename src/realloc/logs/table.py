@@ -1,0 +1,159 @@
+"""Logs: an immutable, validated table of what was known, how the budget was split, and what came out."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from realloc import simplex
+from realloc.errors import LogError
+from realloc.extras import need
+from realloc.logs.finding import Finding
+from realloc.logs.schema import Schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+    from realloc.logs.audit import Audit
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Logs:
+    """One row per unit and period. Arrow inside, so nothing can be changed in place; arrays are read-only.
+
+    Columns keep the user's names. Types are fixed: unit dictionary-encoded, time date32 or timestamp[us], channels,
+    budget, outcome, guardrails and propensity float64, features float32, bool, dictionary, date32 or timestamp[us].
+    """
+
+    schema: Schema
+    table: pa.Table
+    features: tuple[str, ...]
+    notes: tuple[Finding, ...] = ()  # what reading found and did: rows set aside, columns left out, …
+
+    def __len__(self) -> int:
+        return self.table.num_rows
+
+    def __repr__(self) -> str:
+        K, n = len(self.schema.channels), len(self.features)
+        return f"Logs({len(self):,} rows, {self.unit_count:,} units, {K} channels, {n} features)"
+
+    @property
+    def unit_codes(self) -> NDArray[np.int32]:
+        """One code per row into `units`."""
+        return _frozen(_combined(self.table[self.schema.unit]).indices.to_numpy(zero_copy_only=False))
+
+    @property
+    def units(self) -> pa.Array:
+        """The unit ids that codes point into; after a split some may have no row."""
+        return _combined(self.table[self.schema.unit]).dictionary
+
+    @cached_property
+    def unit_count(self) -> int:
+        """How many units have rows."""
+        return int(np.count_nonzero(np.bincount(self.unit_codes, minlength=1))) if len(self) else 0
+
+    @property
+    def times(self) -> NDArray[np.datetime64]:
+        """The period of each row."""
+        return _frozen(self.table[self.schema.time].to_numpy())
+
+    @property
+    def amounts(self) -> Floats:
+        """The channel columns as they were given, (n, K): spends, or shares of the budget column."""
+        return _frozen(_matrix(self.table, self.schema.channels))
+
+    @property
+    def shares(self) -> Floats:
+        """The allocation p of each row, (n, K), on the simplex to the last digit."""
+        return _frozen(simplex.close(self.amounts)[0])
+
+    @property
+    def budget(self) -> Floats:
+        """The budget B of each row."""
+        if self.schema.budget is not None:
+            return self._numbers(self.schema.budget)
+        return _frozen(self.amounts.sum(axis=1))
+
+    @property
+    def outcome(self) -> Floats:
+        """The outcome Y of each row."""
+        if self.schema.outcome not in self.table.column_names:
+            raise LogError(f"Expected the outcome column {self.schema.outcome!r}, but this log was read without it.")
+        return self._numbers(self.schema.outcome)
+
+    def guardrail(self, name: str) -> Floats:
+        """A guardrail outcome of each row."""
+        if name not in self.schema.guardrails:
+            raise LogError(f"Expected one of the guardrails {list(self.schema.guardrails)}, got {name!r}.")
+        return self._numbers(name)
+
+    @property
+    def propensity(self) -> Floats | None:
+        """The logging density of each row's allocation, where the log has one."""
+        return None if self.schema.propensity is None else self._numbers(self.schema.propensity)
+
+    def feature(self, name: str) -> pa.ChunkedArray:
+        """One feature column."""
+        if name not in self.features:
+            raise LogError(f"Expected one of the features {list(self.features)}, got {name!r}.")
+        return self.table[name]
+
+    def take(self, rows: NDArray[np.bool_] | NDArray[np.integer[Any]]) -> "Logs":
+        """The rows where a mask is true, or at the given positions."""
+        if rows.dtype == np.bool_:
+            if len(rows) != len(self):
+                raise LogError(f"Expected a mask of {len(self)} rows, got {len(rows)}.")
+            return replace(self, table=self.table.filter(pa.array(rows)))
+        return replace(self, table=self.table.take(pa.array(rows)))
+
+    def audit(self) -> "Audit":
+        """What is wrong or risky in this log, and what it covers."""
+        from realloc.logs.audit import audit_logs  # noqa: PLC0415  the audit reads Logs, so it stands above this file
+
+        return audit_logs(self)
+
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table, unit ids decoded."""
+        index = self.table.schema.get_field_index(self.schema.unit)
+        column = self.table.column(index)
+        decoded = column.cast(cast("pa.DictionaryType", column.type).value_type)
+        return self.table.set_column(index, self.schema.unit, decoded)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """As a pandas frame."""
+        need("pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> "pl.DataFrame":
+        """As a polars frame."""
+        return need("polars").from_arrow(self.to_arrow())
+
+    def _numbers(self, name: str) -> Floats:
+        return _frozen(self.table[name].to_numpy())
+
+
+def _matrix(table: pa.Table, names: tuple[str, ...]) -> Floats:
+    columns = np.empty((table.num_rows, len(names)))
+    for k, name in enumerate(names):
+        columns[:, k] = table[name].to_numpy()
+    return columns
+
+
+def _combined(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    if column.num_chunks == 1:
+        return cast("pa.DictionaryArray", column.chunk(0))
+    if column.num_chunks == 0:
+        return cast("pa.DictionaryArray", pa.array([], pa.string()).dictionary_encode())
+    return cast("pa.DictionaryArray", column.combine_chunks())
+
+
+def _frozen(values: NDArray[Any]) -> NDArray[Any]:
+    view = values.view()
+    view.setflags(write=False)
+    return view

@@ -1,0 +1,128 @@
+"""What a policy is and what it answers: two verbs, one table. Learners, baselines, evaluation and service meet here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from realloc import simplex
+from realloc.errors import LogError
+from realloc.extras import need
+from realloc.logs import Logs, Schema
+from realloc.logs.read import load_today
+
+Floats = NDArray[np.float64]
+
+REASONS = {
+    "moved": "budget was moved",
+    "no_gain": "no move promises a gain",
+    "unsupported": "the best move leads where the logs hold no evidence",
+    "uncertain": "the best move's gain may well be zero or negative",
+    "constrained": "the best move is forbidden by a constraint",
+    "bad_input": "the row could not be read (see the warnings); nothing is recommended",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """Answers for n rows: new shares, and why."""
+
+    shares: Floats  # (n, K)
+    gain: Floats
+    gain_lower: Floats
+    support: Floats
+    steps: NDArray[np.int64]
+    reason: NDArray[np.str_]
+
+
+class Policy(Protocol):
+    """Everything that recommends, ours or a baseline."""
+
+    def fit(self, logs: Logs) -> Self:
+        """Learn from logs."""
+        ...
+
+    def recommend(self, frame: Any) -> Any:
+        """One row of advice per row of `frame`, in its order and as the same kind of frame."""
+        ...
+
+
+def keep(logs: Logs, reason: str) -> Decision:
+    """The answer that changes nothing."""
+    n = len(logs)
+    zero = np.zeros(n)
+    return Decision(
+        shares=logs.shares,
+        gain=zero,
+        gain_lower=zero,
+        support=np.ones(n),
+        steps=np.zeros(n, dtype=np.int64),
+        reason=np.full(n, reason),
+    )
+
+
+def recommend(decide: Callable[[Logs], Decision], frame: Any, schema: Schema, money_digits: int = 2) -> Any:
+    """Read rows, decide, and answer with the columns of the contract. Rows that cannot be read get `bad_input`."""
+    today = load_today(frame, schema)
+    answers = _answers(today.logs, decide(today.logs), money_digits)
+    n = today.keys.num_rows
+    table = today.keys
+    for name, values in answers.items():
+        table = table.append_column(name, _spread(values, today.positions, n))
+    return _as_given(table, frame)
+
+
+def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDArray[Any]]:
+    """The columns of the contract for readable rows."""
+    channels, start = logs.schema.channels, logs.shares
+    shares = decision.shares / decision.shares.sum(axis=1, keepdims=True)
+    if not np.all(np.isfinite(shares)) or np.any(shares < 0):
+        raise LogError(
+            "Expected shares on the simplex from the policy, got negative or non-finite ones. Nothing was written."
+        )
+    moved = decision.reason == "moved"
+    shares = np.where(moved[:, None], shares, start)
+    by_name = np.argsort(np.argsort(channels))  # ties go by the channel's name, whatever the columns' order
+    minor = simplex.round_money(shares, logs.budget, money_digits, by_name)
+    columns: dict[str, NDArray[Any]] = {f"share_{name}": shares[:, k] for k, name in enumerate(channels)}
+    columns |= {f"spend_{name}": minor[:, k] / 10.0**money_digits for k, name in enumerate(channels)}
+    columns["moved"] = moved
+    columns["gain"] = np.where(moved, decision.gain, 0.0)
+    columns["gain_lower"] = np.where(moved, decision.gain_lower, 0.0)
+    columns["support"] = decision.support
+    columns["moved_share"] = np.where(moved, simplex.total_variation(shares, start), 0.0)
+    columns["steps"] = np.where(moved, decision.steps, 0)
+    columns["reason"] = decision.reason
+    return columns
+
+
+def _spread(values: NDArray[Any], positions: NDArray[np.int64], n: int) -> pa.Array:
+    """Back to the order of the rows handed in; rows without an answer stay empty, unmoved, with reason bad_input."""
+    if values.dtype.kind == "U":
+        spread = np.full(n, "bad_input", dtype=object)
+        spread[positions] = values
+        return pa.array(spread, pa.string())
+    spread = np.zeros(n, dtype=values.dtype)
+    spread[positions] = values
+    if values.dtype.kind == "f":
+        absent = np.ones(n, dtype=bool)
+        absent[positions] = False
+        return pa.array(spread, mask=absent)
+    return pa.array(spread)
+
+
+def _as_given(table: pa.Table, frame: Any) -> Any:
+    native = nw.from_native(frame, pass_through=True)
+    if not isinstance(native, nw.DataFrame | nw.LazyFrame):
+        return table
+    kind = native.implementation
+    if kind.is_pandas():
+        return table.to_pandas()
+    if kind.is_polars():
+        answer = need("polars").from_arrow(table)
+        return answer.lazy() if isinstance(native, nw.LazyFrame) else answer
+    return table
