@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types layers unit clean
+.PHONY: demo test lint types layers unit bench-read bench-platform bench-world clean
 
 demo: .venv/.core
 	$(BIN)/realloc demo
@@ -22,6 +22,16 @@ layers: .venv/.dev
 
 unit: .venv/.dev
 	$(BIN)/pytest
+
+# Longer than a test may be; each prints its figures and writes benchmarks/results/.
+bench-read: .venv/.dev  ## 30 million rows audited and read
+	$(BIN)/python benchmarks/read_scale.py
+
+bench-platform: .venv/.dev  ## 500 K items × 60 days simulated
+	$(BIN)/python benchmarks/platform_scale.py
+
+bench-world: .venv/.dev  ## rows per second of the paper's world
+	$(BIN)/python benchmarks/world_speed.py
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer, got $$($(PYTHON) --version). Name another with make PYTHON=python3.12 ..."; exit 2; }

@@ -93,18 +93,18 @@ def active_pattern(p: Floats) -> NDArray[np.bool_]:
     return p > 0
 
 
-def close(amounts: Floats) -> tuple[Floats, Floats]:
-    """Shares and totals of non-negative amounts; rows that total 0 get NaN shares (there is nothing to split)."""
-    totals = amounts.sum(axis=-1)
+def close(amounts: Floats, out: Floats | None = None) -> Floats:
+    """Shares of non-negative amounts; rows that total 0 get NaN (there is nothing to split). `out` may be the input."""
     # Scaled by the largest amount first, so that neither huge nor denormal amounts spoil the sum.
-    largest = amounts.max(axis=-1, keepdims=True)
-    scaled = np.divide(amounts, largest, out=np.full_like(amounts, np.nan), where=largest > 0)
-    return scaled / scaled.sum(axis=-1, keepdims=True), totals
+    with np.errstate(invalid="ignore"):
+        shares = np.divide(amounts, amounts.max(axis=-1, keepdims=True), out=out)
+        shares /= shares.sum(axis=-1, keepdims=True)
+    return shares
 
 
 def edges(channels: int) -> Integers:
     """All directed transfers (k, l), k ≠ l, as rows (K(K−1), 2) in lexicographic order."""
-    k, l = np.nonzero(~np.eye(channels, dtype=bool))  # noqa: E741
+    k, l = np.nonzero(~np.eye(channels, dtype=bool))
     return np.stack([k, l], axis=-1)
 
 
@@ -174,13 +174,15 @@ def round_money(shares: Floats, budget: ArrayLike, digits: int = 2, order: Array
     [[3334, 3333, 3333]]
     """
     p = np.asarray(shares, dtype=np.float64)
+    p = p / p.sum(axis=-1, keepdims=True)  # float32 shares are off by 1e-7, which is whole units of a large budget
     total = np.rint(np.asarray(budget, dtype=np.float64) * 10.0**digits)
     if not np.all((total >= 0) & (total <= LARGEST_MINOR)):
         raise LogError(f"Expected budgets from 0 to {LARGEST_MINOR} minor units (10^-{digits}), got one outside.")
     quota = p * total[..., None]
     units = np.floor(quota)
     left = (total - units.sum(axis=-1)).astype(np.int64)
-    remainder = np.where(p > 0, quota - units, -1.0)
+    # Rounded, so that float noise does not break a tie one way or the other with the order of the columns.
+    remainder = np.where(p > 0, np.round(quota - units, 6), -1.0)
     rank = np.arange(p.shape[-1]) if order is None else np.asarray(order)
     # lexsort sorts by its last key first: largest remainder, then the given order.
     queue = np.lexsort((np.broadcast_to(rank, p.shape), -remainder), axis=-1)

@@ -53,7 +53,7 @@ class ConstantField(Fitted):
         error = np.sqrt(np.einsum("ek,kl,el->e", directions, self.covariance, directions)) * self.step
         lower = gain - self.confidence * error
         best = int(np.argmax(lower))
-        k, l = pairs[best]  # noqa: E741
+        k, l = pairs[best]
         able = (logs.shares[:, k] >= self.step) & (logs.shares[:, l] > 0)
         end = np.where(able[:, None], logs.shares + self.step * directions[best], logs.shares)
         support = 1 - np.searchsorted(self.distances, self._distance(end), side="left") / len(self.distances)

@@ -7,7 +7,6 @@ import typer
 
 from realloc.cli.check import show_audit
 from realloc.cli.console import stdout
-from realloc.demo import run_demo
 
 
 def demo(
@@ -15,6 +14,8 @@ def demo(
     units: Annotated[int, typer.Option(min=50, help="Items in the training log.")] = 2000,
 ) -> None:
     """Simulate a log, audit it, fit a simple policy, recommend for new items, and compare with the known truth."""
+    from realloc.demo import run_demo  # noqa: PLC0415  the worlds load only when drawn from
+
     console = stdout()
     result = run_demo(out, units, lambda text: console.print(f"[bold]{text}[/]"))
     show_audit(result.audit, console, guessed=True)

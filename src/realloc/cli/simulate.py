@@ -43,7 +43,7 @@ def simulate(
     folder = kind_of(out) is None and world is WorldName.platform
     if kind_of(out) is None and not folder:
         raise ConfigError(f"Expected --out to end in .parquet or .csv, got {str(out)!r}.")
-    card_path = out / "world.json" if folder else out.with_name(f"{out.name.split('.')[0]}.world.json")
+    card_path = out.with_name(f"{out.name.split('.')[0]}.world.json")
     if out.exists() and not card_path.exists():
         raise ConfigError(
             f"Expected a new name for --out, but {str(out)!r} exists and was not simulated. Nothing was written."

@@ -125,13 +125,15 @@ class Vocabulary:
         known = pa.array([], column.type) if self.values is None else self.values
         if column.type != known.type:
             column = column.cast(known.type)
-        fresh = pc.unique(column).drop_null()
-        unseen = fresh.filter(pc.invert(pc.is_in(fresh, value_set=known)))
-        known = pa.concat_arrays([known, unseen]) if len(unseen) else known
-        if self.most is not None and len(known) > self.most:
-            self.overflow, known = True, known[:0]
+        codes = pc.index_in(column, value_set=known)
+        if codes.null_count > column.null_count:  # values not seen before
+            unseen = pc.unique(column.filter(pc.and_(pc.is_null(codes), pc.is_valid(column))))
+            known = pa.concat_arrays([known, unseen])
+            if self.most is not None and len(known) > self.most:
+                self.overflow, known = True, known[:0]
+            codes = pc.index_in(column, value_set=known)
         self.values = known
-        codes = pc.fill_null(pc.index_in(column, value_set=known), -1)
+        codes = pc.fill_null(codes, -1)
         return codes.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
 
     def sorted(self) -> tuple[pa.Array, NDArray[np.int32]]:

@@ -12,6 +12,7 @@ from realloc.errors import LogError
 
 BLOCK_BYTES = 16 << 20
 UNNAMED = "(no name)"
+DATA_LIKE = r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?|\d{4}-\d{2}-\d{2}.*"
 
 
 def separator(path: Path) -> str:
@@ -29,6 +30,8 @@ def read_columns(path: Path) -> pa.Schema:
                 f"Expected columns separated by {separator(path)!r} in {path}, but the header has {other!r} instead. "
                 "Write the file again with commas (or name it .tsv for tabs)."
             )
+    if len(names) > 1 and sum(bool(re.fullmatch(DATA_LIKE, name.strip())) for name in names) > len(names) / 2:
+        raise LogError(f"Expected a header in the first line of {path}, but it looks like data. Add the column names.")
     names = [name.strip() or UNNAMED for name in names]
     return pa.schema([(name, pa.string()) for name in names])
 

@@ -1,7 +1,6 @@
 """A first schema from the data alone: dates, channels, budget, unit and outcome by name, type and arithmetic."""
 
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,7 @@ from realloc.logs.schema import Schema
 from realloc.logs.source import Source
 
 Floats = NDArray[np.float64]
-SAMPLE_PIECES = 1
+SAMPLE_ROWS = 200_000
 FIT_ROWS = 4000
 
 
@@ -55,10 +54,7 @@ def guess_schema(source: Source) -> Schema:
 
 def _sample(source: Source) -> Sample:
     listed = source.columns.names
-    pieces = [piece.batch for piece in islice(source.pieces(listed), SAMPLE_PIECES)]
-    table = pa.Table.from_batches(pieces) if pieces else None
-    if table is None or not table.num_rows:
-        raise LogError("Expected rows to find a schema from, but the log is empty.")
+    table = _first_rows(source, listed)
     kinds = guess_text_kinds(Source(table.schema, table.num_rows, True, frame=table), listed) if source.text else {}
     numbers: dict[str, Floats] = {}
     times: dict[str, NDArray[np.int64]] = {}
@@ -76,6 +72,17 @@ def _sample(source: Source) -> Sample:
         elif kind == "category":
             texts.append(name)
     return Sample(table, numbers, tuple(texts), tuple(wholes), times)
+
+
+def _first_rows(source: Source, listed: list[str]) -> pa.Table:
+    pieces: list[pa.RecordBatch] = []
+    for piece in source.pieces(listed):
+        pieces.append(piece.batch)
+        if sum(batch.num_rows for batch in pieces) >= SAMPLE_ROWS:
+            break
+    if not sum(batch.num_rows for batch in pieces):
+        raise LogError("Expected rows to find a schema from, but the log is empty.")
+    return pa.Table.from_batches(pieces)
 
 
 def _typed(column: pa.Array) -> str | None:

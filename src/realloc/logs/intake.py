@@ -13,7 +13,7 @@ from realloc.logs.arrow import compute as pc
 from realloc.logs.columns import DAY_MICROS, MOST_CATEGORIES, NO_TIME, Parsed, Vocabulary, is_text, to_numbers, to_times
 from realloc.logs.plan import Plan
 from realloc.logs.rules import RULES, First, Mask, Tally
-from realloc.logs.source import Piece
+from realloc.logs.source import BATCH_ROWS, Piece
 
 LARGEST_AMOUNT = 9e13  # 2^53 cents
 ANCIENT = int(datetime(1990, 1, 1, tzinfo=UTC).timestamp() * 1e6)
@@ -36,6 +36,45 @@ class Rows:
         """The rows at a mask or positions."""
         return Rows(self.units[rows], self.times[rows], {name: values[rows] for name, values in self.columns.items()})
 
+    def resized(self, size: int) -> "Rows":
+        """The first `size` rows, or the same rows with room for more; consumes this one, a column at a time."""
+        columns = {name: _resized(self.columns.pop(name), size) for name in list(self.columns)}
+        return Rows(_resized(self.units, size), _resized(self.times, size), columns)
+
+
+@dataclass
+class Pile:
+    """Rows appended into arrays that are made once where the number of rows is known, so that nothing is held twice."""
+
+    capacity: int
+    rows: Rows | None = None
+    count: int = 0
+
+    def append(self, more: Rows) -> None:
+        """Copy rows to the end."""
+        if self.rows is None:
+            self.rows = Rows(
+                np.empty(self.capacity, np.int32),
+                np.empty(self.capacity, np.int64),
+                {name: np.empty(self.capacity, values.dtype) for name, values in more.columns.items()},
+            )
+        end = self.count + len(more)
+        if end > self.capacity:
+            self.capacity = max(end, 2 * self.capacity)
+            self.rows = self.rows.resized(self.capacity)
+        self.rows.units[self.count : end] = more.units
+        self.rows.times[self.count : end] = more.times
+        for name, values in more.columns.items():
+            self.rows.columns[name][self.count : end] = values
+        self.count = end
+
+    def take_all(self) -> Rows:
+        """All rows; the pile is empty afterwards."""
+        rows, self.rows = self.rows, None
+        if rows is None:
+            return Rows(np.empty(0, np.int32), np.empty(0, np.int64), {})
+        return rows if self.count == len(rows) else rows.resized(self.count)
+
 
 @dataclass
 class Intake:
@@ -48,7 +87,7 @@ class Intake:
     tally: Tally = field(default_factory=Tally)
     unit_words: Vocabulary = field(default_factory=Vocabulary)
     words: dict[str, Vocabulary] = field(default_factory=dict)
-    chunks: list[Rows] = field(default_factory=list)
+    pile: Pile = field(default_factory=lambda: Pile(BATCH_ROWS))
     seen: int = 0
     missing_cells: dict[str, int] = field(default_factory=dict)  # channel cells left empty, that is, not used
     zero_cells: dict[str, int] = field(default_factory=dict)
@@ -80,7 +119,7 @@ class Intake:
         rows = Rows(units, times.values, columns)
         if not schema.long:
             rows = check_split(self, spot, rows)
-        self.chunks.append(rows)
+        self.pile.append(rows)
 
     def _encode_units(self, column: pa.Array) -> NDArray[np.int32]:
         name, kind = self.plan.schema.unit, column.type
@@ -255,6 +294,14 @@ def say(value: Any) -> str:
 
 def _in_range(micros: int) -> bool:
     return -719_162 * DAY_MICROS <= micros < 2_932_896 * DAY_MICROS
+
+
+def _resized(values: NDArray[Any], size: int) -> NDArray[Any]:
+    if size <= len(values):
+        return values[:size].copy()
+    bigger = np.empty(size, values.dtype)
+    bigger[: len(values)] = values
+    return bigger
 
 
 def _as_text(column: pa.Array) -> pa.Array:

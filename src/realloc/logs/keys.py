@@ -1,11 +1,10 @@
 """Checks on units and dates: one row each, ids that are one id, and what empty cells were taken for."""
 
-import unicodedata
-from collections.abc import Callable
-
 import numpy as np
 import pyarrow as pa
 
+from realloc.logs import columns
+from realloc.logs.arrow import compute as pc
 from realloc.logs.finding import Finding
 from realloc.logs.intake import Intake
 from realloc.logs.schema import Schema
@@ -58,34 +57,22 @@ def check_keys(schema: Schema, table: pa.Table) -> list[Finding]:
 
 def check_ids(schema: Schema, units: pa.Array) -> list[Finding]:
     """Ids that differ only in blanks or Unicode form (an error), in case or leading zeros (a warning)."""
-    if pa.types.is_integer(units.type):
+    if not columns.is_text(units.type):
         return []
-    texts: list[str] = units.to_pylist()
-    findings = [_collision(schema, pair, "blanks or Unicode form", True) for pair in _twins(texts, _tidy)[:1]]
-    findings += [_collision(schema, pair, "upper and lower case", False) for pair in _twins(texts, _fold)[:1]]
-    return findings + [_collision(schema, pair, "leading zeros", False) for pair in _twins(texts, _unpadded)[:1]]
+    tidy = pc.utf8_trim_whitespace(pc.utf8_normalize(units, form="NFC"))
+    unpadded = pc.if_else(pc.utf8_is_digit(units), pc.utf8_ltrim(units, characters="0"), units)
+    forms = {"blanks or Unicode form": tidy, "upper and lower case": pc.utf8_lower(units), "leading zeros": unpadded}
+    twins = {how: _twins(units, form) for how, form in forms.items()}
+    return [_collision(schema, pair, how, how.startswith("blanks")) for how, pair in twins.items() if pair]
 
 
-def _tidy(text: str) -> str:
-    return unicodedata.normalize("NFC", text).strip()
-
-
-def _fold(text: str) -> str:
-    return text.casefold() if text != text.casefold() else text
-
-
-def _unpadded(text: str) -> str:
-    return text.lstrip("0") if text.isdigit() else text
-
-
-def _twins(texts: list[str], normal: Callable[[str], str]) -> list[tuple[str, str]]:
+def _twins(units: pa.Array, form: pa.Array) -> tuple[str, str] | None:
+    """Two ids that have the same form, or None."""
+    if len(pc.unique(form)) == len(units):
+        return None
     first: dict[str, str] = {}
-    found: list[tuple[str, str]] = []
-    for text in texts:
-        other = first.setdefault(normal(text), text)
-        if other != text:
-            found.append((other, text))
-    return found
+    pairs = zip(units.to_pylist(), form.to_pylist(), strict=True)
+    return next(((first[same], unit) for unit, same in pairs if first.setdefault(same, unit) != unit), None)
 
 
 def _collision(schema: Schema, pair: tuple[str, str], how: str, error: bool) -> Finding:
@@ -153,6 +140,8 @@ def _mixed_zeros(mixed: list[str], cells: int) -> Finding:
 
 
 def _absent_drops(intake: Intake) -> Finding | None:
+    if not intake.plan.schema.drop_units:
+        return None
     words = intake.unit_words.values
     known = set() if words is None else {str(value) for value in words.to_pylist()}
     absent = [unit for unit in intake.plan.schema.drop_units if unit not in known]

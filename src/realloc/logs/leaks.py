@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from realloc.logs import names
 from realloc.logs.arrow import compute as pc
-from realloc.logs.finding import Finding, Level
+from realloc.logs.finding import Finding
 from realloc.logs.table import Logs
 
 SAMPLE_ROWS = 200_000
 FEWEST_PAIRS = 40
-CHANGE_CORRELATION = 0.9  # of day-to-day changes within a unit
-LEVEL_CORRELATION = 0.98  # where units have one row each, so changes do not exist
+CHANGE_CORRELATION = 0.98  # of day-to-day changes within a unit
+LEVEL_CORRELATION = 0.99  # where units have one row each, so changes do not exist
 
 
 def unsafe_features(logs: Logs) -> dict[str, Finding]:
@@ -26,22 +26,22 @@ def unsafe_features(logs: Logs) -> dict[str, Finding]:
         finding = _empty(logs, name) or _one_each(logs, name)
         if finding:
             found[name] = finding
-    for name, finding in find_leaks(logs, "warning").items():
+    for name, finding in find_leaks(logs, left_out=True).items():
         found.setdefault(name, finding)
     return found
 
 
 def listed_features(logs: Logs) -> list[Finding]:
-    """The same for features that the user listed: they stay, with a warning, or an error for a leak."""
+    """The same for features that the user listed: they stay, with a warning, or an error if name and values agree."""
     found = [finding for name in logs.features if (finding := _empty(logs, name) or _one_each(logs, name))]
-    leaks = find_leaks(logs, "error")
+    leaks = find_leaks(logs, left_out=False)
     for name in logs.features:
         if name not in leaks and name not in logs.schema.known_before and names.looks_later(name):
             found.append(_named_later(name))
     return found + list(leaks.values())
 
 
-def find_leaks(logs: Logs, level: Level) -> dict[str, Finding]:
+def find_leaks(logs: Logs, left_out: bool) -> dict[str, Finding]:
     """Numeric features whose changes follow the outcome's or a share's changes too closely."""
     numeric = [
         name
@@ -62,7 +62,7 @@ def find_leaks(logs: Logs, level: Level) -> dict[str, Finding]:
         for target, goal in targets.items():
             strength = _strength(values, goal, pairs)
             if strength is not None:
-                found[name] = _leak(name, target, strength, level, looks=names.looks_later(name))
+                found[name] = _leak(name, target, strength, left_out)
                 break
     return found
 
@@ -156,12 +156,13 @@ def _named_later(name: str) -> Finding:
     )
 
 
-def _leak(name: str, target: str, strength: str, level: Level, looks: bool) -> Finding:
-    kept = " and is left out" if level == "warning" else ""
-    hint = " Its name says so too." if looks else ""
+def _leak(name: str, target: str, strength: str, left_out: bool) -> Finding:
+    named = names.looks_later(name)
+    kept = " and is left out" if left_out else ""
+    hint = " Its name says so too." if named else ""
     return Finding(
         code="post_decision_values",
-        level=level,
+        level="error" if named and not left_out else "warning",
         what=f"Feature {name!r} looks known only after the decision{kept}: {strength} with the {target}",
         meaning=f"A model that sees the result of the decision learns nothing about its cause.{hint}",
         advice="Use its past value instead, or list it under `known_before` if it truly was known.",

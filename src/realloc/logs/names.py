@@ -46,13 +46,13 @@ def words(name: str) -> list[str]:
 
 def looks_later(name: str) -> bool:
     """Named like something that is only known after the decision, and not like its past."""
-    parts = set(words(name))
-    return bool(parts & LATER) and not parts & EARLIER
+    return bool(set(words(name)) & LATER) and not looks_earlier(name)
 
 
 def looks_earlier(name: str) -> bool:
     """Named like a value from the past."""
-    return bool(set(words(name)) & EARLIER)
+    parts = words(name)
+    return bool({*parts, *(part.rstrip("0123456789") for part in parts)} & EARLIER)
 
 
 def looks_currency(name: str) -> bool:

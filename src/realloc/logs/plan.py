@@ -101,7 +101,7 @@ def _check_present(schema: Schema, present: list[str], need_outcome: bool) -> No
 def _choose_features(source: Source, schema: Schema, findings: list[Finding]) -> list[str]:
     """Every other column that is safe to use: not named like something known only later, not nested, not unnamed."""
     taken = {*schema.fixed_columns, schema.channel_column, schema.spend_column, csvtext.UNNAMED}
-    rest = [name for name in source.columns.names if name not in taken]
+    rest = [name for name in source.columns.names if name not in taken and not name.startswith("__index_level_")]
     later = [name for name in rest if names.looks_later(name) and name not in schema.known_before]
     if later:
         findings.append(_later_names(later))

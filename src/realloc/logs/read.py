@@ -13,11 +13,11 @@ from realloc.errors import LogError
 from realloc.logs import keys, leaks
 from realloc.logs.columns import DAY_MICROS, NO_TIME
 from realloc.logs.finding import Finding
-from realloc.logs.intake import POSITION, Intake, Rows
+from realloc.logs.intake import POSITION, Intake, Pile, Rows
 from realloc.logs.pivot import pivot
 from realloc.logs.plan import Plan, make_plan
 from realloc.logs.schema import Schema
-from realloc.logs.source import Source, open_source
+from realloc.logs.source import BATCH_ROWS, Source, open_source
 from realloc.logs.table import Logs
 
 OnProgress = Callable[[int, int | None], None]  # rows done, rows in all where known
@@ -62,9 +62,9 @@ def load(
     """Read as far as possible: problems of rows are findings; only a source that cannot be read at all raises."""
     opened = open_source(source)
     plan = make_plan(opened, schema, need_outcome)
-    intake = Intake(plan, today or datetime.now(UTC).date(), opened.text)
+    intake = Intake(plan, today or datetime.now(UTC).date(), opened.text, pile=Pile(opened.rows or BATCH_ROWS))
     _stream(opened, plan, intake, on_progress)
-    rows = _join(intake.chunks)
+    rows = intake.pile.take_all()
     if schema.long:
         rows = pivot(intake, rows)
     findings = [*plan.findings, *intake.tally.findings(), *keys.usage_notes(intake)]
@@ -103,7 +103,7 @@ def load_today(source: Any, schema: Schema) -> Today:
     given = (
         pa.Table.from_batches(batches) if batches else opened.columns.empty_table().select([schema.unit, schema.time])
     )
-    rows = _join(intake.chunks)
+    rows = intake.pile.take_all()
     positions = rows.columns.pop(POSITION, np.empty(0, np.int64))
     if not len(rows):
         raise LogError(explain([*intake.tally.findings(), _nothing_left(intake)]))
@@ -124,16 +124,7 @@ def _stream(opened: Source, plan: Plan, intake: Intake, on_progress: OnProgress 
         raise LogError(
             f"Expected columns that convert to their part in the schema, but one does not: {detail}."
         ) from problem
-
-
-def _join(chunks: list[Rows]) -> Rows:
-    """All pieces as one, a column at a time, so that no more than one column is held twice."""
-    if not chunks:
-        return Rows(np.empty(0, np.int32), np.empty(0, np.int64), {})
-    units = np.concatenate([chunk.units for chunk in chunks])
-    times = np.concatenate([chunk.times for chunk in chunks])
-    names = list(chunks[0].columns)
-    return Rows(units, times, {name: np.concatenate([chunk.columns.pop(name) for chunk in chunks]) for name in names})
+    pa.default_memory_pool().release_unused()
 
 
 def _to_table(intake: Intake, rows: Rows) -> pa.Table:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from realloc.errors import LogError
 from realloc.logs import csvtext
 
-BATCH_ROWS = 1 << 19
+BATCH_ROWS = 1 << 18
 PARQUET_ENDINGS = (".parquet", ".pq", ".parq")
 CSV_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".csv.bz2")
 
@@ -99,9 +99,21 @@ class File:
     def _parquet_batches(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         try:
             reader = _parquet(self.path)
-            yield from reader.iter_batches(batch_size=BATCH_ROWS, columns=names)
+            yield from _gathered(reader.iter_batches(batch_size=BATCH_ROWS, columns=names))
         except (pa.ArrowException, OSError, ValueError) as problem:
             raise LogError(_broken(self.path, problem)) from problem
+
+
+def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Small batches (one a row group) put together, as each one costs a look-up table of all units."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(part.num_rows for part in waiting) >= BATCH_ROWS:
+            yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+            waiting = []
+    if waiting:
+        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
 def open_source(source: Any) -> Source:
@@ -199,11 +211,11 @@ def _from_frame(source: Any) -> Source:
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
         _refuse_repeated(frame.columns, "the table")
-        table = frame.to_arrow()
+        table = frame.to_arrow().select(frame.columns)  # pandas would add its index as a column
     except LogError:
         raise
     except TypeError as problem:
-        if "narwhals" not in str(problem).lower() and "native" not in str(problem).lower():
+        if "Unsupported dataframe type" not in str(problem):
             raise LogError(_bad_frame(source, problem)) from problem
         raise LogError(
             f"Expected a path, a list of paths, or a pandas, polars or pyarrow table, got {type(source).__name__}."

@@ -71,7 +71,8 @@ class Logs:
     @property
     def shares(self) -> Floats:
         """The allocation p of each row, (n, K), on the simplex to the last digit."""
-        return _frozen(simplex.close(self.amounts)[0])
+        amounts = _matrix(self.table, self.schema.channels)
+        return _frozen(simplex.close(amounts, out=amounts))
 
     @property
     def budget(self) -> Floats:

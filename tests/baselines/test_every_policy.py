@@ -1,0 +1,74 @@
+"""Every policy × every check."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from realloc import LogError, World, read_logs
+from realloc.baselines import BASELINES
+from realloc.policy import REASONS
+from tests.conftest import SPENDS
+
+WORLD = World(regime="medium", seed=1)
+TRAIN = WORLD.sample(units=200, periods=6, seed=0)
+TODAY = WORLD.sample(units=60, periods=1, seed=1).to_pandas().drop(columns="orders")
+SHARES = ["share_ads", "share_coupon", "share_rebate"]
+
+
+@pytest.fixture(params=list(BASELINES))
+def policy(request):
+    return BASELINES[request.param]().fit(TRAIN)
+
+
+def test_fit_returns_itself(policy):
+    assert policy.fit(TRAIN) is policy
+
+
+def test_answers_lie_on_the_simplex(policy):
+    shares = policy.recommend(TODAY)[SHARES].to_numpy()
+    assert np.all(shares >= 0)
+    assert np.all(np.abs(shares.sum(axis=1) - 1) < 1e-9)
+
+
+def test_reasons_are_known_and_match_the_moves(policy):
+    answer = policy.recommend(TODAY)
+    assert set(answer["reason"]) <= set(REASONS)
+    assert np.array_equal(answer["moved"], answer["reason"] == "moved")
+    assert answer["support"].between(0, 1).all()
+    assert np.isfinite(answer[["gain", "gain_lower"]]).all(axis=None)
+
+
+def test_the_same_seed_gives_the_same_answer(policy):
+    again = type(policy)().fit(TRAIN)
+    pd.testing.assert_frame_equal(policy.recommend(TODAY), again.recommend(TODAY))
+
+
+def test_a_batch_equals_row_by_row(policy):
+    whole = policy.recommend(TODAY)
+    single = pd.concat([policy.recommend(TODAY.iloc[[i]]) for i in range(10)], ignore_index=True)
+    pd.testing.assert_frame_equal(whole.head(10), single)
+
+
+def test_the_input_is_left_alone(policy):
+    before = TODAY.copy(deep=True)
+    policy.recommend(TODAY)
+    pd.testing.assert_frame_equal(TODAY, before)
+
+
+def test_columns_are_matched_by_name(policy):
+    swapped = TODAY[TODAY.columns[::-1]]
+    answer = policy.recommend(swapped)[list(policy.recommend(TODAY).columns)]
+    pd.testing.assert_frame_equal(answer, policy.recommend(TODAY))
+
+
+def test_recommending_before_a_fit_is_refused():
+    for make in BASELINES.values():
+        with pytest.raises(LogError, match="`fit` was not called"):
+            make().recommend(TODAY)
+
+
+@pytest.mark.parametrize("name", list(BASELINES))
+def test_a_log_that_fails_the_audit_is_not_fitted(name, frame):
+    for broken, text in [(frame.head(20), "100 rows"), (frame.assign(orders=1.0), "varies in column 'orders'")]:
+        with pytest.raises(LogError, match=text):
+            BASELINES[name]().fit(read_logs(broken, SPENDS))
