@@ -81,3 +81,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"Expected UTF-8 text in {str(path)!r}, but it is in another encoding.") from problem
     except tomllib.TOMLDecodeError as problem:
         raise ConfigError(f"Expected TOML in {str(path)!r}, but it cannot be parsed: {problem}.") from problem
+    except (RecursionError, ValueError) as problem:  # nested without end, numbers without end, a NUL in the path
+        raise ConfigError(
+            f"Expected a TOML file of reasonable size at {str(path)!r}, but it cannot be parsed."
+        ) from problem

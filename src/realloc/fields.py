@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import math
 import types
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -61,7 +62,7 @@ def _fits(value: Any, hint: Any) -> bool:
         key, item = get_args(hint)
         return isinstance(value, dict) and all(_fits(k, key) and _fits(v, item) for k, v in value.items())
     if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
     return isinstance(value, hint)

@@ -34,7 +34,11 @@ BREAKS_EACH = 12
 STRICTER = (  # where the reader may refuse what the reference takes: it says why, and the user can act
     r"Expected finite numbers in column '(price|color)'",
     r"Expected numbers in column '\w+', got (text|the type)",
-    r"not in range|cannot be converted|over \d+ MiB",
+    r"not in range|cannot be converted|over \d+ MiB|ids below 2\^63|numbers below 1e30",
+    r"Values may not hold line breaks",  # an open quote and a line break inside a value look the same
+    r"Expected ids without control characters|Expected UTF-8 text in column",
+    r"Expected dates .* in column '(price|color)'",
+    r"Expected one kind of value in column",  # of a pandas object column
 )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 
-from realloc.cli.console import progress_bar, stdout
+from realloc.cli.console import progress_bar
 from realloc.errors import ConfigError
 from realloc.logs import Finding, Logs, Schema, audit_logs
 from realloc.logs.guess import guess_schema
@@ -46,12 +46,11 @@ def init(
 
 
 def _say(out: Path, schema: Schema, logs: Logs | None, findings: Sequence[Finding]) -> None:
-    console = stdout()
     parts = f"unit {schema.unit}, time {schema.time}, outcome {schema.outcome}, {len(schema.channels)} channels"
-    console.print(f"Wrote {out}: {parts}.")
+    typer.echo(f"Wrote {out}: {parts}.")
     errors = sum(finding.level == "error" for finding in findings)
     state = "It could not be read as it is" if logs is None else f"{len(logs):,} rows can be used"
-    console.print(
+    typer.echo(
         f"{state}; the audit has {errors} error{'' if errors == 1 else 's'}. Next: realloc check … --config {out}"
     )
 

@@ -9,7 +9,7 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 import typer
 
-from realloc.cli.console import progress_bar, stdout
+from realloc.cli.console import progress_bar
 from realloc.errors import ConfigError
 from realloc.logs import Logs
 from realloc.logs.source import kind_of
@@ -54,7 +54,7 @@ def simulate(
     else:
         card, rows = _platform(out, channels, seed, size, folder, quiet)
     card_path.write_text(json.dumps({**card, "sample": size}, indent=2) + "\n", encoding="utf-8")
-    stdout().print(f"Wrote {rows:,} rows to {out} and the world's card to {card_path}.")
+    typer.echo(f"Wrote {rows:,} rows to {out} and the world's card to {card_path}.")
 
 
 def _paper(out: Path, regime: str, channels: int, seed: int, size: dict[str, int]) -> tuple[dict[str, Any], int]:

@@ -28,6 +28,8 @@ class AuditConfig:
         check_types(self, "[audit]")
         if self.fewest_rows < 2 or self.fewest_units < 2:
             raise ConfigError("Expected `fewest_rows` and `fewest_units` of [audit] to be at least 2.")
+        if min(self.few_rows, self.few_units) < 0:
+            raise ConfigError("Expected `few_rows` and `few_units` of [audit] to be at least 0.")
         if self.budget_jump <= 1:
             raise ConfigError(f"Expected `budget_jump` of [audit] above 1, got {self.budget_jump}.")
 

@@ -17,6 +17,7 @@ ISO_DAY = r"^\d{4}-\d{2}-\d{2}$"
 ISO_MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$"
 DAY_MICROS = 86_400_000_000
 NO_TIME = np.iinfo(np.int64).min
+YEAR_1, YEAR_10000 = -719_162 * DAY_MICROS, 2_932_897 * DAY_MICROS
 MOST_CATEGORIES = 1_000_000
 
 
@@ -30,7 +31,9 @@ class Parsed:
 
     def quote(self, row: int) -> str:
         """The value of a row as the user wrote it."""
-        text = "" if self.texts is None else str(self.texts[row].as_py())
+        if self.texts is None:
+            return "one outside the years 1 to 9999"
+        text = str(self.texts[row].as_py())
         return repr(text if len(text) <= 40 else text[:40] + "…")
 
 
@@ -38,7 +41,7 @@ def to_numbers(column: pa.Array, name: str, allow_text: bool, allow_bool: bool =
     """float64 with NaN for missing. Text is parsed where the source knows nothing else (CSV), and refused elsewhere."""
     kind = column.type
     if allow_text and is_text(kind):
-        return _numbers_from_text(decoded(column))
+        return _numbers_from_text(decoded(column, name))
     allowed = (
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
     )
@@ -55,10 +58,12 @@ def _numbers_from_text(column: pa.Array) -> Parsed:
     lower = pc.utf8_lower(text)
     missing = pc.fill_null(pc.is_in(lower, value_set=pa.array(MISSING_WORDS)), True)
     infinite = pc.fill_null(pc.match_substring_regex(lower, INFINITE), False)
+    negative = pc.and_(infinite, pc.starts_with(lower, pattern="-"))
     good = pc.or_(pc.fill_null(pc.match_substring_regex(text, NUMBER), False), infinite)
     plain = pc.if_else(pc.and_(good, pc.invert(infinite)), pc.utf8_ltrim(text, "+"), pa.scalar(None, pa.string()))
     values = plain.cast(pa.float64()).to_numpy(zero_copy_only=False).copy()
     values[infinite.to_numpy(zero_copy_only=False)] = np.inf
+    values[negative.to_numpy(zero_copy_only=False)] = -np.inf
     bad = pc.invert(pc.or_(good, missing)).to_numpy(zero_copy_only=False)
     return Parsed(values, bad, column)
 
@@ -67,17 +72,24 @@ def to_times(column: pa.Array, name: str) -> tuple[Parsed, bool, bool]:
     """Microseconds since 1970 (NO_TIME for missing or bad), whether a time zone was given, whether one was lacking."""
     kind = column.type
     if is_text(kind):
-        return _times_from_text(decoded(column))
+        return _times_from_text(decoded(column, name))
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_null(kind)):
         raise LogError(
             f"Expected dates in column {name!r}, got {_say_type(kind)}. "
             "Turn it into dates first, e.g. 20260131 → 2026-01-31."
         )
     zoned = pa.types.is_timestamp(kind) and kind.tz is not None
-    micros = column.cast(pa.timestamp("us", tz=kind.tz if zoned else None), safe=False).cast(pa.int64())
+    nanos = (
+        pa.types.is_timestamp(kind) and kind.unit == "ns"
+    )  # only there digits may be cut, elsewhere years would wrap
+    try:
+        micros = column.cast(pa.timestamp("us", tz=kind.tz if zoned else None), safe=not nanos).cast(pa.int64())
+    except pa.ArrowInvalid as problem:
+        raise LogError(f"Expected dates of the years 1 to 9999 in column {name!r}, got one far outside.") from problem
     values = pc.fill_null(micros, NO_TIME).to_numpy(zero_copy_only=False)
     naive = not zoned and pa.types.is_timestamp(kind) and bool(np.any(values[values != NO_TIME] % DAY_MICROS))
-    return Parsed(values, np.zeros(len(column), dtype=bool)), zoned, naive
+    bad = _outside(values) | ((values == NO_TIME) & ~column.is_null().to_numpy(zero_copy_only=False))
+    return Parsed(np.where(bad, NO_TIME, values), bad), zoned, naive
 
 
 def _times_from_text(column: pa.Array) -> tuple[Parsed, bool, bool]:
@@ -91,9 +103,14 @@ def _times_from_text(column: pa.Array) -> tuple[Parsed, bool, bool]:
         chosen = mask.to_numpy(zero_copy_only=False)
         if chosen.any():
             values[chosen] = _parse_moments(text.filter(mask), kind)
+    values[_outside(values)] = NO_TIME
     bad = (values == NO_TIME) & ~missing.to_numpy(zero_copy_only=False)
     naive = pc.any(pc.and_(moment, pc.invert(zoned))).as_py()
     return Parsed(values, bad, column), bool(pc.any(zoned).as_py()), bool(naive)
+
+
+def _outside(micros: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return (micros != NO_TIME) & ((micros < YEAR_1) | (micros >= YEAR_10000))
 
 
 def _parse_moments(text: pa.Array, zone: str | None) -> NDArray[np.int64]:
@@ -152,11 +169,17 @@ def is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
-def decoded(column: pa.Array) -> pa.Array:
-    """Without dictionary; text of any width as plain strings."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.cast(pa.string()) if is_text(column.type) else column
+def decoded(column: pa.Array, name: str = "") -> pa.Array:
+    """Without dictionary; text of any width as plain strings, refused where it is not UTF-8."""
+    if not is_text(column.type):
+        return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    try:
+        text = column.cast(pa.string())
+        text.validate(full=True)
+    except pa.ArrowException as problem:
+        where = f"column {name!r}" if name else "every text column"
+        raise LogError(f"Expected UTF-8 text in {where}, but it holds other bytes. Write it again.") from problem
+    return text
 
 
 def _say_type(kind: pa.DataType) -> str:

@@ -12,6 +12,7 @@ from realloc.errors import LogError
 
 BLOCK_BYTES = 16 << 20
 UNNAMED = "(no name)"
+READ_PROBLEMS = (pa.ArrowException, OSError, ValueError)
 DATA_LIKE = r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?|\d{4}-\d{2}-\d{2}.*"
 
 
@@ -50,10 +51,54 @@ def batches(path: Path, names: list[str]) -> Iterator[pa.RecordBatch]:
     if not _has_rows(path):
         return
     try:
-        with pa.input_stream(str(path), compression="detect") as stream:
+        with _stream(path) as stream:
             yield from pc_csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert)
-    except (pa.ArrowException, OSError, ValueError, UnicodeDecodeError) as problem:
+    except READ_PROBLEMS as problem:
         raise LogError(_explain(path, problem)) from problem
+
+
+def check_text(path: Path) -> None:
+    """One pass over the raw text: refuse NULs, and quotes that are left open or have text after them.
+
+    Arrow's parser reads on to the next quote in another line, and glues `"1"2` to 12: rows would vanish silently.
+    """
+    number, rest = 0, b""
+    for block in _blocks(path):
+        if b"\x00" in block:
+            raise LogError(f"Expected UTF-8 text in {path}, but it holds a NUL byte. Save it as UTF-8 text.")
+        lines = re.split(rb"\r\n|\n|\r", rest + block)
+        rest = lines.pop()
+        _check_quotes(path, lines, number)
+        number += len(lines)
+    _check_quotes(path, [rest], number)
+
+
+def _check_quotes(path: Path, lines: list[bytes], before: int) -> None:
+    for i, line in enumerate(lines):
+        if b'"' in line:
+            try:
+                next(csv.reader([line.decode("utf-8")], delimiter=separator(path), strict=True))
+            except UnicodeDecodeError as problem:
+                raise LogError(_explain(path, problem)) from problem
+            except csv.Error as problem:
+                raise LogError(
+                    f"Expected quotes around whole values in line {before + i + 1} of {path}, but one is left open or has "
+                    "text after it. Values may not hold line breaks; write a quote inside a value twice."
+                ) from problem
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    try:
+        with _stream(path) as stream:
+            while block := stream.read(BLOCK_BYTES):
+                # A block must not end between \r and \n, or one line end would count as two.
+                yield block if not block.endswith(b"\r") else block + stream.read(1)
+    except READ_PROBLEMS as problem:
+        raise LogError(_explain(path, problem)) from problem
+
+
+def _stream(path: Path) -> pa.NativeFile:
+    return pa.input_stream(str(path), compression="detect")
 
 
 def may_be_cut(path: Path) -> str | None:
@@ -70,9 +115,9 @@ def may_be_cut(path: Path) -> str | None:
 
 def _open(path: Path) -> bytes:
     try:
-        with pa.input_stream(str(path), compression="detect") as stream:
+        with _stream(path) as stream:
             return stream.read(1 << 20)
-    except (pa.ArrowException, OSError, ValueError) as problem:
+    except READ_PROBLEMS as problem:
         raise LogError(_explain(path, problem)) from problem
 
 
@@ -115,6 +160,8 @@ def _explain(path: Path, problem: Exception) -> str:
             f"Expected {expected} fields as in the header, got {got} in {place}. A value with a comma or line break "
             "needs quotes; a missing or extra field would shift every column, so nothing was read."
         )
+    if isinstance(problem, UnicodeEncodeError):
+        return f"Expected a file name in UTF-8, got {str(path)!r}. Rename the file."
     if "UTF8" in text or "utf-8" in text.lower():
         return f"Expected UTF-8 text in {path}, but some bytes are in another encoding. Save it as UTF-8."
     if "straddling" in text:

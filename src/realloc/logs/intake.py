@@ -10,14 +10,24 @@ from numpy.typing import NDArray
 
 from realloc.errors import LogError
 from realloc.logs.arrow import compute as pc
-from realloc.logs.columns import DAY_MICROS, MOST_CATEGORIES, NO_TIME, Parsed, Vocabulary, is_text, to_numbers, to_times
+from realloc.logs.columns import (
+    DAY_MICROS,
+    MOST_CATEGORIES,
+    NO_TIME,
+    Parsed,
+    Vocabulary,
+    decoded,
+    is_text,
+    to_numbers,
+    to_times,
+)
 from realloc.logs.plan import Plan
 from realloc.logs.rules import RULES, First, Mask, Tally
 from realloc.logs.source import BATCH_ROWS, Piece
 
 LARGEST_AMOUNT = 9e13  # 2^53 cents
 ANCIENT = int(datetime(1990, 1, 1, tzinfo=UTC).timestamp() * 1e6)
-LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
+LARGEST_NUMBER = 1e30  # squares and sums of such numbers still fit
 POSITION = ""  # column of row numbers in the source; no column of a log has an empty name
 
 
@@ -87,6 +97,7 @@ class Intake:
     tally: Tally = field(default_factory=Tally)
     unit_words: Vocabulary = field(default_factory=Vocabulary)
     words: dict[str, Vocabulary] = field(default_factory=dict)
+    aside: list[tuple[NDArray[np.int32], NDArray[np.int64]]] = field(default_factory=list)  # keys of rows set aside
     pile: Pile = field(default_factory=lambda: Pile(BATCH_ROWS))
     seen: int = 0
     missing_cells: dict[str, int] = field(default_factory=dict)  # channel cells left empty, that is, not used
@@ -109,7 +120,7 @@ class Intake:
         }
         for name in self.plan.categories:
             columns[name] = self.words.setdefault(name, Vocabulary(MOST_CATEGORIES)).encode(
-                _as_text(batch.column(name))
+                _as_text(batch.column(name), name)
             )
         for name, kind in self.plan.features.items():
             if kind != "category":
@@ -126,15 +137,24 @@ class Intake:
         if pa.types.is_dictionary(kind):
             column, kind = column.cast(kind.value_type), kind.value_type
         if is_text(kind):
-            blank = pc.equal(pc.utf8_trim_whitespace(column.cast(pa.string())), "")
-            column = pc.if_else(blank, pa.scalar(None, pa.string()), column.cast(pa.string()))
+            text = decoded(column, name)
+            column = pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), pa.scalar(None, pa.string()), text)
         elif pa.types.is_integer(kind):
-            column = column.cast(pa.int64())
+            column = self._whole_ids(column)
         elif pa.types.is_null(kind):
             column = column.cast(pa.string())
         else:
             raise LogError(f"Expected ids that are text or whole numbers in column {name!r}, got the type {kind}.")
         return self.unit_words.encode(column)
+
+    def _whole_ids(self, column: pa.Array) -> pa.Array:
+        try:
+            return column.cast(pa.int64())
+        except pa.ArrowInvalid as problem:
+            name = self.plan.schema.unit
+            raise LogError(
+                f"Expected ids below 2^63 in column {name!r}, got a larger one. Write ids as text."
+            ) from problem
 
     def _check_keys(self, spot: "Spot", units: NDArray[np.int32], times: Parsed) -> None:
         schema = self.plan.schema
@@ -153,6 +173,7 @@ class Intake:
         values = parsed.values + 0.0  # a copy, with −0.0 made 0.0
         spot.flag("not_a_number", parsed.bad, name, parsed)
         spot.flag("infinite", np.isinf(values), name, values=values)
+        spot.flag("absurd", np.isfinite(values) & (np.abs(values) > LARGEST_NUMBER), name, values=values)
         if money:
             spot.flag("negative", values < 0, name, values=values)
             spot.flag("too_large", np.isfinite(values) & (np.abs(values) > LARGEST_AMOUNT), name, values=values)
@@ -175,7 +196,9 @@ class Intake:
             column = pc.if_else(pc.is_in(lower, value_set=pa.array(["true", "false"])), pc.equal(lower, "true"), None)
         parsed = to_numbers(column, name, allow_text=self.text)
         spot.flag("not_a_number", parsed.bad, name, parsed)
-        spot.flag("infinite", np.abs(parsed.values) > LARGEST_FLOAT32, name, values=parsed.values)
+        spot.flag("infinite", np.isinf(parsed.values), name, values=parsed.values)
+        finite = np.isfinite(parsed.values)
+        spot.flag("absurd", finite & (np.abs(parsed.values) > LARGEST_NUMBER), name, values=parsed.values)
         with np.errstate(over="ignore"):
             return parsed.values.astype(np.float32)
 
@@ -224,7 +247,8 @@ def check_split(intake: Intake, spot: Spot, rows: Rows) -> Rows:
     schema = intake.plan.schema
     with np.errstate(invalid="ignore", over="ignore"):
         total = np.sum([rows.columns[name] for name in schema.channels], axis=0)
-    keep = ~_dropped(intake, rows.units)
+    dropped = _dropped(intake, rows.units)
+    keep = ~dropped
     if schema.budget is None:
         spot.flag("zero_budget", keep & (total == 0), None)
         keep &= total != 0
@@ -240,7 +264,11 @@ def check_split(intake: Intake, spot: Spot, rows: Rows) -> Rows:
         _check_outcomes(intake, spot, rows, keep)
     for wrong in spot.wrong:
         keep &= ~wrong
-    return rows if keep.all() else rows.take(keep)
+    if keep.all():
+        return rows
+    aside = ~keep & ~dropped
+    intake.aside.append((rows.units[aside], rows.times[aside]))
+    return rows.take(keep)
 
 
 def _check_outcomes(intake: Intake, spot: Spot, rows: Rows, keep: Mask) -> None:
@@ -283,17 +311,9 @@ def _explain_sum(total: NDArray[np.float64], budget: NDArray[np.float64]) -> str
 def say(value: Any) -> str:
     """A number or a moment (int64 microseconds) for a message."""
     if np.asarray(value).dtype == np.int64:
-        moment = (
-            datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(value)) if _in_range(int(value)) else None
-        )
-        if moment is None:
-            return f"{int(value) // DAY_MICROS} days from 1970"
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(value))
         return moment.strftime("%Y-%m-%d") if int(value) % DAY_MICROS == 0 else moment.strftime("%Y-%m-%dT%H:%M:%S")
     return f"{float(value):.6g}"
-
-
-def _in_range(micros: int) -> bool:
-    return -719_162 * DAY_MICROS <= micros < 2_932_896 * DAY_MICROS
 
 
 def _resized(values: NDArray[Any], size: int) -> NDArray[Any]:
@@ -304,12 +324,10 @@ def _resized(values: NDArray[Any], size: int) -> NDArray[Any]:
     return bigger
 
 
-def _as_text(column: pa.Array) -> pa.Array:
+def _as_text(column: pa.Array, name: str) -> pa.Array:
     """A categorical column as text, blanks as missing."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     try:
-        text = column.cast(pa.string())
+        text = decoded(column, name).cast(pa.string())
     except pa.ArrowException as problem:
-        raise LogError(f"Expected categories that can be written as text, got the type {column.type}.") from problem
+        raise LogError(f"Expected text or numbers in the category {name!r}, got the type {column.type}.") from problem
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)

@@ -6,7 +6,7 @@ import pyarrow as pa
 from realloc.logs import columns
 from realloc.logs.arrow import compute as pc
 from realloc.logs.finding import Finding
-from realloc.logs.intake import Intake
+from realloc.logs.intake import Intake, say
 from realloc.logs.schema import Schema
 
 
@@ -55,15 +55,63 @@ def check_keys(schema: Schema, table: pa.Table) -> list[Finding]:
     return findings + check_ids(schema, column.dictionary)
 
 
+def check_aside(intake: Intake, table: pa.Table) -> list[Finding]:
+    """Rows set aside that repeat a unit and date: which of the two is right is a guess too."""
+    if not intake.aside:
+        return []
+    schema, column = intake.plan.schema, table[intake.plan.schema.unit].chunk(0)
+    place = intake.unit_words.sorted()[1]
+    aside_codes = place[np.concatenate([codes for codes, _ in intake.aside])]
+    aside_times = np.concatenate([times for _, times in intake.aside])
+    kept = table[schema.time].to_numpy().astype("datetime64[us]").astype(np.int64)
+    all_keys = np.stack([np.append(column.indices.to_numpy(), aside_codes), np.append(kept, aside_times)])
+    order = np.lexsort(all_keys[::-1])
+    same = order[1:][(np.diff(all_keys[:, order]) == 0).all(axis=0)]
+    if not len(same):
+        return []
+    unit, day = str(column.dictionary[int(all_keys[0, same[0]])].as_py()), say(all_keys[1, same[0]])
+    return [_hidden_duplicate(unit, day, len(same))]
+
+
+def _hidden_duplicate(unit: str, day: str, rows: int) -> Finding:
+    return Finding(
+        code="duplicates",
+        level="error",
+        what=f"Expected one row per unit and date, got more for {unit!r} on {day}, some without budget or outcome",
+        meaning="Which of them is right would be a guess.",
+        advice="Keep one row per unit and date.",
+        unit=unit,
+        date=day,
+        rows=rows,
+        stops_reading=True,
+    )
+
+
 def check_ids(schema: Schema, units: pa.Array) -> list[Finding]:
     """Ids that differ only in blanks or Unicode form (an error), in case or leading zeros (a warning)."""
     if not columns.is_text(units.type):
         return []
+    control = pc.match_substring_regex(units, pattern=r"[\x00-\x1f\x7f]")
+    if pc.any(control).as_py():
+        return [_control_character(schema, str(units.filter(control)[0].as_py()))]
     tidy = pc.utf8_trim_whitespace(pc.utf8_normalize(units, form="NFC"))
     unpadded = pc.if_else(pc.utf8_is_digit(units), pc.utf8_ltrim(units, characters="0"), units)
     forms = {"blanks or Unicode form": tidy, "upper and lower case": pc.utf8_lower(units), "leading zeros": unpadded}
     twins = {how: _twins(units, form) for how, form in forms.items()}
     return [_collision(schema, pair, how, how.startswith("blanks")) for how, pair in twins.items() if pair]
+
+
+def _control_character(schema: Schema, unit: str) -> Finding:
+    return Finding(
+        code="bad_id",
+        level="error",
+        what=f"Expected ids without control characters in column {schema.unit!r}, got {unit!r}",
+        meaning="Files and logs would show or cut it in different ways.",
+        advice="Clean the ids.",
+        column=schema.unit,
+        unit=unit,
+        stops_reading=True,
+    )
 
 
 def _twins(units: pa.Array, form: pa.Array) -> tuple[str, str] | None:

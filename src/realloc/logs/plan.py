@@ -1,6 +1,6 @@
 """What to read from a source: each column's part and type, what is left out and why. No value decides silently."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -64,8 +64,9 @@ def make_plan(source: Source, schema: Schema, need_outcome: bool = True) -> Plan
     else:
         wanted = _choose_features(source, schema, findings)
     kinds = _kinds(source, schema, wanted, findings)
-    for name in source.warnings:
-        findings.append(_cut_off(name))
+    findings += [_cut_off(name) for name in source.cut]
+    if source.skipped:
+        findings.append(_skipped(source.skipped))
     return Plan(schema, kinds, has_outcome, schema.features is None, tuple(findings))
 
 
@@ -88,6 +89,8 @@ def _check_present(schema: Schema, present: list[str], need_outcome: bool) -> No
     ]
     if need_outcome:
         parts += [("outcome", schema.outcome), ("propensity", schema.propensity)]
+        parts += [("known_before", name) for name in schema.known_before]
+        parts += [("categorical", name) for name in schema.categorical or ()]
         parts += [("guardrails", name) for name in schema.guardrails]
     absent = [(part, name) for part, name in parts if name is not None and name not in present]
     if absent:
@@ -233,6 +236,18 @@ def _guessed(kinds: dict[str, Kind]) -> Finding:
         what=f"A CSV carries no types, so undeclared features were typed by all their values ({listed or 'none'})",
         meaning="Another file could be typed otherwise if its values look different.",
         advice="Declare `features` and `categorical` in the schema (`realloc init` writes both).",
+    )
+
+
+def _skipped(paths: Sequence[str]) -> Finding:
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return Finding(
+        code="skipped_files",
+        level="info",
+        what=f"Files of other kinds beside the log were not read: {paths[0]}{more}",
+        meaning="Only .parquet and .csv (also .csv.gz and .tsv) are logs.",
+        advice="Convert them if they belong to it.",
+        where=paths[0],
     )
 
 

@@ -73,7 +73,7 @@ def load(
     if not len(rows):
         return Loaded(None, (*findings, _nothing_left(intake)))
     table = _to_table(intake, rows)
-    findings += keys.check_keys(plan.schema, table)
+    findings += keys.check_keys(plan.schema, table) or keys.check_aside(intake, table)
     if any(finding.stops_reading for finding in findings):
         return Loaded(None, tuple(findings))
     logs = Logs(plan.schema, table, tuple(plan.features), tuple(findings))

@@ -41,6 +41,12 @@ RULES: dict[str, Rule] = {
         "Amounts of that size cannot be kept to the cent, so something is wrong with the unit of money.",
         "Check for micros or a column that is not money.",
     ),
+    "absurd": Rule(
+        "error",
+        "Expected numbers below 1e30 in column {column!r}, got {value}",
+        "Nothing that is sold or spent is that large; sums and squares of it overflow.",
+        "Find where it comes from, or leave the value empty.",
+    ),
     "negative": Rule(
         "error",
         "Expected amounts of at least 0 in column {column!r}, got {value}",

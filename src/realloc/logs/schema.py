@@ -44,8 +44,10 @@ class Schema:
             raise ConfigError("Expected both `channel_column` and `spend_column` for the long layout, got only one.")
         if self.long and self.budget is not None:
             raise ConfigError("Expected no `budget` with the long layout: there the budget is the sum of the spends.")
-        if any(not name for name in self._all_names()):
-            raise ConfigError("Expected a column name everywhere in the schema, got an empty text.")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value == "" or (isinstance(value, tuple) and "" in value):
+                raise ConfigError(f"Expected a column name in `{field.name}` of the schema, got an empty text.")
         self._check_one_part_each()
 
     @property
@@ -65,15 +67,9 @@ class Schema:
         single = tuple(name for name in (self.budget, self.outcome, self.propensity) if name)
         return self.channels + single + self.guardrails
 
-    def _all_names(self) -> tuple[str, ...]:
-        optional = (self.channel_column, self.spend_column)
-        return self.fixed_columns + tuple(name for name in optional if name is not None) + (self.features or ())
-
     def _check_one_part_each(self) -> None:
-        counted = Counter(self.fixed_columns)
-        if self.long:
-            # Channel names are values there, not columns; only the columns may clash.
-            counted = Counter((self.unit, self.time, self.outcome, self.channel_column, self.spend_column))
+        # In the long layout channels are values, but they become columns here, so they may not clash either.
+        counted = Counter((*self.fixed_columns, *filter(None, (self.channel_column, self.spend_column))))
         twice = [name for name, count in counted.items() if count > 1]
         if twice:
             raise ConfigError(f"Expected every column to play one part, but {twice[0]!r} is named twice in the schema.")

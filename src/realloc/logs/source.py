@@ -1,20 +1,22 @@
 """Where a log comes from: Parquet or CSV files (paths, lists, globs, folders of partitions) or a frame.
 
 Every source yields Arrow record batches with the columns' own types; a CSV yields text only, so that no type is ever
-guessed by a parser. Nothing here looks at values.
+guessed by a parser. Nothing here looks at values, but for what would be lost on the way to Arrow.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from realloc.errors import LogError
-from realloc.logs import csvtext
+from realloc.logs import csvtext, partitions
+from realloc.logs.columns import is_text
+from realloc.logs.frames import to_arrow
 
 BATCH_ROWS = 1 << 18
 PARQUET_ENDINGS = (".parquet", ".pq", ".parq")
@@ -43,7 +45,8 @@ class Source:
     text: bool = False  # every column is text (CSV), types must be declared
     frame: pa.Table | None = None
     files: tuple["File", ...] = ()
-    warnings: tuple[str, ...] = field(default=())  # files that may have been cut off
+    cut: tuple[str, ...] = ()  # files that may have been cut off
+    skipped: tuple[str, ...] = ()  # files of other kinds that lie beside them
 
     def pieces(self, names: Sequence[str]) -> Iterator[Piece]:
         """The named columns in pieces of bounded size, in a stable order."""
@@ -64,7 +67,7 @@ class File:
     """One file and the values that its folder names carry (`date=2026-01-01/…`)."""
 
     path: Path
-    keys: tuple[tuple[str, str], ...] = ()
+    keys: tuple[tuple[str, str | None], ...] = ()
 
     @property
     def label(self) -> str:
@@ -76,24 +79,28 @@ class File:
         """Whether it is a CSV."""
         return kind_of(self.path) == "csv"
 
-    def columns(self) -> pa.Schema:
-        """Its columns, those from folder names last."""
+    @cached_property
+    def own_columns(self) -> pa.Schema:
+        """The columns in the file itself."""
         own = csvtext.read_columns(self.path) if self.text else _parquet(self.path).schema_arrow
         _refuse_repeated(own.names, self.label)
-        for name, _ in self.keys:
-            if name in own.names:
-                own = own.remove(own.get_field_index(name))
-            own = own.append(pa.field(name, pa.string()))
         return own
+
+    def columns(self) -> pa.Schema:
+        """Its columns, those from folder names last."""
+        names = [name for name, _ in self.keys if name not in self.own_columns.names]
+        return pa.schema([*self.own_columns, *(pa.field(name, pa.string()) for name in names)])
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The named columns, batch by batch."""
-        keys = dict(self.keys)
-        inside = [name for name in names if name not in keys]
+        inside = [name for name in names if name in self.own_columns.names]
         for batch in csvtext.batches(self.path, inside) if self.text else self._parquet_batches(inside):
             arrays = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
-            for name, value in keys.items():
-                arrays[name] = pa.repeat(pa.scalar(value), batch.num_rows)
+            for name, value in self.keys:
+                if name in arrays:
+                    partitions.check_key(self.label, name, value, arrays[name])
+                elif name in names:
+                    arrays[name] = pa.repeat(pa.scalar(value, pa.string()), batch.num_rows)
             yield pa.RecordBatch.from_arrays([arrays[name] for name in names], names=list(names))
 
     def _parquet_batches(self, names: list[str]) -> Iterator[pa.RecordBatch]:
@@ -101,7 +108,7 @@ class File:
             reader = _parquet(self.path)
             yield from _gathered(reader.iter_batches(batch_size=BATCH_ROWS, columns=names))
         except (pa.ArrowException, OSError, ValueError) as problem:
-            raise LogError(_broken(self.path, problem)) from problem
+            raise LogError(_broken(self.path)) from problem
 
 
 def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -119,7 +126,7 @@ def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def open_source(source: Any) -> Source:
     """Make sense of whatever the user handed in."""
     if isinstance(source, str | Path):
-        return _from_files(_find_files(Path(source)))
+        return _from_files(*_find_files(source))
     if isinstance(source, list | tuple):
         if not source:
             raise LogError("Expected at least one path, got an empty list.")
@@ -127,10 +134,12 @@ def open_source(source: Any) -> Source:
             raise LogError(
                 "Expected a list of paths, got a list with something else in it. Join frames into one first."
             )
-        return _from_files([file for item in source for file in _find_files(Path(item))])
-    if isinstance(source, pa.RecordBatch):
-        source = pa.Table.from_batches([source])
-    return _from_frame(source)
+        found = [_find_files(item) for item in source]
+        return _from_files(
+            [file for files, _ in found for file in files], [name for _, names in found for name in names]
+        )
+    table = to_arrow(source)
+    return Source(table.schema, table.num_rows, frame=table)
 
 
 def kind_of(path: Path) -> str | None:
@@ -141,25 +150,26 @@ def kind_of(path: Path) -> str | None:
     return "csv" if name.endswith(CSV_ENDINGS) else None
 
 
-def _find_files(path: Path) -> list[File]:
-    text = str(path)
+def _find_files(source: str | Path) -> tuple[list[File], list[str]]:
+    """The log files at a path or pattern, and the names of other files that lie in the same folder."""
+    text, path = str(source), Path(source)
+    if not text:
+        raise LogError("Expected a path, got an empty text.")
     if "://" in text or text.startswith(("s3:/", "gs:/", "http:/", "https:/")):
         raise LogError(f"Expected a path on this machine, got {text!r}. Copy the files here first, or hand in a frame.")
     try:
-        if path.is_dir():
-            return _find_in_folder(path)
-        if path.is_file():
-            return [_known_kind(path)]
-        matches = _glob(text) if any(sign in text for sign in "*?[") else []
-    except OSError as problem:
-        raise LogError(
-            f"Expected a file or folder at {text!r}, but it cannot be opened: {problem.strerror}."
-        ) from problem
-    except ValueError as problem:
-        raise LogError(f"Expected a path, got {text!r}: {problem}.") from problem
+        folder, file = path.is_dir(), path.is_file()
+        matches = _glob(text) if not (folder or file) and any(sign in text for sign in "*?[") else []
+    except (OSError, ValueError, NotImplementedError) as problem:
+        raise LogError(f"Expected a path that can be opened, got {text!r}.") from problem
+    if folder:
+        return _find_in_folder(path)
+    if file:
+        return [_known_kind(path)], []
     if not matches:
         raise LogError(f"Expected a Parquet or CSV file, folder or pattern, but nothing is at {text!r}.")
-    return [file for match in matches for file in _find_files(match)]
+    found = [_find_files(match) for match in matches]
+    return [file for files, _ in found for file in files], [name for _, names in found for name in names]
 
 
 def _glob(text: str) -> list[Path]:
@@ -168,18 +178,21 @@ def _glob(text: str) -> list[Path]:
     return sorted(base.glob(str(pattern.relative_to(base))))
 
 
-def _find_in_folder(folder: Path) -> list[File]:
+def _find_in_folder(folder: Path) -> tuple[list[File], list[str]]:
     """All log files below a folder; names that start with `_` or `.` are bookkeeping of other tools."""
     found: list[File] = []
+    skipped: list[str] = []
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder).parts
-        if path.is_dir() or kind_of(path) is None or any(part.startswith(("_", ".")) for part in inner):
+        if not path.is_file() or any(part.startswith(("_", ".")) for part in inner):
             continue
-        keys = [part.split("=", 1) for part in inner[:-1] if "=" in part]
-        found.append(File(path, tuple((key, value) for key, value in keys)))
+        if kind_of(path) is None:
+            skipped.append(str(path))
+        else:
+            found.append(File(path, partitions.read_keys(inner[:-1])))
     if not found:
         raise LogError(f"Expected .parquet or .csv files in the folder {str(folder)!r}, but there are none.")
-    return found
+    return found, skipped
 
 
 def _known_kind(path: Path) -> File:
@@ -188,70 +201,68 @@ def _known_kind(path: Path) -> File:
     return File(path)
 
 
-def _from_files(files: list[File]) -> Source:
+def _from_files(files: list[File], skipped: list[str]) -> Source:
     if len({file.text for file in files}) > 1:
         raise LogError("Expected files of one kind, got Parquet and CSV together. Read one kind at a time.")
     first = files[0].columns()
     for file in files[1:]:
-        other = file.columns()
-        gone = [name for name in first.names if name not in other.names]
-        new = [name for name in other.names if name not in first.names]
-        if gone or new:
-            difference = f"has no column {gone[0]!r}" if gone else f"has the further column {new[0]!r}"
-            raise LogError(f"Expected the columns of {files[0].label} in every file, but {file.label} {difference}.")
+        _check_same_columns(files[0], first, file)
     text = files[0].text
-    rows = None if text else sum(_parquet(file.path).metadata.num_rows for file in files)
-    cut = [csvtext.may_be_cut(file.path) for file in files] if text else []
-    return Source(first, rows, text, files=tuple(files), warnings=tuple(name for name in cut if name))
+    if not text:
+        rows = sum(_parquet(file.path).metadata.num_rows for file in files)
+        return Source(first, rows, files=tuple(files), skipped=tuple(skipped))
+    for file in files:
+        csvtext.check_text(file.path)
+    cut = tuple(file.label for file in files if csvtext.may_be_cut(file.path))
+    return Source(first, None, True, files=tuple(files), cut=cut, skipped=tuple(skipped))
 
 
-def _from_frame(source: Any) -> Source:
-    try:
-        frame = nw.from_native(source)
-        if isinstance(frame, nw.LazyFrame):
-            frame = frame.collect()
-        _refuse_repeated(frame.columns, "the table")
-        table = frame.to_arrow().select(frame.columns)  # pandas would add its index as a column
-    except LogError:
-        raise
-    except TypeError as problem:
-        if "Unsupported dataframe type" not in str(problem):
-            raise LogError(_bad_frame(source, problem)) from problem
-        raise LogError(
-            f"Expected a path, a list of paths, or a pandas, polars or pyarrow table, got {type(source).__name__}."
-        ) from problem
-    except Exception as problem:  # frames can fail in as many ways as there are libraries
-        raise LogError(_bad_frame(source, problem)) from problem
-    if not all(isinstance(name, str) for name in table.column_names):
-        raise LogError("Expected column names that are text, got others. Rename the columns first.")
-    return Source(table.schema, table.num_rows, frame=table)
-
-
-def _bad_frame(source: Any, problem: Exception) -> str:
-    detail = " ".join(str(problem).split())[:200]
-    return (
-        f"Expected a table whose columns each hold one type and have their own name, but this "
-        f"{type(source).__name__} cannot be converted: {detail}. Mixed columns are the usual cause."
-    )
-
-
-def _refuse_repeated(names: Sequence[Any], label: str) -> None:
-    seen: set[Any] = set()
-    for name in names:
-        if name in seen:
+def _check_same_columns(leader: File, first: pa.Schema, file: File) -> None:
+    other = file.columns()
+    gone = [name for name in first.names if name not in other.names]
+    new = [name for name in other.names if name not in first.names]
+    if gone or new:
+        difference = f"has no column {gone[0]!r}" if gone else f"has the further column {new[0]!r}"
+        raise LogError(f"Expected the columns of {leader.label} in every file, but {file.label} {difference}.")
+    for field in first:
+        kinds = {_family(field.type), _family(other.field(field.name).type)} - {"nothing"}
+        if len(kinds) > 1:
             raise LogError(
-                f"Expected every column once in {label}, but {name!r} stands there twice. Rename one of them."
+                f"Expected one type per column, but {field.name!r} is {field.type} in {leader.label} and "
+                f"{other.field(field.name).type} in {file.label}. Write both files with the same types."
             )
-        seen.add(name)
+
+
+def _family(kind: pa.DataType) -> str:
+    """Types that may stand for each other without changing what a value means."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if is_text(kind):
+        return "text"
+    if pa.types.is_null(kind):
+        return "nothing"
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "number"
+    if pa.types.is_timestamp(kind):
+        return "zoned time" if kind.tz else "time"
+    return "time" if pa.types.is_date(kind) else str(kind)
+
+
+def _refuse_repeated(names: Sequence[str], label: str) -> None:
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise LogError(f"Expected every column once in {label}, but {twice!r} stands there twice. Rename one of them.")
 
 
 def _parquet(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError) as problem:
-        raise LogError(_broken(path, problem)) from problem
+        raise LogError(_broken(path)) from problem
 
 
-def _broken(path: Path, problem: Exception) -> str:
-    detail = " ".join(str(problem).split())[:160]
-    return f"Expected a whole Parquet file at {str(path)!r}, but it cannot be read ({detail}). Write or copy it again."
+def _broken(path: Path) -> str:
+    return (
+        f"Expected a whole Parquet file at {str(path)!r}, but it is cut off, damaged, or of another kind. "
+        "Write or copy it again."
+    )

@@ -1,0 +1,88 @@
+"""Randomized exploration: a menu of moves with known probabilities.
+
+    P(hold) = hold,   P(k → l by s) = (1 − hold)·q_s·1{feasible} / Σ q_s·1{feasible}
+
+A move k → l by s is feasible where the item has opened both channels and k holds at least s. Where nothing is feasible,
+hold has probability 1. Shares before the move, the opened channels and this menu give back every probability.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc import simplex
+from realloc.errors import ConfigError
+from realloc.fields import check_types
+from realloc.world.platform.draws import Floats, choose, row_sum
+from realloc.world.platform.items import GRID, Thousandths
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplorationParameters:
+    """The menu: step sizes in thousandths of the budget, their weights, and the probability to hold."""
+
+    hold: float = 0.5
+    steps: tuple[int, ...] = (20, 50, 100)
+    weights: tuple[float, ...] = (0.4, 0.35, 0.25)
+
+    def __post_init__(self) -> None:
+        check_types(self, "the exploration")
+        if not 0 <= self.hold <= 1:
+            raise ConfigError(f"Expected hold from 0 to 1 in the exploration, got {self.hold}.")
+        check_steps(self.steps, self.weights, "the exploration")
+
+
+@dataclass(frozen=True, eq=False)
+class Menu:
+    """The arms: row 0 holds, then every transfer (lexicographic) by every step."""
+
+    source: NDArray[np.int64]  # (M−1,)
+    target: NDArray[np.int64]  # (M−1,)
+    step: Thousandths  # (M−1,)
+    weight: Floats  # (M−1,)
+    hold: float
+    moves: Thousandths  # (M, K) changes of the shares in thousandths
+
+
+def check_steps(steps: tuple[int, ...], weights: tuple[float, ...], where: str) -> None:
+    """Steps in (0, 1000] thousandths with one positive weight each."""
+    if not steps or any(not 0 < step <= GRID for step in steps):
+        raise ConfigError(f"Expected steps in thousandths from 1 to {GRID} in {where}, got {steps}.")
+    if len(weights) != len(steps) or any(weight <= 0 for weight in weights):
+        raise ConfigError(f"Expected {len(steps)} positive weights, one per step, in {where}, got {weights}.")
+
+
+def make_menu(channels: int, parameters: ExplorationParameters) -> Menu:
+    """All arms for so many channels."""
+    pairs, steps = simplex.edges(channels), np.array(parameters.steps, dtype=np.int32)
+    source, target = np.repeat(pairs, len(steps), axis=0).T
+    step = np.tile(steps, len(pairs))
+    moves = np.zeros((1 + len(step), channels), dtype=np.int32)
+    arms = np.arange(1, 1 + len(step))
+    moves[arms, source] -= step
+    moves[arms, target] += step
+    return Menu(source, target, step, np.tile(parameters.weights, len(pairs)), float(parameters.hold), moves)
+
+
+def arm_probabilities(menu: Menu, holding: Thousandths, opened: NDArray[np.bool_]) -> Floats:
+    """Probability of every arm (n, M), given the shares before the move (n, K) in thousandths."""
+    feasible = opened[:, menu.source] & opened[:, menu.target] & (holding[:, menu.source] >= menu.step)
+    weight = np.where(feasible, menu.weight, 0.0)  # (n, M−1)
+    total = row_sum(weight)
+    stuck = total == 0
+    moving = weight * ((1 - menu.hold) / np.where(stuck, 1.0, total))[:, None]
+    return np.concatenate([np.where(stuck, 1.0, menu.hold)[:, None], moving], axis=1)
+
+
+def explore(menu: Menu, holding: Thousandths, opened: NDArray[np.bool_], uniform: Floats) -> tuple[Thousandths, Floats]:
+    """Draw one arm per row: the shares after it, in thousandths, and the probability it had."""
+    probability = arm_probabilities(menu, holding, opened)
+    arm = choose(uniform, probability)
+    return holding + menu.moves[arm], np.take_along_axis(probability, arm[:, None], axis=1)[:, 0]
+
+
+def find_arm(menu: Menu, change: Thousandths) -> NDArray[np.intp]:
+    """Which arm made each change (n, K) of the shares; −1 where none does."""
+    same = (change[:, None, :] == menu.moves).all(axis=2)  # (n, M)
+    return np.where(same.any(axis=1), same.argmax(axis=1), -1)

@@ -1,0 +1,107 @@
+"""The legacy policy: risk-controlled, small, seldom, and steered by what also drives sales.
+
+    P(move)  = σ(rate + a·(ad share − 1/K) + b·price + c·log budget)                 on days with two opened channels
+    P(k → l) ∝ exp(r_l − r_k),  r_k = −follow·trend·(discount_k − ½) − revert·p_k  over opened k, l with p_k > 0
+
+Falling sales call for discounts, rising ones for ads; long shares are trimmed. Steps come from a short menu, one notch
+smaller where the budget is large, and a step larger than what the channel holds empties it: zeros by moves.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc import simplex
+from realloc.fields import check_types
+from realloc.world.platform.catalogue import Catalogue
+from realloc.world.platform.demand import Past
+from realloc.world.platform.draws import Floats, choose
+from realloc.world.platform.exploration import check_steps
+from realloc.world.platform.items import GRID, Items, Thousandths
+
+
+@dataclass(frozen=True, kw_only=True)
+class LegacyParameters:
+    """When, where to and how far routine items are moved."""
+
+    rate: float = -1.1  # log odds of a move of a typical item
+    rate_ads: float = 2.0
+    rate_price: float = 0.8
+    rate_budget: float = 0.3
+    follow: float = 3.0  # how strongly the direction follows the sales trend
+    revert: float = 0.2  # how strongly large shares are trimmed
+    steps: tuple[int, ...] = (10, 20, 30, 50, 80, 100)  # thousandths of the budget
+    weights: tuple[float, ...] = (0.05, 0.15, 0.25, 0.35, 0.15, 0.05)
+    caution: float = 0.5  # log budget above the standing one from which a step is one notch smaller
+
+    def __post_init__(self) -> None:
+        check_types(self, "the legacy policy")
+        check_steps(self.steps, self.weights, "the legacy policy")
+
+
+@dataclass(frozen=True, eq=False)
+class Before:
+    """What the policy sees on a day, before it decides."""
+
+    past: Past
+    budget: Floats  # (n,)
+    holding: Thousandths  # (n, K) yesterday's shares
+
+
+def move_probability(items: Items, before: Before, typical_log_budget: float, parameters: LegacyParameters) -> Floats:
+    """P(move) of every item; 0 with fewer than two opened channels."""
+    p = parameters
+    ad_share, equal_share = before.holding[:, 0] / GRID, 1 / items.opened.shape[1]
+    odds = p.rate + p.rate_ads * (ad_share - equal_share) + p.rate_price * items.price_deviation
+    odds += p.rate_budget * (np.log(before.budget) - typical_log_budget)
+    return np.where(items.opened.sum(axis=1) > 1, 1 / (1 + np.exp(-odds)), 0.0)
+
+
+def edge_weights(catalogue: Catalogue, items: Items, before: Before, parameters: LegacyParameters) -> Floats:
+    """Unnormalised probabilities of the transfers, (n, K(K−1)), in the order of `simplex.edges`."""
+    source, target = simplex.edges(len(catalogue.channels)).T
+    wish = -parameters.follow * before.past.trend[:, None] * (catalogue.discount - 0.5)
+    wish -= parameters.revert * (before.holding / GRID)
+    feasible = items.opened[:, source] & items.opened[:, target] & (before.holding[:, source] > 0)
+    gap = np.where(feasible, wish[:, target] - wish[:, source], -np.inf)
+    return np.where(feasible, np.exp(np.minimum(gap, 50.0)), 0.0)
+
+
+def pick_step(items: Items, budget: Floats, uniform: Floats, parameters: LegacyParameters) -> Thousandths:
+    """Step sizes (n,) in thousandths, one notch smaller for budgets far above their standing value."""
+    weights = np.broadcast_to(np.array(parameters.weights), (len(budget), len(parameters.weights)))
+    notch = choose(uniform, weights)
+    large = np.log(budget) - items.log_budget > parameters.caution
+    return np.array(parameters.steps, dtype=np.int32)[np.maximum(notch - large, 0)]
+
+
+def reallocate(
+    catalogue: Catalogue,
+    items: Items,
+    before: Before,
+    chance: Floats,
+    uniforms: Sequence[Floats],
+    parameters: LegacyParameters,
+) -> Thousandths:
+    """The shares after the day's decision, (n, K) in thousandths.
+
+    `chance` is P(move); `uniforms` are three draws per item: whether to move, where to, how far.
+    """
+    whether, where, how_far = uniforms
+    weights = edge_weights(catalogue, items, before, parameters)
+    moving = (whether < chance) & (weights > 0).any(axis=1)
+    pair = simplex.edges(len(catalogue.channels))[choose(where, weights)]
+    step = pick_step(items, before.budget, how_far, parameters)
+    return transfer(before.holding, pair, np.where(moving, step, 0))
+
+
+def transfer(holding: Thousandths, pair: NDArray[np.int64], step: NDArray[np.integer]) -> Thousandths:
+    """Move up to `step` thousandths along each row's `pair` (source, target), as far as the source holds them."""
+    rows, (source, target) = np.arange(len(holding)), pair.T
+    taken = np.minimum(step, holding[rows, source])
+    after = holding.copy()
+    after[rows, source] -= taken
+    after[rows, target] += taken
+    return after

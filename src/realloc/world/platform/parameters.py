@@ -1,0 +1,69 @@
+"""Every number the marketplace is made of, in one value that is also its file format."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from datetime import date
+from typing import Any
+
+from realloc.errors import ConfigError
+from realloc.fields import check_types, from_table, nearest
+from realloc.world.platform.catalogue import CatalogueParameters
+from realloc.world.platform.demand import BudgetParameters
+from realloc.world.platform.exploration import ExplorationParameters
+from realloc.world.platform.items import ItemParameters
+from realloc.world.platform.legacy import LegacyParameters
+from realloc.world.platform.response import ResponseParameters
+
+PARTS: dict[str, type[Any]] = {
+    "catalogue": CatalogueParameters,
+    "items": ItemParameters,
+    "budgets": BudgetParameters,
+    "response": ResponseParameters,
+    "legacy": LegacyParameters,
+    "exploration": ExplorationParameters,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarketplaceParameters:
+    """All parameters of the marketplace, one group per file of this folder; `docs/platform.md` says why each value.
+
+    >>> MarketplaceParameters(exploration=ExplorationParameters(hold=0.2)).exploration.hold
+    0.2
+    """
+
+    first_day: str = "2026-01-05"
+    catalogue: CatalogueParameters = field(default_factory=CatalogueParameters)
+    items: ItemParameters = field(default_factory=ItemParameters)
+    budgets: BudgetParameters = field(default_factory=BudgetParameters)
+    response: ResponseParameters = field(default_factory=ResponseParameters)
+    legacy: LegacyParameters = field(default_factory=LegacyParameters)
+    exploration: ExplorationParameters = field(default_factory=ExplorationParameters)
+
+    def __post_init__(self) -> None:
+        check_types(self, "the marketplace")
+        try:
+            date.fromisoformat(self.first_day)
+        except ValueError as problem:
+            raise ConfigError(f"Expected first_day as YYYY-MM-DD, got {self.first_day!r}.") from problem
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return json.loads(json.dumps(asdict(self)))
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> "MarketplaceParameters":
+        """The inverse of `to_dict`; unknown keys are refused."""
+        known = [one.name for one in fields(cls)]
+        unknown = [key for key in table if key not in known]
+        if unknown:
+            raise ConfigError(f"Unknown key `{unknown[0]}` in the marketplace.{nearest(unknown[0], known)}")
+        parts = {name: from_table(part, table[name], f"[{name}]") for name, part in PARTS.items() if name in table}
+        return cls(**{**table, **parts})
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of all values."""
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:16]

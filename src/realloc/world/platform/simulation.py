@@ -1,0 +1,110 @@
+"""Day after day: look back, set the budget, decide the shares, see what comes out."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+
+import numpy as np
+
+from realloc.world.platform.catalogue import WEEK, Catalogue
+from realloc.world.platform.demand import Past, look_back, natural_demand, set_budget
+from realloc.world.platform.draws import Draws, Floats
+from realloc.world.platform.exploration import Menu, explore, make_menu
+from realloc.world.platform.items import GRID, Items, Thousandths
+from realloc.world.platform.legacy import Before, move_probability, reallocate
+from realloc.world.platform.parameters import MarketplaceParameters
+from realloc.world.platform.response import Setting, State, make_state, response
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """What the simulation of any block needs: the catalogue and the parameters."""
+
+    catalogue: Catalogue
+    parameters: MarketplaceParameters
+
+    @cached_property
+    def menu(self) -> Menu:
+        """The exploration arms."""
+        return make_menu(len(self.catalogue.channels), self.parameters.exploration)
+
+    @cached_property
+    def first_date(self) -> date:
+        """The date of day 0."""
+        return date.fromisoformat(self.parameters.first_day)
+
+    def date_of(self, day: int) -> date:
+        """The date of a day."""
+        return self.first_date + timedelta(days=day)
+
+    def state(self, items: Items, day: int | np.ndarray, budget: Floats) -> State:
+        """The state of item rows on their day with their budget."""
+        days = np.broadcast_to(np.asarray(day, dtype=np.int64), len(items))
+        setting = Setting(
+            demand=natural_demand(self.catalogue, items, days, self.parameters.items.wave),
+            budget=budget,
+            weekday=days + self.first_date.weekday(),
+        )
+        return make_state(self.catalogue, items, setting, self.parameters.budgets, self.parameters.response)
+
+
+@dataclass(frozen=True, eq=False)
+class Day:
+    """One day of a block of items."""
+
+    day: int
+    past: Past
+    budget: Floats  # (n,)
+    before: Thousandths  # (n, K) shares before the decision
+    shares: Thousandths  # (n, K) and after it
+    propensity: Floats  # (n,) NaN for routine items
+    outcomes: dict[str, Floats]
+
+
+def simulate(rules: Rules, items: Items, draws: Draws, days: int) -> Iterator[Day]:
+    """The days 0 … days − 1 of a block of items; shares and sales are carried from day to day."""
+    history = warm_up(rules, items, draws)
+    holding = items.start
+    for day in range(days):
+        past = look_back(np.stack(history))
+        before = Before(past, set_budget(items, past, draws, day, rules.parameters.budgets), holding)
+        after, propensity = decide(rules, items, before, draws, day)
+        outcomes = observe(rules, items, draws, day, before.budget, after)
+        yield Day(day, past, before.budget, holding, after, propensity, outcomes)
+        holding = after
+        history.append(outcomes["orders"])
+
+
+def warm_up(rules: Rules, items: Items, draws: Draws) -> deque[Floats]:
+    """Orders of the week before day 0, at the starting shares and standing budgets."""
+    budget = np.exp(items.log_budget)
+    week = (observe(rules, items, draws, day, budget, items.start)["orders"] for day in range(-WEEK, 0))
+    return deque(week, maxlen=WEEK)
+
+
+def decide(rules: Rules, items: Items, before: Before, draws: Draws, day: int) -> tuple[Thousandths, Floats]:
+    """The day's shares: by the legacy policy, or by the exploration menu for items under exploration."""
+    legacy, typical = rules.parameters.legacy, rules.parameters.items.log_budget_mean
+    chance = move_probability(items, before, typical, legacy)
+    uniforms = [draws.uniform(f"legacy.{name}", day) for name in ("move", "edge", "step")]
+    after = reallocate(rules.catalogue, items, before, chance, uniforms, legacy)
+    propensity = np.full(len(items), np.nan)
+    rows = np.flatnonzero(items.explored)
+    uniform = draws.uniform("exploration", day)[rows]
+    after[rows], propensity[rows] = explore(rules.menu, before.holding[rows], items.opened[rows], uniform)
+    return after, propensity
+
+
+def observe(
+    rules: Rules, items: Items, draws: Draws, day: int, budget: Floats, shares: Thousandths
+) -> dict[str, Floats]:
+    """What came out: the truth plus noise that GMV inherits from orders and income from GMV."""
+    q = rules.parameters.response
+    outcomes = response(rules.state(items, day, budget), shares / GRID, q)
+    noise = np.zeros(len(items))
+    for name, sd in zip(outcomes, (q.noise_sd, q.basket_noise_sd, q.margin_noise_sd), strict=True):
+        noise = noise + sd * draws.normal(f"noise.{name}", day)
+        outcomes[name] = outcomes[name] + noise
+    return outcomes
