@@ -109,6 +109,14 @@ def test_shares_without_budget_column_are_noticed(share_frame):
     assert "looks_like_shares" not in codes(share_frame, SHARES)
 
 
+def test_spends_that_do_not_sum_to_the_budget_are_noticed(frame):
+    frame["budget"] = frame[["ads", "coupon", "rebate"]].sum(axis=1)
+    assert "budget_mismatch" not in codes(frame)
+    frame.loc[9:11, "budget"] += 5.0
+    found = next(f for f in audit_source(frame, SPENDS).findings if f.code == "budget_mismatch")
+    assert (found.column, found.unit, found.date, found.rows) == ("budget", "i001", "2025-01-07", 3)
+
+
 def test_a_jump_of_the_budget_is_noticed(frame):
     frame.loc[12:15, ["ads", "coupon", "rebate"]] *= 1e6
     found = next(f for f in audit_source(frame, SPENDS).findings if f.code == "budget_jump")

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from realloc.errors import ConfigError
 from realloc.fields import check_types
-from realloc.logs import leaks, totals
+from realloc.logs import leaks, names, totals
 from realloc.logs.arrow import compute as pc
 from realloc.logs.coverage import Coverage
 from realloc.logs.finding import Finding
@@ -194,6 +195,7 @@ def budgets(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Fin
             meaning="The budget is taken to be that number everywhere, so its size is unknown to the model.",
             advice="Name the budget's column with `budget=` (shares must then sum to 1).",
         )
+    yield from _unspent(logs)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.abs(np.diff(np.log(budget)))
     jumps = np.flatnonzero((np.diff(codes) == 0) & (ratio > np.log(config.budget_jump)))
@@ -222,6 +224,29 @@ def budgets(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Fin
             unit=str(logs.units[largest].as_py()),
             rows=int((codes == largest).sum()),
         )
+
+
+def _unspent(logs: Logs) -> Iterator[Finding]:
+    """A column named like the budget that the spends do not sum to: then part of it is spent elsewhere, or not at all."""
+    named = [name for name in logs.features if names.rank(name, names.BUDGET) < len(names.BUDGET)]
+    for name in named if logs.schema.budget is None else []:
+        column = logs.table[name]
+        if pa.types.is_floating(column.type):
+            wanted = column.to_numpy().astype(np.float64)
+            off = np.abs(logs.budget - wanted) > np.maximum(1e-6 * np.abs(wanted), 0.01)
+            if off.any():
+                row = int(np.argmax(off))
+                yield Finding(
+                    code="budget_mismatch",
+                    level="warning",
+                    what=f"The channels sum to {logs.budget[row]:g} where column {name!r} says {wanted[row]:g}",
+                    meaning="The sum is taken as the budget, so what was not spent, or spent elsewhere, is not part of it.",
+                    advice="List the missing channel, or leave the column out if it is only a plan.",
+                    column=name,
+                    unit=str(logs.units[int(logs.unit_codes[row])].as_py()),
+                    date=str(logs.times[row].astype("datetime64[D]")),
+                    rows=int(off.sum()),
+                )
 
 
 def currency(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
