@@ -9,7 +9,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
 PAPER = ROOT.parent / "shared" / "paper.tex"
-ROWS = [row for row in re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", PAGE, re.M) if row[0] not in ("in the paper", "---")]
+ROWS = [
+    row for row in re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", PAGE, re.M) if row[0] not in ("in the paper", "---")
+]
 
 
 def test_every_label_of_the_paper_is_on_the_page_once():

@@ -49,6 +49,20 @@ def test_the_answer_is_the_kind_of_frame_that_was_handed_in(frame, kind):
     assert isinstance(recommend(halve_ads, makers[kind](frame), SPENDS), kind)
 
 
+def test_answers_join_to_the_rows_of_a_pandas_frame(frame):
+    some = frame[frame["item"].isin(["i004", "i009"])].sample(frac=1, random_state=2)
+    answer = recommend(halve_ads, some, SPENDS)
+    assert answer.index.equals(some.index)
+    assert (some.join(answer[["spend_ads"]])["spend_ads"] <= some["ads"]).all()
+
+
+def test_logs_and_empty_frames_are_answered(frame):
+    assert recommend(halve_ads, read_logs(frame, SPENDS), SPENDS).num_rows == len(frame)
+    empty = recommend(halve_ads, frame.head(0), SPENDS)
+    assert list(empty.columns) == COLUMNS
+    assert len(empty) == 0
+
+
 def test_a_path_is_answered_with_an_arrow_table(frame, tmp_path):
     frame.to_parquet(tmp_path / "today.parquet")
     assert isinstance(recommend(halve_ads, tmp_path / "today.parquet", SPENDS), pa.Table)

@@ -1,5 +1,6 @@
 """Schema and config in one TOML file: `[schema]` with the keys of `Schema`, one table per stage, the rest on top."""
 
+import difflib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -38,16 +39,17 @@ def read_config(path: str | Path) -> tuple[Schema, Config]:
     """Read and check a TOML file; an unknown key is refused with the nearest known one."""
     table = _read_toml(Path(path))
     if "schema" not in table:
-        raise ConfigError(
-            f"Expected a table [schema] in {path}, but there is none.{nearest('schema', table) if table else ''}"
-        )
+        raise ConfigError(f"Expected a table [schema] in {path}, but there is none.{_misspelt('schema', table)}")
+    misplaced = [key for key in _known() if isinstance(table["schema"], Mapping) and key in table["schema"]]
+    if misplaced:
+        raise ConfigError(f"Expected `{misplaced[0]}` above the first table of {path}, but it stands below [schema].")
     schema = from_table(Schema, _table(table.pop("schema"), f"[schema] of {path}"), f"[schema] of {path}")
     return schema, parse_config(table, str(path))
 
 
 def parse_config(table: Mapping[str, Any], where: str) -> Config:
     """Build a config from a parsed TOML table without its [schema]."""
-    known = [spec.name for spec in fields(Config)]
+    known = _known()
     unknown = [key for key in table if key not in known]
     if unknown:
         kind = "table" if isinstance(table[unknown[0]], Mapping) else "key"
@@ -58,6 +60,15 @@ def parse_config(table: Mapping[str, Any], where: str) -> Config:
             place = f"[{name}] of {where}"
             values[name] = from_table(stage, _table(values[name], place), place)
     return from_table(Config, values, where)
+
+
+def _known() -> list[str]:
+    return [spec.name for spec in fields(Config)]
+
+
+def _misspelt(wanted: str, table: Mapping[str, Any]) -> str:
+    close = difflib.get_close_matches(wanted, table, n=1, cutoff=0.6)
+    return f" [{close[0]}] looks like it." if close else ""
 
 
 def _table(value: Any, where: str) -> Mapping[str, Any]:

@@ -58,4 +58,4 @@ def run_demo(out: Path, units: int, say: Callable[[str], None]) -> DemoResult:
 
 def _describe(row: dict[str, object], channels: tuple[str, ...]) -> str:
     split = ", ".join(f"{name} {row[f'share_{name}']:.1%}" for name in channels)
-    return f"{row['item_id']}: {split}  {row['reason']}, gain {row['gain']:+.3f} (at least {row['gain_lower']:+.3f})"
+    return f"{row['item_id']}: {split}  {row['reason']}, gain {row['gain']:+.3f} (lower value {row['gain_lower']:+.3f})"

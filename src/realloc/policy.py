@@ -67,6 +67,8 @@ def keep(logs: Logs, reason: str) -> Decision:
 
 def recommend(decide: Callable[[Logs], Decision], frame: Any, schema: Schema, money_digits: int = 2) -> Any:
     """Read rows, decide, and answer with the columns of the contract. Rows that cannot be read get `bad_input`."""
+    if isinstance(frame, Logs):
+        frame = frame.to_arrow()
     today = load_today(frame, schema)
     answers = _answers(today.logs, decide(today.logs), money_digits)
     n = today.keys.num_rows
@@ -121,7 +123,7 @@ def _as_given(table: pa.Table, frame: Any) -> Any:
         return table
     kind = native.implementation
     if kind.is_pandas():
-        return table.to_pandas()
+        return table.to_pandas().set_index(frame.index)  # so that answers can be joined to the rows they are for
     if kind.is_polars():
         answer = need("polars").from_arrow(table)
         return answer.lazy() if isinstance(native, nw.LazyFrame) else answer

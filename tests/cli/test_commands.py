@@ -101,9 +101,39 @@ def test_simulate_never_overwrites_a_file_of_yours(run, tmp_path):
     mine = tmp_path / "logs.parquet"
     mine.write_bytes(b"years of work")
     failed = run("simulate", "--units", 5, "--out", mine, code=2)
-    assert "was not simulated" in failed.stderr
+    assert "it may be yours" in failed.stderr
     assert mine.read_bytes() == b"years of work"
     assert list(tmp_path.iterdir()) == [mine]
+
+
+def test_init_takes_hints_and_refuses_a_folder_that_is_not_there(run, tmp_path):
+    make_frame().rename(columns={"orders": "bookings"}).to_csv(tmp_path / "plain.csv", index=False)
+    asked = run("init", "plain.csv", cwd=tmp_path, code=2).stderr
+    assert "--channels ads,coupon" in asked
+    run("init", "plain.csv", "--channels", "ads, coupon,rebate", "--outcome", "bookings", cwd=tmp_path)
+    assert read_config(tmp_path / "realloc.toml")[0].channels == ("ads", "coupon", "rebate")
+    assert "to exist" in run("init", "plain.csv", "--out", "no/where.toml", cwd=tmp_path, code=2).stderr
+
+
+def test_one_partition_of_a_lake_is_a_window(run, tmp_path):
+    run("simulate", "--world", "platform", "--units", 60, "--periods", 3, "--channels", 2, "--out", tmp_path / "lake")
+    day = next((tmp_path / "lake").glob("date=*"))
+    report = json.loads(run("check", day, "--json", code=2).stdout)
+    assert report["coverage"]["periods"] == 1
+    assert report["schema"]["time"] == "date"
+    assert [error["code"] for error in report["errors"]] == ["too_few_rows"]
+
+
+def test_an_interrupted_simulation_leaves_nothing(run, tmp_path, monkeypatch):
+    def cut(self, folder, **_):
+        folder.mkdir()
+        (folder / "half.parquet").write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("realloc.world.platform.Marketplace.write", cut)
+    said = run("simulate", "--world", "platform", "--units", 5, "--out", tmp_path / "lake", code=130).stderr
+    assert "interrupted" in said
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_init_does_not_replace_a_config(run, log):
@@ -117,12 +147,11 @@ def test_init_does_not_replace_a_config(run, log):
 
 def test_check_is_readable_and_exits_2_on_an_error(run, log):
     good = run("check", log).stdout
-    assert "Fit to learn from. 0 errors, 1 warning." in good
+    assert "Can be learned from. 0 errors, 1 warning." in good
     assert "ads_spend" in good
     text = log.read_text().replace("i000,2025-01-06,", "i000,2025-01-07,")
     log.write_text(text)
-    bad = run("check", log, code=2)
-    assert "guess" not in bad.stdout
+    assert "✖ error   duplicates" in run("check", log, code=2).stdout
     log_with_config = log.with_name("c.toml")
     log_with_config.write_text(
         '[schema]\nunit = "item"\ntime = "date"\noutcome = "orders"\nchannels = ["ads_spend", "coupon_spend", "rebate_spend"]\n'
@@ -164,7 +193,7 @@ def test_bad_input_is_one_message_and_exit_code_2(run, tmp_path, log, arguments,
 
 def test_the_demo_runs_end_to_end(run, tmp_path):
     done = run("demo", "--out", tmp_path / "demo", "--units", 200)
-    assert "Fit to learn from" in done.stdout
+    assert "Can be learned from" in done.stdout
     assert "the world's truth" in done.stdout
     answers = pq.read_table(tmp_path / "demo" / "recommendations.parquet")
     assert answers.num_rows == 500
@@ -197,7 +226,7 @@ def test_an_unexpected_failure_is_exit_code_1_and_says_how_to_report(run, monkey
     def broken(*_, **__):
         raise RuntimeError("the sky fell")
 
-    monkeypatch.setattr("realloc.cli.check.audit_source", broken)
+    monkeypatch.setattr("realloc.cli.check.load", broken)
     monkeypatch.setattr("realloc.cli.check.guess_schema", lambda _: None)
     monkeypatch.setattr("realloc.cli.check.open_source", lambda _: None)
     assert (

@@ -83,6 +83,52 @@ def test_immature_outcomes_at_the_end_are_a_warning(frame):
     assert "immature_outcome" in codes(long, level="warning")
 
 
+def test_several_immature_periods_are_found_with_their_first_day(frame):
+    long = make_frame(units=30, days=40)
+    cut = sorted(long["date"].unique())[-5]
+    long.loc[long["date"] >= cut, "orders"] *= 0.2
+    found = next(f for f in audit_source(long, SPENDS).findings if f.code == "immature_outcome")
+    assert (found.date, found.rows) == (str(cut), 150)
+    assert "last 5 periods is 20%" in found.what
+
+
+def test_a_day_logged_twice_at_other_hours_is_noticed(frame):
+    stamped = frame.assign(date=pd.to_datetime(frame["date"]))
+    doubled = pd.concat([stamped, stamped.assign(date=stamped["date"] + pd.Timedelta(hours=5))])
+    found = next(f for f in audit_source(doubled, SPENDS).findings if f.code == "several_a_day")
+    assert found.rows == len(frame)
+    assert "several_a_day" not in codes(stamped)
+
+
+def test_shares_that_are_a_function_of_the_state_are_noticed(frame):
+    share = (frame["price"] - frame["price"].min()) / (frame["price"].max() - frame["price"].min() + 1)
+    fixed = frame.assign(ads=100 * share, coupon=100 * (1 - share) / 2, rebate=100 * (1 - share) / 2)
+    assert "no_overlap" in codes(fixed, replace(SPENDS, known_before=("price",)), level="warning")
+    assert "no_overlap" not in codes(frame)
+
+
+def test_an_outcome_that_belongs_to_the_unit_is_noticed(frame):
+    frame["orders"] = frame["item"].str[1:].astype(float)
+    assert "constant_within_units" in codes(frame, level="warning")
+
+
+def test_rare_channels_and_too_many_channels_are_noticed(frame):
+    rare = frame.assign(rebate=np.where(frame.index % 24 == 0, frame["rebate"], 0.0))
+    found = next(f for f in audit_source(rare, SPENDS).findings if f.code == "rare_channel")
+    assert found.column == "rebate"
+    assert "few_rows_per_channel" in codes(frame.head(120), level="warning")
+
+
+def test_a_forgotten_budget_is_an_error_where_its_column_is_there(share_frame):
+    found = next(f for f in audit_source(share_frame, SPENDS).findings if f.code == "looks_like_shares")
+    assert (found.level, found.column) == ("error", "budget")
+
+
+def test_currencies_in_other_spelling_or_missing_are_one(frame):
+    spelled = frame.assign(currency=["EUR", "eur ", None] * 80)
+    assert "mixed_currencies" not in codes(spelled)
+
+
 def test_unused_and_lonely_channels(frame):
     assert "unused_channel" in codes(frame.assign(rebate=0.0), level="warning")
     lonely = frame.assign(rebate=np.where(frame["item"] == "i004", frame["rebate"], 0.0))

@@ -433,7 +433,7 @@ def test_a_crash_in_check_would_be_seen(
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError("planted")
 
-    monkeypatch.setattr("realloc.cli.check.audit_source", crash)
+    monkeypatch.setattr("realloc.cli.check.load", crash)
     (desk / "logs.csv").write_text(big_log())
     code = run(["check", "logs.csv", "--config", "config.toml"], monkeypatch)
     with pytest.raises(AssertionError):

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from realloc import LogError, Schema, World
-from realloc.logs.guess import guess_schema
+from realloc import LogError, Schema, World, audit_source, read_logs
+from realloc.logs.guess import Hints, guess_schema
 from realloc.logs.source import open_source
 from realloc.world.platform import Marketplace
 
@@ -65,13 +65,59 @@ def test_real_logs_are_understood(real_data):
         (lambda f: f.drop(columns="date"), "a column of dates"),
         (lambda f: f.drop(columns="budget").assign(ads=f["ads"] * 7), "two or more channel columns"),
         (lambda f: f.drop(columns="orders"), "an outcome column"),
-        (lambda f: pd.concat([f, f]), "at most one row per 'date'"),
+        (lambda f: f.drop(columns=["item", "category"]), "at most one row per 'date'"),
         (lambda f: f.head(0), "the log is empty"),
     ],
 )
 def test_what_cannot_be_found_is_said(share_frame, change, text):
     with pytest.raises(LogError, match=text):
         guess(change(share_frame))
+
+
+@pytest.mark.parametrize("bad", ["-5", "abc", '"1,234.50"', "€39.4", "inf"])
+def test_one_bad_cell_does_not_hide_a_channel(frame, tmp_path, bad):
+    named = frame.rename(columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")})
+    lines = named.to_csv(index=False).splitlines(keepends=True)
+    cells = lines[9].split(",")
+    cells[2] = bad
+    lines[9] = ",".join(cells)
+    (tmp_path / "logs.csv").write_text("".join(lines))
+    found = guess(tmp_path / "logs.csv")
+    assert found.channels == ("ads_spend", "coupon_spend", "rebate_spend")
+    assert not audit_source(tmp_path / "logs.csv", found).ok
+
+
+@pytest.mark.parametrize(("factor", "word"), [(100, "percent"), (10_000, "basis points")])
+def test_percents_are_found_and_the_audit_says_what_they_are(share_frame, factor, word):
+    for name in ("ads", "coupon", "rebate"):
+        share_frame[name] *= factor
+    found = guess(share_frame)
+    assert (found.channels, found.budget) == (("ads", "coupon", "rebate"), "budget")
+    assert word in audit_source(share_frame, found).errors[0].advice
+
+
+def test_a_repeated_row_or_file_is_left_to_the_audit(share_frame):
+    for repeated in (pd.concat([share_frame, share_frame.iloc[[4]]]), pd.concat([share_frame, share_frame])):
+        found = guess(repeated)
+        assert found.unit == "item"
+        assert [finding.code for finding in audit_source(repeated, found).errors] == ["duplicates"]
+
+
+def test_the_long_layout_is_found(frame):
+    long = frame.melt(["item", "date", "orders", "price"], ["ads", "coupon", "rebate"], "channel", "spend")
+    found = guess(long)
+    assert (found.channel_column, found.spend_column, found.unit) == ("channel", "spend", "item")
+    assert found.channels == ("ads", "coupon", "rebate")
+    assert len(read_logs(long, found)) == len(frame)
+
+
+def test_hints_help_where_names_do_not(frame):
+    plain = frame.rename(columns={"orders": "bookings"})
+    hints = Hints(outcome="bookings", channels=("ads", "coupon", "rebate"))
+    found = guess_schema(open_source(plain), hints)
+    assert (found.outcome, found.channels, found.budget) == ("bookings", ("ads", "coupon", "rebate"), None)
+    with pytest.raises(LogError, match=r"Expected a column 'booking'.* Did you mean 'bookings'\?"):
+        guess_schema(open_source(plain), Hints(outcome="booking"))
 
 
 def test_a_guess_is_a_schema(share_frame):

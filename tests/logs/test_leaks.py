@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from realloc import World, audit_source, read_logs
@@ -30,12 +31,12 @@ def test_a_column_that_moves_with_the_outcome_is_left_out(rng):
     assert "tally" not in logs.features
     (note,) = logs.notes
     assert (note.code, note.column) == ("post_decision_values", "tally")
-    assert "day-to-day changes correlate 1.00 with the outcome" in note.what
+    assert "it moves with the outcome (rank correlation 1.00)" in note.what
 
 
 def test_a_column_that_moves_with_a_share_is_left_out(rng):
     logs = read_logs(with_leak(rng, mirror=1), SPENDS)
-    assert "share of 'ads'" in logs.notes[0].what
+    assert "share of 'ads' (rank correlation 1.00)" in logs.notes[0].what
 
 
 def test_a_listed_leak_is_a_warning_and_an_error_where_its_name_agrees(rng):
@@ -84,14 +85,48 @@ def test_names_of_results_are_left_out_or_warned_about(frame):
 
 
 @pytest.mark.parametrize(
-    "name", ["EMAIL_CLICKS", "GooglePmaxImpressions", "orders", "all_purchases_units", "cpa", "ROAS"]
+    "make",
+    [
+        lambda f: np.log1p(f["orders"]),
+        lambda f: f["orders"] ** 2,
+        lambda f: pd.cut(f["orders"], 20).astype(str),
+        lambda f: f["ads"] * 1.3,
+    ],
+    ids=["logarithm", "square", "bins", "spend"],
 )
+def test_functions_of_the_result_are_found(make):
+    frame = make_frame(units=60, days=10, seed=1).assign(copy=make)
+    assert "copy" not in read_logs(frame, SPENDS).features
+
+
+def test_what_only_comes_close_stays_with_a_warning(rng):
+    frame = make_frame(units=60, days=10, seed=1)
+    frame["near"] = frame["orders"] + rng.normal(0, 2.0, len(frame))
+    logs = read_logs(frame, SPENDS)
+    assert "near" in logs.features
+    found = [finding for finding in logs.audit().warnings if finding.column == "near"]
+    assert [finding.code for finding in found] == ["post_decision_values"]
+
+
+def test_a_spend_that_is_not_listed_is_left_out_with_a_warning():
+    frame = make_frame().rename(columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")})
+    two = replace(SPENDS, channels=("ads_spend", "coupon_spend"))
+    logs = read_logs(frame, two)
+    assert "rebate_spend" not in logs.features
+    assert "unlisted_spend" in [note.code for note in logs.notes]
+
+
+LATER = "EMAIL_CLICKS GooglePmaxImpressions orders all_purchases_units cpa ROAS purchases_7d_click last_click_orders"
+EARLIER = "orders_lag1 prev_clicks clicks_7d trailing_gmv price category border sales_rank order_deadline discount revenue_28d"
+
+
+@pytest.mark.parametrize("name", [*LATER.split(), "attributed_gmv_28d", "new_transactions", "app_opens", "add_to_cart"])
 def test_names_that_look_like_results(name):
     assert names.looks_later(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["orders_lag1", "prev_clicks", "clicks_7d", "trailing_gmv", "price", "category", "border"]
+    "name", [*EARLIER.split(), "purchase_frequency_90d", "units_in_stock", "competitor_sales_control"]
 )
 def test_names_that_do_not(name):
     assert not names.looks_later(name)

@@ -19,6 +19,8 @@ class Fitted(ABC):
 
     def fit(self, logs: Logs) -> Self:
         """Learn from logs that pass the audit."""
+        if not isinstance(logs, Logs):
+            raise LogError(f"Expected logs (from `read_logs`) to fit on, got {type(logs).__name__}.")
         logs.audit().require()
         self.schema = logs.schema if logs.schema.features is not None else _with_features(logs)
         self.learn(logs)

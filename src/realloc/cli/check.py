@@ -10,14 +10,17 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from realloc.cli.console import progress_bar, stdout
+from realloc.cli.console import busy, progress_bar, stdout
 from realloc.config import Config, read_config
 from realloc.errors import ReallocError
-from realloc.logs import Audit, Finding, Schema, audit_source
-from realloc.logs.coverage import Coverage
+from realloc.logs import Audit, Finding, Schema, names
+from realloc.logs.audit import audit_loaded
+from realloc.logs.coverage import Coverage, count
 from realloc.logs.guess import guess_schema
+from realloc.logs.read import load
 from realloc.logs.source import open_source
 
+MOST_CHANNELS = 40
 SIGNS = {"error": "[bold red]✖ error[/]  ", "warning": "[yellow]! warning[/]", "info": "[cyan]· info[/]   "}
 
 
@@ -39,7 +42,7 @@ def check(
             raise
         audit = Audit((_unreadable(problem),), None)
     if as_json:
-        typer.echo(json.dumps(audit.to_json(), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps({**audit.to_json(), "guessed": config is None}, indent=2, ensure_ascii=False))
     else:
         show_audit(audit, stdout(), guessed=config is None)
     if not audit.ok:
@@ -47,9 +50,12 @@ def check(
 
 
 def _audit(logs: list[str], config: Path | None, quiet: bool) -> Audit:
-    schema, settings = read_config(config) if config else (guess_schema(open_source(logs)), Config())
+    with busy("Looking at the columns", quiet):
+        schema, settings = read_config(config) if config else (guess_schema(open_source(logs)), Config())
     with progress_bar("Reading", quiet=quiet) as advance:
-        return audit_source(logs, schema, settings.audit, on_progress=advance)
+        loaded = load(logs, schema, on_progress=advance)
+    with busy("Auditing", quiet):
+        return audit_loaded(loaded, schema, settings.audit)
 
 
 def _unreadable(problem: ReallocError) -> Finding:
@@ -68,13 +74,9 @@ def show_audit(audit: Audit, console: Console, guessed: bool = False) -> None:
         _show_finding(finding, console)
     errors, warnings = len(audit.errors), len(audit.warnings)
     verdict = (
-        "[bold red]No policy may be learned from this log yet.[/]" if errors else "[bold green]Fit to learn from.[/]"
+        "[bold red]No policy may be learned from this log yet.[/]" if errors else "[bold green]Can be learned from.[/]"
     )
-    console.print(f"{verdict} {_count(errors, 'error')}, {_count(warnings, 'warning')}.")
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+    console.print(f"{verdict} {count(errors, 'error')}, {count(warnings, 'warning')}.")
 
 
 def _show_schema(schema: Schema, features: tuple[str, ...], console: Console, guessed: bool) -> None:
@@ -85,7 +87,7 @@ def _show_schema(schema: Schema, features: tuple[str, ...], console: Console, gu
         "unit": schema.unit,
         "time": schema.time,
         "outcome": schema.outcome,
-        "channels": f"{', '.join(schema.channels)} ({kind})",
+        "channels": f"{names.shortened(list(schema.channels), MOST_CHANNELS)} ({kind})",
         "features": ", ".join(features) or "none",
     }
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
@@ -96,24 +98,27 @@ def _show_schema(schema: Schema, features: tuple[str, ...], console: Console, gu
 
 
 def _show_coverage(coverage: Coverage, console: Console) -> None:
-    console.print(
-        f"[bold]Log[/]  {coverage.rows:,} rows · {coverage.units:,} units · {coverage.periods:,} periods "
-        f"({coverage.first} to {coverage.last}) · budget {coverage.budget:,.0f}"
-    )
+    console.print(f"[bold]Log[/]  {coverage.sentence}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in ("  channel", "rows used", "units", "mean share", "5–95 %", "spread", "within units"):
-        table.add_column(title, justify="left" if title == "  channel" else "right")
-    for channel in coverage.channels:
+        left = title == "  channel"
+        table.add_column(title, justify="left" if left else "right", overflow="fold", no_wrap=not left)
+    for channel in coverage.channels[:MOST_CHANNELS]:
         table.add_row(
             f"  {escape(channel.channel)}",
             f"{channel.rows_used:.0%}",
             f"{channel.units_using:,}",
             f"{channel.mean_share:.3f}",
-            f"{channel.low:.3f}–{channel.high:.3f}",
+            f"{channel.p05:.3f}–{channel.p95:.3f}",
             f"{channel.spread:.3f}",
             f"{channel.spread_within:.3f}",
         )
     console.print(table)
+    if len(coverage.channels) > MOST_CHANNELS:
+        console.print(f"  … and {len(coverage.channels) - MOST_CHANNELS} more channels (all in --json)")
+    if coverage.rows == coverage.units:
+        console.print("  Every unit has one row, so nothing can be said of changes within units.\n")
+        return
     moves = (
         f"{coverage.within_variance:.0%} of the variation of shares is within units; from one period to the next "
         f"a unit moves {coverage.move_median:.1%} of its budget (median; 90th percentile {coverage.move_p90:.1%}).\n"

@@ -1,7 +1,9 @@
 """Where text goes: results to stdout, progress to stderr and only on a terminal."""
 
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -9,12 +11,36 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from realloc.logs.read import OnProgress
 
 
+class _WithoutPadding:
+    """Passes text on without the blanks that a table pads its lines with."""
+
+    def write(self, text: str) -> int:
+        ends = text.endswith("\n")
+        sys.stdout.write("\n".join(line.rstrip() for line in text.rstrip("\n").split("\n")) + ("\n" if ends else ""))
+        return len(text)
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
 def stdout() -> Console:
-    """A console for results; wide where nobody resizes it."""
-    console = Console(highlight=False, soft_wrap=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=120)
-    return console
+    """A console for results; 120 columns without padding where nobody watches."""
+    console = Console(highlight=False)
+    if console.is_terminal:
+        return console
+    plain: Any = _WithoutPadding()
+    return Console(highlight=False, width=120, file=plain)
+
+
+@contextmanager
+def busy(title: str, quiet: bool = False) -> Generator[None]:
+    """A spinner on stderr for work that cannot say how far it is."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield
+        return
+    with console.status(title):
+        yield
 
 
 @contextmanager

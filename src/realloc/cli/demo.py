@@ -26,7 +26,8 @@ def demo(
     for reason, count in result.reasons.items():
         console.print(f"  {reason:12}{count:6,}")
     console.print(
-        f"\nPredicted gain {result.predicted:+.3f} orders an item; the world's truth {result.true:+.3f}; "
+        "\nThis policy has one field for everybody: right on average, blind to who gains and who loses. "
+        f"Predicted gain {result.predicted:+.3f} orders an item; the world's truth {result.true:+.3f}; "
         f"{result.harmed:.0%} of the moved items lose."
     )
     console.print(f"Everything is in {out}/: {', '.join(result.files)}")

@@ -8,10 +8,10 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 
-from realloc.cli.console import progress_bar
+from realloc.cli.console import busy, progress_bar
 from realloc.errors import ConfigError
-from realloc.logs import Finding, Logs, Schema, audit_logs
-from realloc.logs.guess import guess_schema
+from realloc.logs import Finding, Logs, Schema, audit_logs, names
+from realloc.logs.guess import Hints, guess_schema
 from realloc.logs.plan import make_plan
 from realloc.logs.read import load
 from realloc.logs.source import open_source
@@ -22,6 +22,10 @@ def init(
         list[str], typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions.")
     ],
     out: Annotated[Path, typer.Option(help="Where to write.")] = Path("realloc.toml"),
+    unit: Annotated[str | None, typer.Option(help="The column that names the unit, if it is not found.")] = None,
+    time: Annotated[str | None, typer.Option(help="The column of dates.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="The column of the outcome.")] = None,
+    channels: Annotated[str | None, typer.Option(help="The channel columns, separated by commas.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
 ) -> None:
@@ -30,7 +34,11 @@ def init(
         raise ConfigError(
             f"Expected no file at {str(out)!r}, but there is one. Use --out for another name, or --force."
         )
-    schema = guess_schema(open_source(logs))
+    if not out.absolute().parent.is_dir():
+        raise ConfigError(f"Expected the folder of {str(out)!r} to exist, but it does not. Make it first.")
+    listed = tuple(name.strip() for name in channels.split(",")) if channels else ()
+    with busy("Looking at the columns", quiet):
+        schema = guess_schema(open_source(logs), Hints(unit=unit, time=time, outcome=outcome, channels=listed))
     with progress_bar("Reading", quiet=quiet) as advance:
         loaded = load(logs, schema, on_progress=advance)
     if loaded.logs is None:
@@ -39,10 +47,16 @@ def init(
         findings: Sequence[Finding] = loaded.findings
     else:
         kinds = {name: pa.types.is_dictionary(loaded.logs.table[name].type) for name in loaded.logs.features}
-        findings = audit_logs(loaded.logs).findings
-    text = _toml(schema, kinds, findings)
-    out.write_text(text, encoding="utf-8")
+        with busy("Auditing", quiet):
+            findings = audit_logs(loaded.logs).findings
+    out.write_text(_toml(schema, kinds, _later(logs, schema), findings), encoding="utf-8")
     _say(out, schema, loaded.logs, findings)
+
+
+def _later(logs: list[str], schema: Schema) -> list[str]:
+    """Columns that were left out for their names: for the user to take back."""
+    taken = {*schema.fixed_columns, schema.spend_column}
+    return [name for name in open_source(logs).columns.names if name not in taken and names.looks_later(name)]
 
 
 def _say(out: Path, schema: Schema, logs: Logs | None, findings: Sequence[Finding]) -> None:
@@ -55,7 +69,7 @@ def _say(out: Path, schema: Schema, logs: Logs | None, findings: Sequence[Findin
     )
 
 
-def _toml(schema: Schema, kinds: dict[str, bool], findings: Sequence[Finding]) -> str:
+def _toml(schema: Schema, kinds: dict[str, bool], later: list[str], findings: Sequence[Finding]) -> str:
     """The file's text, with what was left out and why as comments."""
     lines = [
         "# Written by `realloc init` from the data. Every line is a guess until you have read it.",
@@ -69,12 +83,22 @@ def _toml(schema: Schema, kinds: dict[str, bool], findings: Sequence[Finding]) -
         f"outcome = {_text(schema.outcome)}",
         f"channels = {_list(schema.channels)}",
     ]
-    if schema.budget:
+    if schema.long:
+        lines += [
+            f"channel_column = {_text(str(schema.channel_column))}",
+            f"spend_column = {_text(str(schema.spend_column))}",
+        ]
+    elif schema.budget:
         lines.append(f"budget = {_text(schema.budget)}  # the channels are shares of it")
     else:
         lines.append('# budget = "…"  # only if the channels are shares: the column they are shares of')
     lines.append(f"features = {_list(kinds)}  # known before the decision")
     lines.append(f"categorical = {_list([name for name, is_category in kinds.items() if is_category])}")
+    if later:
+        lines.append(
+            "# Named like results of the decision, so not used. If some were known before it, list them in both lines:"
+        )
+        lines.append(f"# known_before = [{', '.join(map(_text, later))}]")
     if schema.propensity:
         lines.append(f"propensity = {_text(schema.propensity)}")
     if schema.currency:

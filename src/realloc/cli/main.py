@@ -1,5 +1,6 @@
 """The command `realloc`. Exit codes: 0 done, 2 bad input (one clear message on stderr), 1 unexpected."""
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -15,6 +16,7 @@ app = typer.Typer(
     help="Which budget moves between channels pay, how sure that is, and when to keep the mix.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -33,7 +35,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say which.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Which budget moves between channels pay, how sure that is, and when to keep the mix."""
@@ -41,14 +43,21 @@ def root(
 
 def main() -> None:
     """Entry point: bad input becomes one message and exit code 2, anything else unexpected exit code 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a sign shows another one
     try:
         app()
     except ReallocError as problem:
         typer.echo(f"realloc: {problem}", err=True)
         sys.exit(2)
+    except SystemExit as ended:
+        if ended.code == 130:  # Ctrl-C
+            typer.echo("realloc: interrupted; nothing half-made was kept.", err=True)
+        raise
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has seen enough
+        sys.exit(0)
     except OSError as problem:
         typer.echo(
             f"realloc: {problem.strerror or problem}{f': {problem.filename}' if problem.filename else ''}.", err=True

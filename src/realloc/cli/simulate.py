@@ -1,6 +1,7 @@
 """`realloc simulate`: draw logs from a synthetic world."""
 
 import json
+import shutil
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 import typer
 
-from realloc.cli.console import progress_bar
+from realloc.cli.console import busy, progress_bar
 from realloc.errors import ConfigError
 from realloc.logs import Logs
 from realloc.logs.source import kind_of
@@ -44,15 +45,18 @@ def simulate(
     if kind_of(out) is None and not folder:
         raise ConfigError(f"Expected --out to end in .parquet or .csv, got {str(out)!r}.")
     card_path = out.with_name(f"{out.name.split('.')[0]}.world.json")
-    if out.exists() and not card_path.exists():
+    ours = card_path.exists() and (not folder or (out / "_world.json").exists())
+    if out.exists() and not ours:
         raise ConfigError(
-            f"Expected a new name for --out, but {str(out)!r} exists and was not simulated. Nothing was written."
+            f"Expected a new name for --out, but {str(out)!r} exists and is no finished simulation, so it may be yours. "
+            "Choose another name or remove it. Nothing was written."
         )
     size = {"units": units, "periods": periods, "sample_seed": sample_seed}
-    if world is WorldName.paper:
-        card, rows = _paper(out, regime, channels, seed, size)
-    else:
-        card, rows = _platform(out, channels, seed, size, folder, quiet)
+    with busy("Simulating", quiet or folder):
+        if world is WorldName.paper:
+            card, rows = _paper(out, regime, channels, seed, size)
+        else:
+            card, rows = _platform(out, channels, seed, size, folder, quiet)
     card_path.write_text(json.dumps({**card, "sample": size}, indent=2) + "\n", encoding="utf-8")
     typer.echo(f"Wrote {rows:,} rows to {out} and the world's card to {card_path}.")
 
@@ -73,8 +77,17 @@ def _platform(
 
     market = Marketplace(seed=seed, channels=channels)
     if folder:
-        with progress_bar("Simulating", quiet=quiet) as advance:
-            market.write(out, items=size["units"], days=size["periods"], seed=size["sample_seed"], on_progress=advance)
+        half = out.with_name(f".{out.name}.part")
+        shutil.rmtree(half, ignore_errors=True)
+        try:
+            with progress_bar("Simulating", quiet=quiet) as advance:
+                market.write(
+                    half, items=size["units"], days=size["periods"], seed=size["sample_seed"], on_progress=advance
+                )
+            shutil.rmtree(out, ignore_errors=True)
+            half.rename(out)
+        finally:
+            shutil.rmtree(half, ignore_errors=True)
         return market.card(), size["units"] * size["periods"]
     logs = market.sample(items=size["units"], days=size["periods"], seed=size["sample_seed"])
     _write(logs, out)

@@ -1,16 +1,18 @@
 """The audit of a log: everything found while reading it and by looking at it as a whole."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any
 
 from realloc.errors import LogError
-from realloc.logs.checks import CHECKS, AuditConfig
+from realloc.logs.checks import CHECKS
 from realloc.logs.coverage import Coverage, measure
 from realloc.logs.finding import Finding, Level
-from realloc.logs.read import OnProgress, explain, load
+from realloc.logs.limits import AuditConfig
+from realloc.logs.read import Loaded, OnProgress, explain, load
 from realloc.logs.schema import Schema
 from realloc.logs.table import Logs
+from realloc.version import __version__
 
 ORDER: tuple[Level, ...] = ("error", "warning", "info")
 
@@ -48,10 +50,20 @@ class Audit:
         """As plain values, for machines."""
         grouped = {f"{level}s": [f.to_json() for f in self.findings if f.level == level] for level in ORDER}
         coverage = None if self.coverage is None else self.coverage.to_json()
-        return {"ok": self.ok, **grouped, "features": list(self.features), "coverage": coverage}
+        schema = None if self.schema is None else asdict(self.schema)
+        return {
+            "version": __version__,
+            "ok": self.ok,
+            **grouped,
+            "schema": schema,
+            "features": list(self.features),
+            "coverage": coverage,
+        }
 
     def __str__(self) -> str:
-        lines = [f"{len(self.errors)} errors, {len(self.warnings)} warnings"]
+        lines = [f"errors: {len(self.errors)}, warnings: {len(self.warnings)}"]
+        if self.coverage:
+            lines.insert(0, self.coverage.sentence)
         return "\n".join(lines + [f"{finding.level}: {finding.sentence}" for finding in self.findings])
 
 
@@ -78,9 +90,13 @@ def audit_source(
     today: date | None = None,
 ) -> Audit:
     """Audit anything that `read_logs` takes, without raising for what its rows hold."""
-    loaded = load(source, schema, on_progress=on_progress, today=today)
+    return audit_loaded(load(source, schema, on_progress=on_progress, today=today), schema, config)
+
+
+def audit_loaded(loaded: Loaded, schema: Schema, config: AuditConfig | None = None) -> Audit:
+    """Audit what came of reading."""
     if loaded.logs is None:
-        return Audit(_sorted(loaded.findings), None, schema=schema)
+        return Audit(_sorted(loaded.findings), None, loaded.features, schema)
     return audit_logs(replace(loaded.logs, notes=loaded.findings), config)
 
 

@@ -21,8 +21,8 @@ class ChannelCoverage:
     rows_used: float  # part of the rows with a share above zero
     units_using: int
     mean_share: float
-    low: float  # 5th and 95th percentile of its share
-    high: float
+    p05: float  # 5th and 95th percentile of its share
+    p95: float
     spread: float  # standard deviation over all rows
     spread_within: float  # … within units: the part that a policy can learn from without comparing units
 
@@ -48,9 +48,22 @@ class Coverage:
     move_p90: float
     moved_rows: float  # part of those steps that move at least one point of the budget
 
+    @property
+    def sentence(self) -> str:
+        """The log in one line."""
+        return (
+            f"{count(self.rows, 'row')} · {count(self.units, 'unit')} · {count(self.periods, 'period')} "
+            f"({self.first} to {self.last}) · budget {self.budget:,.0f}"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
         return asdict(self)
+
+
+def count(number: int, word: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def measure(logs: Logs) -> Coverage:
@@ -123,9 +136,14 @@ def _named(
     patterns: NDArray[np.bool_], counts: NDArray[np.int64], channels: tuple[str, ...]
 ) -> tuple[tuple[str, int], ...]:
     return tuple(
-        (" + ".join(name for name, on in zip(channels, pattern, strict=True) if on), int(count))
-        for pattern, count in zip(patterns[:5], counts[:5], strict=True)
+        (_pattern_name([name for name, on in zip(channels, pattern, strict=True) if on]), int(rows))
+        for pattern, rows in zip(patterns[:5], counts[:5], strict=True)
     )
+
+
+def _pattern_name(active: list[str]) -> str:
+    more = f" + {len(active) - 6} more" if len(active) > 6 else ""
+    return " + ".join(active[:6]) + more
 
 
 def _channel(name: str, share: Floats, used: NDArray[np.int64], within: float) -> ChannelCoverage:
@@ -135,8 +153,8 @@ def _channel(name: str, share: Floats, used: NDArray[np.int64], within: float) -
         rows_used=float((share > 0).mean()),
         units_using=int((used > 0).sum()),
         mean_share=float(share.mean()),
-        low=float(low),
-        high=float(high),
+        p05=float(low),
+        p95=float(high),
         spread=float(share.std()),
         spread_within=float(np.sqrt(within)),
     )

@@ -180,9 +180,9 @@ class Intake:
         if name == schema.propensity:
             spot.flag("not_positive", values <= 0, name, values=values)
         if name in schema.channels or name == schema.spend_column:
-            empty = np.isnan(values) & ~parsed.bad
-            self.missing_cells[name] = self.missing_cells.get(name, 0) + int(empty.sum())
-            self.zero_cells[name] = self.zero_cells.get(name, 0) + int((values == 0).sum())
+            empty, counted = np.isnan(values) & ~parsed.bad, ~_dropped(self, spot.units)
+            self.missing_cells[name] = self.missing_cells.get(name, 0) + int((empty & counted).sum())
+            self.zero_cells[name] = self.zero_cells.get(name, 0) + int(((values == 0) & counted).sum())
             values[empty] = 0.0
         return values
 

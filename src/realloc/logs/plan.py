@@ -105,6 +105,12 @@ def _choose_features(source: Source, schema: Schema, findings: list[Finding]) ->
     """Every other column that is safe to use: not named like something known only later, not nested, not unnamed."""
     taken = {*schema.fixed_columns, schema.channel_column, schema.spend_column, csvtext.UNNAMED}
     rest = [name for name in source.columns.names if name not in taken and not name.startswith("__index_level_")]
+    if csvtext.UNNAMED in source.columns.names:
+        findings.append(_unnamed())
+    spent = [name for name in rest if schema.budget is None and names.looks_spent(name)]
+    if spent:
+        findings.append(_unlisted_spend(spent))
+        rest = [name for name in rest if name not in spent]
     later = [name for name in rest if names.looks_later(name) and name not in schema.known_before]
     if later:
         findings.append(_later_names(later))
@@ -123,12 +129,33 @@ def _choose_features(source: Source, schema: Schema, findings: list[Finding]) ->
     return [name for name in rest if name not in later and name not in odd]
 
 
+def _unnamed() -> Finding:
+    return Finding(
+        code="unnamed_column",
+        level="info",
+        what="A column without a name is left out",
+        meaning="It is usually the row number that pandas writes along.",
+        advice="Write the file without it (`to_csv(index=False)`), or name it.",
+    )
+
+
+def _unlisted_spend(spent: list[str]) -> Finding:
+    return Finding(
+        code="unlisted_spend",
+        level="warning",
+        what=f"Columns named like a channel's spend are not among the channels, and are left out: {names.shortened(spent)}",
+        meaning="If they are channels, the budget is larger than the sum that is taken for it, and all shares are wrong.",
+        advice="List them under `channels`, or under `known_before` and `features` if they are something else.",
+        column=spent[0],
+    )
+
+
 def _later_names(later: list[str]) -> Finding:
-    shown = ", ".join(later[:12]) + (f" and {len(later) - 12} more" if len(later) > 12 else "")
     return Finding(
         code="post_decision_name",
         level="warning",
-        what=f"{len(later)} columns are named like results of the decision and are left out of the features: {shown}",
+        what=f"{len(later)} columns are named like results of the decision and are left out of the features: "
+        + names.shortened(later),
         meaning="Same-day clicks, orders or revenue are known only after the budget was spent: a model that sees them "
         "explains the outcome by itself and recommends nonsense.",
         advice="Use their past values instead (columns with `lag` or `prev` in the name), or list a column under "
@@ -143,11 +170,11 @@ def _unused_later(present: list[str], schema: Schema) -> list[Finding]:
     later = [name for name in present if name not in taken and names.looks_later(name)]
     if not later:
         return []
-    shown = ", ".join(later[:12]) + (f" and {len(later) - 12} more" if len(later) > 12 else "")
     finding = Finding(
         code="post_decision_name",
         level="info",
-        what=f"{len(later)} columns named like results of the decision are not among the features: {shown}",
+        what=f"{len(later)} columns named like results of the decision are not among the features: "
+        + names.shortened(later),
         meaning="That is right: same-day clicks, orders or revenue are known only after the budget was spent.",
         advice="Their past values would be good features.",
         column=later[0],

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.errors import LogError
+from realloc.errors import ConfigError, LogError
 from realloc.logs import keys, leaks
 from realloc.logs.columns import DAY_MICROS, NO_TIME
 from realloc.logs.finding import Finding
@@ -17,7 +17,7 @@ from realloc.logs.intake import POSITION, Intake, Pile, Rows
 from realloc.logs.pivot import pivot
 from realloc.logs.plan import Plan, make_plan
 from realloc.logs.schema import Schema
-from realloc.logs.source import BATCH_ROWS, Source, open_source
+from realloc.logs.source import BATCH_ROWS, Piece, Source, open_source
 from realloc.logs.table import Logs
 
 OnProgress = Callable[[int, int | None], None]  # rows done, rows in all where known
@@ -29,6 +29,7 @@ class Loaded:
 
     logs: Logs | None
     findings: tuple[Finding, ...]
+    features: tuple[str, ...] = ()  # what would be used
 
 
 def read_logs(source: Any, schema: Schema, *, on_progress: OnProgress | None = None, today: date | None = None) -> Logs:
@@ -37,6 +38,8 @@ def read_logs(source: Any, schema: Schema, *, on_progress: OnProgress | None = N
     `source`: a Parquet or CSV path, list of paths, glob or folder of partitions, or a pandas, polars or pyarrow table.
     Rows are sorted by unit and time. Rows without budget or outcome are set aside and reported by `logs.audit()`.
     """
+    if not isinstance(schema, Schema):
+        raise ConfigError(f"Expected a realloc.Schema that names the columns, got {type(schema).__name__}.")
     loaded = load(source, schema, on_progress=on_progress, today=today)
     if loaded.logs is None:
         raise LogError(explain(loaded.findings))
@@ -69,13 +72,13 @@ def load(
         rows = pivot(intake, rows)
     findings = [*plan.findings, *intake.tally.findings(), *keys.usage_notes(intake)]
     if any(finding.stops_reading for finding in findings):
-        return Loaded(None, tuple(findings))
+        return Loaded(None, tuple(findings), tuple(plan.features))
     if not len(rows):
-        return Loaded(None, (*findings, _nothing_left(intake)))
+        return Loaded(None, (*findings, _nothing_left(intake)), tuple(plan.features))
     table = _to_table(intake, rows)
     findings += keys.check_keys(plan.schema, table) or keys.check_aside(intake, table)
     if any(finding.stops_reading for finding in findings):
-        return Loaded(None, tuple(findings))
+        return Loaded(None, tuple(findings), tuple(plan.features))
     logs = Logs(plan.schema, table, tuple(plan.features), tuple(findings))
     return _screened(logs, plan, intake)
 
@@ -99,14 +102,18 @@ def load_today(source: Any, schema: Schema) -> Today:
     plan = replace(plan, has_outcome=False)
     intake = Intake(plan, date.max, opened.text, forgive=True)
     _stream(opened, plan, intake, None)
+    if not intake.seen:
+        intake.take(
+            Piece(pa.RecordBatch.from_pylist([], opened.columns.empty_table().select(plan.columns).schema), "", 1)
+        )
     batches = [piece.batch for piece in opened.pieces([schema.unit, schema.time])]
     given = (
         pa.Table.from_batches(batches) if batches else opened.columns.empty_table().select([schema.unit, schema.time])
     )
     rows = intake.pile.take_all()
     positions = rows.columns.pop(POSITION, np.empty(0, np.int64))
-    if not len(rows):
-        raise LogError(explain([*intake.tally.findings(), _nothing_left(intake)]))
+    if not len(rows) and intake.seen:
+        raise LogError(explain([*intake.tally.findings(), _unreadable(intake)]))
     order = _order(intake.unit_words.sorted()[1][rows.units], rows.times)
     table = _to_table(intake, rows)
     logs = Logs(plan.schema, table, tuple(plan.features), plan.findings)
@@ -191,6 +198,18 @@ def _screened(logs: Logs, plan: Plan, intake: Intake) -> Loaded:
     notes = (*logs.notes, *left_out.values())
     table = logs.table.drop_columns([name for name in left_out if name != logs.schema.currency])
     return Loaded(Logs(logs.schema, table, kept, notes), notes)
+
+
+def _unreadable(intake: Intake) -> Finding:
+    return Finding(
+        code="no_rows",
+        level="error",
+        what=f"Expected rows to decide on, but none of {intake.seen:,} can be used",
+        meaning="Each of them lacks a budget or has a value that cannot be read.",
+        advice="See the other findings.",
+        rows=intake.seen,
+        stops_reading=True,
+    )
 
 
 def _nothing_left(intake: Intake) -> Finding:

@@ -96,7 +96,7 @@ RULES: dict[str, Rule] = {
         "Check how dates were converted.",
     ),
     "zero_budget": Rule(
-        "warning", "The budget is 0", f"There is nothing to split. {ASIDE}", "Nothing to do if that is right."
+        "info", "The budget is 0", f"There is nothing to split. {ASIDE}", "Nothing to do if that is right."
     ),
     "missing_budget": Rule(
         "warning", "The budget in column {column!r} is missing", ASIDE, "Fill it in if it is known."

@@ -1,6 +1,7 @@
 """Which column plays which part in a log."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, fields
 
 from realloc.errors import ConfigError
@@ -33,7 +34,7 @@ class Schema:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, list):
+            if isinstance(value, Iterable) and not isinstance(value, str | tuple | Set | Mapping):
                 object.__setattr__(self, field.name, tuple(value))
         if isinstance(self.channels, str):
             raise ConfigError(f"Expected `channels` to be a list of column names, got the text {self.channels!r}.")

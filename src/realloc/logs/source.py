@@ -28,12 +28,12 @@ class Piece:
     """A batch of rows and where it came from."""
 
     batch: pa.RecordBatch
-    label: str
-    first: int  # number of its first row in that file or frame, from 1
+    label: str  # ends in `row` or, for a CSV, `line`
+    first: int  # number of its first row or line there
 
     def where(self, row: int) -> str:
-        """The place of one of its rows, for a message."""
-        return f"{self.label} row {self.first + row}"
+        """The place of one of its rows, for a message (blank lines of a CSV do not count)."""
+        return f"{self.label} {self.first + row}"
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Source:
         if self.frame is not None:
             first = 1
             for batch in self.frame.select(list(names)).to_batches(max_chunksize=BATCH_ROWS):
-                yield Piece(batch, "the table,", first)
+                yield Piece(batch, "the table, row", first)
                 first += batch.num_rows
         for file in self.files:
-            first = 1
+            first, kind = (2, "line") if file.text else (1, "row")
             for batch in file.batches(names):
-                yield Piece(batch, file.label, first)
+                yield Piece(batch, f"{file.label} {kind}", first)
                 first += batch.num_rows
 
 
@@ -189,7 +189,7 @@ def _find_in_folder(folder: Path) -> tuple[list[File], list[str]]:
         if kind_of(path) is None:
             skipped.append(str(path))
         else:
-            found.append(File(path, partitions.read_keys(inner[:-1])))
+            found.append(_known_kind(path))
     if not found:
         raise LogError(f"Expected .parquet or .csv files in the folder {str(folder)!r}, but there are none.")
     return found, skipped
@@ -198,7 +198,7 @@ def _find_in_folder(folder: Path) -> tuple[list[File], list[str]]:
 def _known_kind(path: Path) -> File:
     if kind_of(path) is None:
         raise LogError(f"Expected a file that ends in .parquet, .csv, .csv.gz or .tsv, got {str(path)!r}.")
-    return File(path)
+    return File(path, partitions.read_keys(path.parts[:-1]))
 
 
 def _from_files(files: list[File], skipped: list[str]) -> Source:

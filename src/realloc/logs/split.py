@@ -19,8 +19,8 @@ def split_by_unit(logs: Logs, parts: Sequence[float], seed: int = 0, groups: str
 
     >>> train, test = split_by_unit(logs, (0.8, 0.2), seed=7)  # doctest: +SKIP
     """
-    if len(parts) < 2 or min(parts) <= 0 or abs(sum(parts) - 1) > 1e-9:
-        raise ConfigError(f"Expected two or more positive parts that sum to 1, got {list(parts)}.")
+    if isinstance(parts, float | int) or len(parts) < 2 or min(parts) <= 0 or abs(sum(parts) - 1) > 1e-9:
+        raise ConfigError(f"Expected two or more positive parts that sum to 1, such as (0.8, 0.2), got {parts}.")
     codes, names = _blocks(logs, groups)
     if len(names) < len(parts):
         raise LogError(f"Expected at least {len(parts)} units for {len(parts)} parts, got {len(names)}.")
@@ -41,6 +41,7 @@ def unit_folds(logs: Logs, folds: int, seed: int = 0, groups: str | None = None)
 
 def split_by_time(logs: Logs, at: str | date | datetime, gap_days: int = 0) -> tuple[Logs, Logs]:
     """Rows before `at`, and rows from `at` + gap on. Rows in the gap belong to neither (late outcomes)."""
+    _check_logs(logs)
     if gap_days < 0:
         raise ConfigError(f"Expected a gap of at least 0 days, got {gap_days}.")
     try:
@@ -56,6 +57,7 @@ def split_by_time(logs: Logs, at: str | date | datetime, gap_days: int = 0) -> t
 
 def _blocks(logs: Logs, groups: str | None) -> tuple[NDArray[np.int64], list[str]]:
     """A block number per row and the blocks' names: units, or groups of units."""
+    _check_logs(logs)
     column = logs.table[logs.schema.unit if groups is None else _category(logs, groups)].combine_chunks()
     raw = column.indices.fill_null(-1).to_numpy()
     words = ["", *(str(value) for value in column.dictionary.to_pylist())]
@@ -68,6 +70,11 @@ def _blocks(logs: Logs, groups: str | None) -> tuple[NDArray[np.int64], list[str
                 f"Expected every unit in one group of {groups!r}, but one is in several. A split would leak."
             )
     return codes, names
+
+
+def _check_logs(logs: Logs) -> None:
+    if not isinstance(logs, Logs):
+        raise LogError(f"Expected logs (from `read_logs`), got {type(logs).__name__}.")
 
 
 def _category(logs: Logs, groups: str) -> str:

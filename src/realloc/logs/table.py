@@ -129,7 +129,7 @@ class Logs:
     def to_pandas(self) -> "pd.DataFrame":
         """As a pandas frame."""
         need("pandas")
-        return self.to_arrow().to_pandas()
+        return self.to_arrow().to_pandas(date_as_object=False)
 
     def to_polars(self) -> "pl.DataFrame":
         """As a polars frame."""

@@ -1,0 +1,140 @@
+"""States as numbers: robustly scaled values, log budget, categories without targets, missing flags, calendar.
+
+Fitted on training rows only and kept as plain values, so that an encoder is its own file format. Columns are found by
+name, so neither their order nor further columns can change anything.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from realloc.errors import ConfigError, LogError
+from realloc.features import calendar, category, number
+from realloc.fields import check_types, from_table
+from realloc.logs import Logs
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureConfig:
+    """How states are encoded (table `[features]`)."""
+
+    clip: float = 8.0  # robust standard deviations beyond which a number counts as that many
+    one_hot: int = 24  # categories with up to so many levels get a column each
+    hash_width: int = 8  # columns of a category with more levels
+    calendar: bool = True  # day of the week and of the year, where the log spans enough of them
+
+    def __post_init__(self) -> None:
+        check_types(self, "[features]")
+        if self.clip <= 0 or self.one_hot < 2 or self.hash_width < 1:
+            raise ConfigError(
+                "Expected `clip` above 0, `one_hot` of at least 2 and `hash_width` of at least 1 in [features]."
+            )
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The state of n rows: X (n, d) in float32, with a name for every column."""
+
+    values: Floats
+    names: tuple[str, ...]
+    report: dict[str, float] = field(default_factory=dict)  # per feature: part of the rows that training never saw
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """What was learned about each feature. `encode` gives float32 columns of mean about 0 and spread about 1."""
+
+    budget: number.Scale
+    numbers: dict[str, number.Scale]
+    categories: dict[str, category.Levels]
+    cycles: tuple[str, ...]
+    clip: float
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The log's columns that are used."""
+        return (*self.numbers, *self.categories)
+
+    def encode(self, logs: Logs) -> Encoded:
+        """The states of `logs`; values that training never saw are handled and counted."""
+        blocks: list[Floats] = []
+        names: list[str] = []
+        report: dict[str, float] = {}
+
+        def add(found: number.Block, feature: str) -> None:
+            blocks.append(found.values)
+            names.extend(f"{feature}{suffix}" for suffix in found.suffixes)
+            if found.unseen:
+                report[feature] = found.unseen
+
+        add(number.encode(np.log(logs.budget), self.budget, self.clip), "log budget")
+        for name, scale in self.numbers.items():
+            add(number.encode(_numbers(logs, name), scale, self.clip), name)
+        for name, levels in self.categories.items():
+            add(category.encode(_category(logs, name), levels), name)
+        for cycle in self.cycles:
+            add(calendar.encode(logs.times, cycle), "")
+        return Encoded(np.concatenate(blocks, axis=1), tuple(names), report)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, table: Mapping[str, Any]) -> "Encoder":
+        """The encoder that `to_json` gave."""
+        where = "the encoder"
+        return cls(
+            budget=from_table(number.Scale, table["budget"], where),
+            numbers={name: from_table(number.Scale, scale, where) for name, scale in table["numbers"].items()},
+            categories={
+                name: from_table(category.Levels, levels, where) for name, levels in table["categories"].items()
+            },
+            cycles=tuple(table["cycles"]),
+            clip=table["clip"],
+        )
+
+
+def fit_encoder(logs: Logs, config: FeatureConfig | None = None) -> Encoder:
+    """Learn scales and levels from training rows."""
+    config = config or FeatureConfig()
+    if not len(logs):
+        raise LogError("Expected rows to fit features on, but this part of the log is empty.")
+    texts = [name for name in logs.features if pa.types.is_dictionary(logs.table[name].type)]
+    return Encoder(
+        budget=number.fit(np.log(logs.budget)),
+        numbers={name: number.fit(_numbers(logs, name)) for name in logs.features if name not in texts},
+        categories={name: category.fit(_category(logs, name), config.one_hot, config.hash_width) for name in texts},
+        cycles=calendar.fit(logs.times) if config.calendar else (),
+        clip=config.clip,
+    )
+
+
+def _numbers(logs: Logs, name: str) -> NDArray[np.float64]:
+    """A number, flag or date as float64 with NaN for missing; dates count in days."""
+    if name not in logs.features:
+        raise LogError(f"Expected the feature {name!r} that the model was fitted with, but the log has none.")
+    column = logs.table[name]
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        days = column.to_numpy().astype("datetime64[us]").astype(np.float64) / 86_400e6
+        return np.where(column.is_null().to_numpy(), np.nan, days)
+    if pa.types.is_boolean(column.type):
+        return column.cast(pa.float64()).to_numpy()
+    if pa.types.is_dictionary(column.type):
+        raise LogError(f"Expected numbers in the feature {name!r} as in training, got categories.")
+    return column.to_numpy().astype(np.float64)
+
+
+def _category(logs: Logs, name: str) -> pa.DictionaryArray:
+    if name not in logs.features or not pa.types.is_dictionary(logs.table[name].type):
+        raise LogError(
+            f"Expected the categorical feature {name!r} that the model was fitted with, but the log has none."
+        )
+    column = logs.table[name].combine_chunks()
+    return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column

@@ -1,0 +1,50 @@
+"""Numbers: centred by the median, scaled by the middle half, clipped; missing ones at 0 with a flag of their own."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+NORMAL_IQR = 1.349  # interquartile range of a standard normal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """Median, robust standard deviation, range seen, and whether values were missing in training."""
+
+    centre: float
+    spread: float
+    low: float
+    high: float
+    has_missing: bool
+
+
+@dataclass(frozen=True)
+class Block:
+    """Columns of one feature, their name endings, and the part of the rows that training never saw the like of."""
+
+    values: NDArray[np.float32]
+    suffixes: tuple[str, ...]
+    unseen: float = 0.0
+
+
+def fit(values: NDArray[np.float64]) -> Scale:
+    """Learn a scale. Where the middle half is constant the standard deviation serves, and 1 for a constant."""
+    given = values[np.isfinite(values)]
+    if not len(given):
+        return Scale(centre=0.0, spread=1.0, low=0.0, high=0.0, has_missing=True)
+    low, first, centre, third, high = np.quantile(given, [0.0, 0.25, 0.5, 0.75, 1.0])
+    spread = (third - first) / NORMAL_IQR or float(given.std()) or 1.0
+    missing = bool(len(given) < len(values))
+    return Scale(centre=float(centre), spread=float(spread), low=float(low), high=float(high), has_missing=missing)
+
+
+def encode(values: NDArray[np.float64], scale: Scale, clip: float) -> Block:
+    """(n, 1), or (n, 2) with the flag for missing. Values missing for the first time count as unseen."""
+    missing = ~np.isfinite(values)
+    scaled = np.where(missing, 0.0, np.clip((values - scale.centre) / scale.spread, -clip, clip))
+    outside = (values < scale.low) | (values > scale.high)
+    unseen = float(np.mean(outside | (missing if not scale.has_missing else False))) if len(values) else 0.0
+    if scale.has_missing:
+        return Block(np.stack([scaled, missing], axis=1).astype(np.float32), ("", " missing"), unseen)
+    return Block(scaled[:, None].astype(np.float32), ("",), unseen)
