@@ -87,6 +87,15 @@ def test_one_bad_cell_does_not_hide_a_channel(frame, tmp_path, bad):
     assert not audit_source(tmp_path / "logs.csv", found).ok
 
 
+def test_spends_written_with_signs_are_channels_that_the_audit_refuses(frame, tmp_path):
+    named = frame.rename(columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")})
+    named["ads_spend"] = named["ads_spend"].map("€{:,.2f}".format)
+    named.to_csv(tmp_path / "logs.csv", index=False)
+    found = guess(tmp_path / "logs.csv")
+    assert set(found.channels) == {"ads_spend", "coupon_spend", "rebate_spend"}
+    assert audit_source(tmp_path / "logs.csv", found).errors[0].code == "not_a_number"
+
+
 @pytest.mark.parametrize(("factor", "word"), [(100, "percent"), (10_000, "basis points")])
 def test_percents_are_found_and_the_audit_says_what_they_are(share_frame, factor, word):
     for name in ("ads", "coupon", "rebate"):

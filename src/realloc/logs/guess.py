@@ -178,9 +178,10 @@ def _find_channels(sample: Sample, hints: Hints) -> tuple[tuple[str, ...], bool]
     if hints.channels:
         given = [sample.numbers[name] for name in hints.channels if name in sample.numbers]
         return hints.channels, bool(given) and _whole_of(given) == 1.0
-    named = [name for name in amounts if names.looks_spent(name)]
-    if len(named) >= 2:
-        return tuple(named), _whole_of([amounts[name] for name in named]) is not None
+    named = [name for name in sample.table.column_names if name in amounts and names.looks_spent(name)]
+    unread = [name for name in sample.texts if names.looks_spent(name) and _has_digits(sample, name)]  # $1,234.50
+    if len(named) + len(unread) >= 2:
+        return (*named, *unread), _whole_of([amounts[name] for name in named]) is not None
     shares = [name for name in amounts if set(names.words(name)) & set(names.SHARE)]
     if len(shares) >= 2 and _whole_of([amounts[name] for name in shares]) is not None:
         return tuple(shares), True
@@ -207,6 +208,13 @@ def _is_amount(values: Floats) -> bool:
     """Mostly finite numbers of at least 0, not all 0."""
     given = values[~np.isnan(values)]
     return bool(len(given) and np.mean(np.isfinite(given) & (given >= 0)) >= MOSTLY and np.any(given > 0))
+
+
+def _has_digits(sample: Sample, name: str) -> bool:
+    text = columns.decoded(sample.table[name].combine_chunks(), name)
+    return bool(
+        np.mean(pc.fill_null(pc.match_substring_regex(text, r"\d"), False).to_numpy(zero_copy_only=False)) >= 0.5
+    )
 
 
 def _whole_of(values: list[Floats]) -> float | None:
