@@ -93,15 +93,23 @@ def main() -> None:
             sys.exit(f"{name} ended with {code}: {out[-2000:]}")
         if name == "check":
             report["coverage_rows"] = json.loads(out)["coverage"]["rows"]
-        report[name] = {"seconds": round(seconds, 1), "rows_per_second": round(rows / seconds), "peak_gib": round(gib, 2)}
+        report[name] = {
+            "seconds": round(seconds, 1),
+            "rows_per_second": round(rows / seconds),
+            "peak_gib": round(gib, 2),
+        }
         print(name, report[name], "within the limit" if gib <= LIMIT_GIB else f"OVER {LIMIT_GIB} GiB", flush=True)
     report["machine"] = {"cpus": os.cpu_count(), "python": platform.python_version(), "pyarrow": pa.__version__}
-    report["commit"] = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout[:12]
+    report["commit"] = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout[
+        :12
+    ]
     args.out.parent.mkdir(exist_ok=True)
     args.out.write_text(json.dumps(report, indent=2) + "\n")
     if not args.keep:
         shutil.rmtree(args.folder)
-    print(f"own peak (writing) {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB; figures in {args.out}")
+    print(
+        f"own peak (writing) {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB; figures in {args.out}"
+    )
 
 
 if __name__ == "__main__":

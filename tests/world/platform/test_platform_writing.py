@@ -25,7 +25,7 @@ def written(folder: Path, block: int, market: Marketplace = MARKET) -> pd.DataFr
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
     """Text instead of categories and dates, columns in one order: only values are compared."""
-    text = [name for name in frame if frame[name].dtype in ("category", "object", "str")]
+    text = [name for name in frame if frame[name].dtype in ("category", "object", "str") or name == "date"]
     return frame.astype(dict.fromkeys(text, str)).sort_index(axis=1)
 
 

@@ -1,0 +1,1 @@
+"""Decisions: local search over transfers for any gain and any support rule."""

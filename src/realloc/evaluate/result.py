@@ -1,0 +1,88 @@
+"""What an evaluation returns: a value, its interval and how many rows it rests on; and tables of such."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from realloc.errors import LogError
+from realloc.simplex import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One number with its 95 % interval; `low` and `high` are NaN where an interval makes no sense."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    n: int
+
+    def __str__(self) -> str:
+        interval = "" if np.isnan(self.low) else f" [{self.low:.4g}, {self.high:.4g}]"
+        return f"{self.name} {self.value:.4g}{interval} (n={self.n:,})"
+
+
+@dataclass(frozen=True)
+class EstimateTable:
+    """Estimates by name."""
+
+    estimates: tuple[Estimate, ...]
+
+    def __getitem__(self, name: str) -> Estimate:
+        for estimate in self.estimates:
+            if estimate.name == name:
+                return estimate
+        raise KeyError(f"Expected one of {[e.name for e in self.estimates]}, got {name!r}.")
+
+    def __iter__(self) -> Iterator[Estimate]:
+        return iter(self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per estimate: name, value, low, high, n."""
+        return pa.Table.from_pylist([vars(estimate) for estimate in self.estimates])
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The same as a pandas frame."""
+        return self.to_arrow().to_pandas()
+
+
+def mean_estimate(name: str, values: Floats, clusters: NDArray[np.integer[Any]] | None = None) -> Estimate:
+    """The mean with a normal interval; rows of one cluster (a unit) count as one draw.
+
+    >>> mean_estimate("gain", np.array([1.0, 3.0])).value
+    2.0
+    """
+    n = len(values)
+    if n == 0:
+        return Estimate(name, float("nan"), float("nan"), float("nan"), 0)
+    value = float(values.mean())
+    half = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2) * standard_error(values, clusters)
+    return Estimate(name, value, value - half, value + half, n)
+
+
+def standard_error(values: Floats, clusters: NDArray[np.integer[Any]] | None = None) -> float:
+    """Standard error of the mean: √(G/(G−1) Σ_g (Σ_{i∈g} (x_i − x̄))²) / n over G clusters; NaN with fewer than two."""
+    residuals = values - values.mean()
+    if clusters is not None:
+        if len(clusters) != len(values):
+            raise LogError(f"Expected one cluster per row, got {len(clusters)} for {len(values)} rows.")
+        codes = np.unique(clusters, return_inverse=True)[1]
+        residuals = np.bincount(codes, weights=residuals)
+    groups = len(residuals)
+    if groups < 2:
+        return float("nan")
+    return float(np.sqrt(groups / (groups - 1) * np.square(residuals).sum()) / len(values))

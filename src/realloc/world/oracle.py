@@ -1,0 +1,95 @@
+"""Oracle policies: the support-aware local greedy search on the true response, and the best supported grid point."""
+
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.decision.search import GainFunction, Rows, SearchConfig, SupportFunction, Trace, search_greedy
+from realloc.errors import ConfigError
+from realloc.logs import Logs
+from realloc.simplex import Floats
+from realloc.world.regimes import WorldParameters
+from realloc.world.response import Surface
+from realloc.world.state import State
+from realloc.world.support import Region
+from realloc.world.world import World
+
+MOST_GRID_POINTS = 200_000
+GRID_BATCH = 500_000  # allocations scored at a time
+
+
+def search_config(parameters: WorldParameters) -> SearchConfig:
+    """Candidate steps and movement budget of the world: what learned policies are given, too."""
+    return SearchConfig(steps=parameters.steps, max_steps=parameters.max_steps, max_length=parameters.max_length)
+
+
+def true_gain(surface: Surface) -> GainFunction:
+    """Gains by the true response."""
+
+    def gain(rows: Rows, shares: Floats, candidates: Floats) -> Floats:
+        part = surface.take(rows)
+        return part.value(candidates) - part.value(shares)[:, None]
+
+    return gain
+
+
+def true_support(region: Region, intervals: int) -> SupportFunction:
+    """The path rule by the true region."""
+
+    def allowed(rows: Rows, start: Floats, candidates: Floats) -> NDArray[np.bool_]:
+        return region.take(rows).path_inside(start, candidates, intervals)
+
+    return allowed
+
+
+def search_local(world: World, state: Logs | State, start: Floats, config: SearchConfig | None = None) -> Trace:
+    """Oracle Local: greedy on the true response inside the true support, from the factual shares (n, K)."""
+    allowed = true_support(world.region(state), world.parameters.path_intervals)
+    return search_greedy(start, true_gain(world.surface(state)), allowed, config or search_config(world.parameters))
+
+
+def search_global(world: World, state: Logs | State, start: Floats) -> Floats:
+    """The best of all supported grid points, of staying, and of Oracle Local: an upper bound, (n, K)."""
+    grid = simplex_grid(world.channels, world.parameters.grid)
+    surface, region = world.surface(state), world.region(state)
+    shares = np.array(search_local(world, state, start).shares)
+    value = surface.value(shares)
+    size = max(1, GRID_BATCH // len(grid))
+    for first in range(0, len(start), size):
+        rows = np.arange(first, min(first + size, len(start)))
+        row, column = supported_pairs(region.take(rows), start[rows], grid, world.parameters.path_intervals)
+        found = surface.take(rows[row]).value(grid[column])
+        best = np.full(len(rows), -np.inf)
+        np.maximum.at(best, row, found)
+        winner = (found == best[row]) & (found > value[rows[row]])
+        shares[rows[row[winner]]] = grid[column[winner]]
+    return shares
+
+
+def supported_pairs(region: Region, start: Floats, grid: Floats, intervals: int) -> tuple[Rows, Rows]:
+    """Which grid points (m, K) can be reached from which start (n, K): row and grid numbers."""
+    ends = np.broadcast_to(grid, (len(start), *grid.shape))
+    row, column = np.nonzero(region.path_inside(start, ends, intervals))
+    return row, column
+
+
+def simplex_grid(channels: int, parts: int) -> Floats:
+    """All shares in multiples of 1/parts, (C(parts+K−1, K−1), K).
+
+    >>> simplex_grid(2, 2).tolist()
+    [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]
+    """
+    size = comb(parts + channels - 1, channels - 1)
+    if size > MOST_GRID_POINTS:
+        raise ConfigError(
+            f"Expected at most {MOST_GRID_POINTS:,} grid points, got {size:,} for {channels} channels in steps of "
+            f"1/{parts}. Use a coarser grid."
+        )
+    rows = np.zeros((1, 0), dtype=np.int64)
+    for _ in range(channels - 1):
+        left = parts - rows.sum(axis=1)
+        parent = np.repeat(np.arange(len(rows)), left + 1)
+        value = np.arange(len(parent)) - np.repeat(np.cumsum(left + 1) - (left + 1), left + 1)
+        rows = np.column_stack([rows[parent], value])
+    return np.column_stack([rows, parts - rows.sum(axis=1)]) / parts

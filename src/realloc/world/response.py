@@ -1,0 +1,195 @@
+"""The response μ*(H,B,p) = m₀ + ρ [ω_loc g_loc + ω_int g_int + ω_far g_far] at z = Qᵀ(p − c(H,B)), and its gradient.
+
+Inside, arrays are coordinates first: z is (K−1, n) or (K−1, n, m) for m allocations per context. The context's part is
+computed once (`Surface`), so that many allocations of one context are cheap.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.simplex import Floats, softmax, tangent_basis
+from realloc.world.draws import stream
+from realloc.world.logging_policy import LoggingWeights
+from realloc.world.regimes import WorldParameters
+from realloc.world.state import State, apply, rotate, row_norms
+
+COMPONENTS = ("local", "interaction", "far")
+CONTEXT = ("baseline", "scale", "anchor", "slope", "curvature", "tilt", "peaks")
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseWeights:
+    """Random coefficients of the response, drawn once per seed; d = K − 1 tangent directions, b = block size."""
+
+    W_S: Floats  # (K, b) preferences, of the logging policy: where the anchor lies
+    w_B: Floats  # (K,) budget logits, of the logging policy
+    W_E: Floats  # (d, b)
+    W_C: Floats  # (d, b) partly Qᵀ W_C of the logging policy: as far as legacy rules knew the effects
+    b_a: Floats  # (d,)
+    v: Floats  # (R, b)
+    b_r: Floats  # (R,)
+    A: Floats  # (R, d, d) symmetric, Frobenius norm 1
+    shift: Floats  # (d,) of norm s_int
+    W_peak: Floats  # (M, b)
+    centres: Floats  # (M, d)
+    scales: Floats  # (3,) ω of local, interaction and far-field
+
+
+def draw_response(seed: int, logging: LoggingWeights, parameters: WorldParameters) -> ResponseWeights:
+    """The coefficients of one world seed, with unit scales; W_S, W_C and w_B are shared with the logging policy."""
+    K, b, p = len(logging.W_C), parameters.block_size, parameters
+    d = K - 1
+    square = stream(seed, "A").standard_normal((p.interactions, d, d))
+    symmetric = square + square.transpose(0, 2, 1)
+    return ResponseWeights(
+        W_S=logging.W_S,
+        w_B=logging.w_B,
+        W_E=row_norms(stream(seed, "W_E"), d, b, p.slope_scale),
+        W_C=draw_slope_confounding(seed, tangent_basis(K).T @ logging.W_C, p),
+        b_a=p.slope_offset * stream(seed, "b_a").standard_normal(d),
+        v=row_norms(stream(seed, "v"), p.interactions, b, p.interaction_scale),
+        b_r=p.slope_offset * stream(seed, "b_r").standard_normal(p.interactions),
+        A=symmetric / np.linalg.norm(symmetric, axis=(1, 2), keepdims=True),
+        shift=row_norms(stream(seed, "shift"), 1, d, p.interaction_shift)[0],
+        W_peak=row_norms(stream(seed, "W_peak"), 2 * d, b, p.peak_scale),
+        centres=draw_centres(seed, d, p.peak_distance),
+        scales=np.ones(3),
+    )
+
+
+def draw_slope_confounding(seed: int, known: Floats, parameters: WorldParameters) -> Floats:
+    """W_C of the slopes, (d, b): the logging policy's directions `known`, turned by the angle arccos(alignment)."""
+    own = row_norms(stream(seed, "slope W_C"), len(known), known.shape[1], parameters.confounder_scale)
+    share = parameters.slope_alignment
+    return share * known + np.sqrt(1 - share**2) * own
+
+
+def draw_centres(seed: int, directions: int, distance: float) -> Floats:
+    """The M = 2(K−1) peaks ν_m, (M, d): ± each axis of a randomly turned frame, so that no seed is lopsided."""
+    frame = np.linalg.qr(stream(seed, "centres").standard_normal((directions, directions)))[0]
+    return distance * np.concatenate([frame, -frame])
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """The response of n contexts as a function of the shares alone."""
+
+    baseline: Floats  # (n,) m₀
+    scale: Floats  # (n,) ρ
+    anchor: Floats  # (d, n) Qᵀc
+    slope: Floats  # (d, n) a
+    curvature: Floats  # (d, d, n) A
+    tilt: Floats  # (d, n) b_int
+    peaks: Floats  # (M, n) w_m in (0, 1)
+    weights: ResponseWeights
+    parameters: WorldParameters
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> "Surface":
+        """The surface of some of the contexts, in that order."""
+        return replace(self, **{name: getattr(self, name)[..., rows] for name in CONTEXT})
+
+    def value(self, shares: Floats) -> Floats:
+        """μ* at shares (n, K) → (n,) or (n, m, K) → (n, m)."""
+        surface, z = self._open(shares)
+        bracket = sum(w * g for w, g in zip(self.weights.scales, surface.components(z), strict=True))
+        return surface.baseline + surface.scale * bracket
+
+    def gradient(self, shares: Floats) -> Floats:
+        """∇_p μ* in the tangent space, of the shape of `shares`."""
+        surface, z = self._open(shares)
+        slopes = sum(w * g for w, g in zip(self.weights.scales, surface.component_gradients(z), strict=True))
+        return np.moveaxis(np.tensordot(tangent_basis(len(z) + 1), surface.scale * slopes, axes=1), 0, -1)
+
+    def components(self, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """g_loc, g_int, g_far at z (d, n[, m])."""
+        local = (self.slope * z).sum(axis=0)
+        interaction = ((0.5 * (self.curvature * z).sum(axis=1) + self.tilt) * z).sum(axis=0)
+        squared, gate, _ = self._gate(z)
+        return local, interaction, squared * gate * (self._bumps(z)[0] - self.parameters.cannibalization)
+
+    def component_gradients(self, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """∇_z of g_loc, g_int, g_far, each (d, n[, m])."""
+        local = np.broadcast_to(self.slope, z.shape)
+        interaction = (self.curvature * z).sum(axis=1) + self.tilt
+        squared, gate, gate_slope = self._gate(z)
+        bumps, bump_slopes = self._bumps(z)
+        radial = (2 * gate + np.sqrt(squared) * gate_slope) * (bumps - self.parameters.cannibalization)
+        return local, interaction, radial * z + squared * gate * bump_slopes
+
+    def _gate(self, z: Floats) -> tuple[Floats, Floats, Floats]:
+        """r², σ((r − d₀)/s₀) and its derivative in r."""
+        squared = np.square(z).sum(axis=0)
+        gate = 1 / (1 + np.exp((self.parameters.far_distance - np.sqrt(squared)) / self.parameters.far_softness))
+        return squared, gate, gate * (1 - gate) / self.parameters.far_softness
+
+    def _bumps(self, z: Floats) -> tuple[Floats, Floats]:
+        """Σ_m w_m exp(−‖z − ν_m‖²/2ℓ²) and its gradient in z."""
+        total, slopes = np.zeros(z.shape[1:]), np.zeros(z.shape)
+        for weight, centre in zip(self.peaks, self.weights.centres, strict=True):
+            away = (z - centre.reshape(-1, *[1] * (z.ndim - 1))) / self.parameters.peak_width
+            bump = weight * np.exp(-0.5 * np.square(away).sum(axis=0))
+            total += bump
+            slopes -= bump * away / self.parameters.peak_width
+        return total, slopes
+
+    def _open(self, shares: Floats) -> tuple["Surface", Floats]:
+        """The surface with one axis more where there are several allocations per context, and z."""
+        z = rotate(tangent_basis(shares.shape[-1]).T, shares)  # (d, n[, m])
+        if shares.ndim == 2:
+            return self, z - self.anchor
+        wide = replace(self, **{name: getattr(self, name)[..., None] for name in CONTEXT})
+        return wide, z - wide.anchor
+
+
+def open_surface(state: State, weights: ResponseWeights, parameters: WorldParameters) -> Surface:
+    """Compute the context's part of the response."""
+    C, E = state.C, state.E
+    a = np.tanh(apply(weights.W_E, E) + parameters.slope_confounding * apply(weights.W_C, C) + weights.b_a).T
+    mix = parameters.interaction_gain * np.tanh(apply(weights.v, E) + weights.b_r).T  # (R, n)
+    A = np.tensordot(weights.A, mix, axes=(0, 0))  # (d, d, n)
+    return Surface(
+        baseline=baseline(state),
+        scale=effect_scale(state, parameters),
+        anchor=tangent_basis(len(weights.w_B)).T @ anchor(state, weights, parameters).T,
+        slope=a,
+        curvature=A,
+        tilt=np.tensordot(weights.shift, A, axes=1),
+        peaks=1 / (1 + np.exp(-apply(weights.W_peak, E).T)),
+        weights=weights,
+        parameters=parameters,
+    )
+
+
+def baseline(state: State) -> Floats:
+    """m₀ = 10 + 2C₁ + C₂² + 1.25 sin C₃ + .6 C₁C₄ + 2 log(1+B)."""
+    C = state.C
+    wave = 1.25 * np.sin(C[:, 2])
+    return 10 + 2 * C[:, 0] + np.square(C[:, 1]) + wave + 0.6 * C[:, 0] * C[:, 3] + 2 * np.log1p(state.B)
+
+
+def effect_scale(state: State, parameters: WorldParameters) -> Floats:
+    """ρ = α_ρ log(1+B) {1 + .2 tanh E₁ + .1 tanh C₁}."""
+    modifier = 1 + 0.2 * np.tanh(state.E[:, 0]) + 0.1 * np.tanh(state.C[:, 0])
+    return parameters.effect_scale * np.log1p(state.B) * modifier
+
+
+def anchor(state: State, weights: ResponseWeights, parameters: WorldParameters) -> Floats:
+    """c(H, B) = softmax(λ_c [W_S S + w_B log(1+B)]), (n, K): around what the channels' preferences ask for."""
+    logits = apply(weights.W_S, state.S) + (weights.w_B[:, None] * np.log1p(state.B)).T
+    return softmax(parameters.anchor_scale * logits)
+
+
+def gradient_energies(surface: Surface, shares: Floats) -> Floats:
+    """E‖P₀∇_p g_j‖² of the three unscaled components at shares (n, K): (3,). Q is orthonormal, so ∇_z serves."""
+    z = tangent_basis(shares.shape[-1]).T @ shares.T - surface.anchor
+    return np.array([np.square(g).sum(axis=0).mean() for g in surface.component_gradients(z)])
+
+
+def calibrate_scales(surface: Surface, shares: Floats) -> ResponseWeights:
+    """ω_j = scale · √(share_j / energy_j): the paper's energy shares, and the treatment scale as the bracket's size."""
+    p = surface.parameters
+    energy = gradient_energies(surface, shares)
+    return replace(surface.weights, scales=p.treatment_scale * np.sqrt(np.array(p.energy_shares) / energy))

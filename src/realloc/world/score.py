@@ -1,0 +1,99 @@
+"""Score recommendations with the world's truth, and say whether support, field or search lost the uplift."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.decision.search import GainFunction, SearchConfig, SupportFunction, search_greedy
+from realloc.errors import LogError
+from realloc.evaluate import oracle as metrics
+from realloc.evaluate.result import Estimate, EstimateTable
+from realloc.logs import Logs
+from realloc.simplex import Floats, total_variation
+from realloc.world.oracle import search_config, search_global, search_local, true_gain, true_support
+from realloc.world.world import World
+
+UNMOVED = 1e-12  # moved shares below it are float error
+
+
+def score_shares(world: World, logs: Logs, shares: Floats, window: int | None = None) -> EstimateTable:
+    """All decision metrics of recommended `shares` (n, K) for `logs` drawn from `world` (in `window`, if rotated)."""
+    start, state = np.array(logs.shares), world.state(logs, window)
+    if shares.shape != start.shape:
+        raise LogError(f"Expected shares of shape {start.shape}, one row per row of the logs, got {shares.shape}.")
+    surface, region, units = world.surface(state), world.region(state), logs.unit_codes
+    moved = total_variation(start, shares) > UNMOVED
+    gain = np.where(moved, surface.value(shares) - surface.value(start), 0.0)
+    supported = ~moved | world.supported(state, start, shares)
+    best = surface.value(search_local(world, state, start).shares) - surface.value(start)
+    way = region.nonconformity(start, shares, world.parameters.path_intervals)
+    return EstimateTable(
+        (
+            metrics.raw_uplift(gain, units),
+            metrics.deployable_uplift(gain, supported, units),
+            metrics.oos_rate(supported, units),
+            metrics.oos_gain(gain, supported, units),
+            metrics.safe_local_recovery(gain, supported, best, units),
+            metrics.harm_rate(gain, moved, units),
+            metrics.mean_movement(start, shares, units),
+            metrics.path_nonconformity(way),
+        )
+    )
+
+
+def score_field(world: World, logs: Logs, field: Floats, window: int | None = None) -> EstimateTable:
+    """All ranking metrics of a learned `field` (n, K) at the logged shares."""
+    truth = world.gradient(world.state(logs, window), np.array(logs.shares))
+    if field.shape != truth.shape:
+        raise LogError(f"Expected a field of shape {truth.shape}, one row per row of the logs, got {field.shape}.")
+    learned, oracle, units = metrics.edge_scores(field), metrics.edge_scores(truth), logs.unit_codes
+    return EstimateTable(
+        (
+            metrics.pairwise_corr(learned, oracle),
+            metrics.top_edge_acc(learned, oracle, units),
+            metrics.top_edge_regret(learned, oracle, units),
+            metrics.edge_ndcg(learned, oracle, units),
+        )
+    )
+
+
+def decompose_loss(
+    world: World,
+    logs: Logs,
+    gain: GainFunction,
+    allowed: SupportFunction,
+    config: SearchConfig | None = None,
+) -> EstimateTable:
+    """Deployable uplift with the true or learned field × the true or learned support, and with exhaustive search.
+
+    One row each: `global` (the best supported point), `oracle` (both true), `learned_support`, `learned_field`, `learned`.
+    """
+    start, state = np.array(logs.shares), world.state(logs)
+    surface, settings = world.surface(state), config or search_config(world.parameters)
+    true_field, true_region = true_gain(surface), true_support(world.region(state), world.parameters.path_intervals)
+
+    def deployed(name: str, shares: Floats) -> Estimate:
+        moved = total_variation(start, shares) > UNMOVED
+        supported = ~moved | world.supported(state, start, shares)
+        uplift = metrics.deployable_uplift(surface.value(shares) - surface.value(start), supported, logs.unit_codes)
+        return Estimate(name, uplift.value, uplift.low, uplift.high, uplift.n)
+
+    parts = {
+        "oracle": (true_field, true_region),
+        "learned_support": (true_field, allowed),
+        "learned_field": (gain, true_region),
+        "learned": (gain, allowed),
+    }
+    rows = [deployed(name, search_greedy(start, *pair, settings).shares) for name, pair in parts.items()]
+    return EstimateTable((deployed("global", search_global(world, state, start)), *rows))
+
+
+def gain_of_potential(potential: Callable[[NDArray[np.integer], Floats], Floats]) -> GainFunction:
+    """Gains of a learned potential s(rows, shares (a, m, K)) → (a, m): differences to the current shares."""
+
+    def gain(rows: NDArray[np.integer], shares: Floats, candidates: Floats) -> Floats:
+        values = potential(rows, np.concatenate([shares[:, None, :], candidates], axis=1))
+        return values[:, 1:] - values[:, :1]
+
+    return gain

@@ -1,0 +1,137 @@
+"""The paper's synthetic world: logs to learn from, and the truth to score with."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.errors import ConfigError
+from realloc.fields import from_table
+from realloc.logs import Logs
+from realloc.simplex import Floats
+from realloc.world.draws import stream
+from realloc.world.logging_policy import LoggingPolicy, draw_weights
+from realloc.world.regimes import REGIMES, Regime, WorldParameters, find_regime, parameters_hash
+from realloc.world.response import ResponseWeights, Surface, calibrate_scales, draw_response, open_surface
+from realloc.world.sample import SampleRequest, draw_logs, parse_day
+from realloc.world.state import State, draw_budget, draw_items, read_state, state_of_features
+from realloc.world.support import Region, open_region
+
+CARD_FORMAT = 1
+FIRST_DAY = date(2025, 1, 1)
+
+
+class World:
+    """A world of one seed: response and items depend on the seed alone, the logging policy also on the regime.
+
+    >>> world = World(regime="hard", seed=1)
+    >>> world.sample(units=3, periods=2, seed=0)
+    Logs(6 rows, 3 units, 3 channels, 18 features)
+    """
+
+    def __init__(
+        self,
+        regime: str | Regime = "hard",
+        seed: int = 1,
+        channels: int = 3,
+        parameters: WorldParameters | None = None,
+    ) -> None:
+        if channels < 2:
+            raise ConfigError(f"Expected at least 2 channels to move budget between, got {channels}.")
+        self.regime = find_regime(regime)
+        self.seed = seed
+        self.channels = channels
+        self.parameters = parameters or WorldParameters()
+        self.policy = LoggingPolicy(self.regime, draw_weights(seed, channels, self.parameters), self.parameters)
+
+    def __repr__(self) -> str:
+        return f"World(regime={self.regime.name!r}, seed={self.seed}, channels={self.channels})"
+
+    def sample(
+        self,
+        units: int,
+        periods: int = 10,
+        seed: int = 0,
+        first_day: date | str = FIRST_DAY,
+        window: int | None = None,
+    ) -> Logs:
+        """Logs of new items over consecutive days. Each `seed` gives other items; a `window` rotates the logging."""
+        request = SampleRequest(units=units, periods=periods, seed=seed, first_day=parse_day(first_day), window=window)
+        return draw_logs(self.seed, self.policy, self.response_weights, request)
+
+    def state(self, logs: Logs | State, window: int | None = None) -> State:
+        """The state of logs drawn from this world; say the window they were drawn in, if any."""
+        return logs if isinstance(logs, State) else read_state(logs, self.parameters, window)
+
+    def surface(self, state: Logs | State) -> Surface:
+        """The response as a function of the shares, for many allocations of the same contexts."""
+        return open_surface(self.state(state), self.response_weights, self.parameters)
+
+    def response(self, state: Logs | State, shares: Floats) -> Floats:
+        """μ*(H, B, p) at shares (n, K) → (n,), or (n, m, K) → (n, m)."""
+        return self.surface(state).value(shares)
+
+    def gradient(self, state: Logs | State, shares: Floats) -> Floats:
+        """∇_p μ* projected onto the tangent space, of the shape of `shares`."""
+        return self.surface(state).gradient(shares)
+
+    def log_density(self, state: Logs | State, shares: Floats) -> Floats:
+        """Log density of the logging mixture in log-ratio coordinates."""
+        return self.policy.law(self.state(state)).log_density(shares)
+
+    def region(self, state: Logs | State) -> Region:
+        """The true support region of each context."""
+        return open_region(self.policy.law(self.state(state)), self.parameters.support_level)
+
+    def supported(self, state: Logs | State, start: Floats, end: Floats) -> NDArray[np.bool_]:
+        """Whether the straight way from `start` (n, K) to `end` (n, K) stays inside the true support region."""
+        return self.region(state).path_inside(start, end[:, None, :], self.parameters.path_intervals)[:, 0]
+
+    @cached_property
+    def response_weights(self) -> ResponseWeights:
+        """The response's coefficients, its components scaled on a calibration sample: no part of it knows the regime."""
+        weights = draw_response(self.seed, self.policy.weights, self.parameters)
+        state, shares = calibration_sample(self.seed, self.policy, self.parameters)
+        return calibrate_scales(open_surface(state, weights, self.parameters), shares)
+
+    def card(self) -> dict[str, Any]:
+        """Everything that rebuilds this world, as JSON values."""
+        return {
+            "world": "paper",
+            "format": CARD_FORMAT,
+            "regime": asdict(self.regime),
+            "seed": self.seed,
+            "channels": self.channels,
+            "parameters": self.parameters.to_dict(),
+            "parameters_hash": parameters_hash(self.parameters),
+        }
+
+    @classmethod
+    def from_card(cls, card: Mapping[str, Any]) -> "World":
+        """The world a card describes, bit for bit."""
+        if card.get("world") != "paper" or card.get("format") != CARD_FORMAT:
+            got = f"{card.get('world')!r} {card.get('format')!r}"
+            raise ConfigError(f"Expected the card of a 'paper' world, format {CARD_FORMAT}, got {got}.")
+        regime = from_table(Regime, card["regime"], "the card's regime")
+        parameters = WorldParameters.from_dict(card["parameters"])
+        if parameters_hash(parameters) != card["parameters_hash"]:
+            raise ConfigError("Expected the card's parameters to match its own hash, but they were changed.")
+        return cls(regime=regime, seed=card["seed"], channels=card["channels"], parameters=parameters)
+
+
+def calibration_sample(seed: int, policy: LoggingPolicy, parameters: WorldParameters) -> tuple[State, Floats]:
+    """Contexts of their own stream with logged actions of the four paper regimes in turn: the same in every regime."""
+    n, key = parameters.calibration_rows, (seed, "calibration")
+    shocks = parameters.shock_scale * stream(*key, "shock").standard_normal((3 * parameters.block_size, n))
+    H = (draw_items(key, n, parameters) + shocks).astype(np.float32)
+    state = state_of_features(H, draw_budget(stream(*key, "budget"), H, policy.weights.a_B, parameters))
+    normals, uniforms = stream(*key, "allocation").standard_normal((policy.channels - 1, n)), stream(*key).random(n)
+    shares = np.empty((n, policy.channels), order="F")
+    for turn, regime in enumerate(REGIMES.values()):
+        logged = LoggingPolicy(regime, policy.weights, parameters).law(state).sample(normals, uniforms)
+        shares[turn :: len(REGIMES)] = logged[turn :: len(REGIMES)]
+    return state, shares
