@@ -15,10 +15,7 @@ from realloc.logs.table import Logs
 
 
 def split_by_unit(logs: Logs, parts: Sequence[float], seed: int = 0, groups: str | None = None) -> tuple[Logs, ...]:
-    """Disjoint parts by unit, of the given sizes (they must sum to 1). `groups`: a category whose units stay together.
-
-    >>> train, test = split_by_unit(logs, (0.8, 0.2), seed=7)  # doctest: +SKIP
-    """
+    """Disjoint parts by unit, of the given sizes, e.g. (0.8, 0.2). `groups`: a category whose units stay together."""
     if isinstance(parts, float | int) or len(parts) < 2 or min(parts) <= 0 or abs(sum(parts) - 1) > 1e-9:
         raise ConfigError(f"Expected two or more positive parts that sum to 1, such as (0.8, 0.2), got {parts}.")
     codes, names = _blocks(logs, groups)
