@@ -74,7 +74,7 @@ def test_simulate_init_check_go_together(run, tmp_path):
 
 def test_the_card_rebuilds_the_world_bit_for_bit(run, tmp_path):
     run("simulate", "--units", 20, "--periods", 3, "--seed", 5, "--sample-seed", 2, "--out", tmp_path / "logs.parquet")
-    card = json.loads((tmp_path / "logs.world.json").read_text())
+    card = json.loads((tmp_path / "world.json").read_text())
     size = card.pop("sample")
     again = World.from_card(card).sample(units=size["units"], periods=size["periods"], seed=size["sample_seed"])
     assert pq.read_table(tmp_path / "logs.parquet").equals(again.to_arrow())
@@ -82,7 +82,7 @@ def test_the_card_rebuilds_the_world_bit_for_bit(run, tmp_path):
 
 def test_simulating_the_marketplace(run, tmp_path):
     run("simulate", "--world", "platform", "--units", 50, "--periods", 6, "--channels", 2, "--out", tmp_path / "market")
-    assert json.loads((tmp_path / "market.world.json").read_text())["sample"]["units"] == 50
+    assert json.loads((tmp_path / "world.json").read_text())["sample"]["units"] == 50
     assert len(list((tmp_path / "market").rglob("*.parquet"))) >= 6
     run("simulate", "--world", "platform", "--units", 50, "--periods", 6, "--channels", 2, "--out", tmp_path / "m.csv")
     run("init", tmp_path / "market", "--out", tmp_path / "a.toml")
@@ -95,6 +95,16 @@ def test_simulating_the_marketplace(run, tmp_path):
         b.outcome,
         set(b.features),
     )
+
+
+def test_every_output_has_a_card_of_its_own(run, tmp_path):
+    for name, seed in (("train", 1), ("test", 2), ("train", 3)):
+        run("simulate", "--units", 5, "--periods", 2, "--seed", seed, "--out", tmp_path / f"{name}.parquet")
+    cards = {path.name: json.loads(path.read_text()) for path in tmp_path.glob("*world.json")}
+    assert {name: (card["sample"]["file"], card["seed"]) for name, card in cards.items()} == {
+        "world.json": ("train.parquet", 3),
+        "test.world.json": ("test.parquet", 2),
+    }
 
 
 def test_simulate_never_overwrites_a_file_of_yours(run, tmp_path):

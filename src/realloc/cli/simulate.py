@@ -44,14 +44,14 @@ def simulate(
     folder = kind_of(out) is None and world is WorldName.platform
     if kind_of(out) is None and not folder:
         raise ConfigError(f"Expected --out to end in .parquet or .csv, got {str(out)!r}.")
-    card_path = out.with_name(f"{out.name.split('.')[0]}.world.json")
+    card_path = _card_path(out)
     ours = card_path.exists() and (not folder or (out / "_world.json").exists())
     if out.exists() and not ours:
         raise ConfigError(
             f"Expected a new name for --out, but {str(out)!r} exists and is no finished simulation, so it may be yours. "
             "Choose another name or remove it. Nothing was written."
         )
-    size = {"units": units, "periods": periods, "sample_seed": sample_seed}
+    size: dict[str, Any] = {"file": out.name, "units": units, "periods": periods, "sample_seed": sample_seed}
     with busy("Simulating", quiet or folder):
         if world is WorldName.paper:
             card, rows = _paper(out, regime, channels, seed, size)
@@ -61,7 +61,19 @@ def simulate(
     typer.echo(f"Wrote {rows:,} rows to {out} and the world's card to {card_path}.")
 
 
-def _paper(out: Path, regime: str, channels: int, seed: int, size: dict[str, int]) -> tuple[dict[str, Any], int]:
+def _card_path(out: Path) -> Path:
+    """`world.json` beside the output, unless that is another output's card; then `<name>.world.json`."""
+    shared, own = out.with_name("world.json"), out.with_name(f"{out.name.split('.')[0]}.world.json")
+    if own.exists() or not shared.exists():
+        return own if own.exists() else shared
+    try:
+        described = json.loads(shared.read_text(encoding="utf-8"))["sample"]["file"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return own
+    return shared if described == out.name else own
+
+
+def _paper(out: Path, regime: str, channels: int, seed: int, size: dict[str, Any]) -> tuple[dict[str, Any], int]:
     from realloc.world import World  # noqa: PLC0415  worlds load only when drawn from
 
     world = World(regime=regime, seed=seed, channels=channels)
@@ -71,7 +83,7 @@ def _paper(out: Path, regime: str, channels: int, seed: int, size: dict[str, int
 
 
 def _platform(
-    out: Path, channels: int, seed: int, size: dict[str, int], folder: bool, quiet: bool
+    out: Path, channels: int, seed: int, size: dict[str, Any], folder: bool, quiet: bool
 ) -> tuple[dict[str, Any], int]:
     from realloc.world.platform import Marketplace  # noqa: PLC0415
 
