@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from realloc.errors import ConfigError
+from realloc.errors import ConfigError, LogError
 from realloc.world import Regime, World, WorldParameters
 from tests.world.drawn import draw
 
@@ -49,3 +49,15 @@ def test_one_channel_is_refused():
 
 def test_repr_says_which_world():
     assert repr(World("hard", 4, 2)) == "World(regime='hard', seed=4, channels=2)"
+
+
+def test_a_frame_is_a_state_too_and_wrong_shapes_are_refused():
+    world = World(regime="hard", seed=1)
+    logs = world.sample(units=4, periods=2, seed=0)
+    assert np.array_equal(world.response(logs.to_pandas(), logs.shares), world.response(logs, logs.shares))
+    with pytest.raises(LogError, match="got none 'budget'"):
+        world.response(logs.to_pandas().drop(columns="budget"), logs.shares)
+    with pytest.raises(LogError, match=r"shape \(8, 3\), one row per context, got \(2, 3\)"):
+        world.response(logs, logs.shares[:2])
+    with pytest.raises(ConfigError, match="a first day such as"):
+        world.sample(units=2, first_day="soon")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from realloc.errors import LogError
 from realloc.simplex import Floats, softmax, tangent_basis
 from realloc.world.draws import stream
 from realloc.world.logging_policy import LoggingWeights
@@ -137,6 +138,9 @@ class Surface:
 
     def _open(self, shares: Floats) -> tuple["Surface", Floats]:
         """The surface with one axis more where there are several allocations per context, and z."""
+        if shares.shape[0] != len(self.baseline) or shares.shape[-1] != len(self.weights.w_B):
+            expected = f"({len(self.baseline)}, {len(self.weights.w_B)})"
+            raise LogError(f"Expected shares of shape {expected}, one row per context, got {shares.shape}.")
         z = rotate(tangent_basis(shares.shape[-1]).T, shares)  # (d, n[, m])
         if shares.ndim == 2:
             return self, z - self.anchor

@@ -141,4 +141,7 @@ def _to_logs(columns: Columns, request: SampleRequest, names: tuple[str, ...]) -
 
 def parse_day(day: date | str) -> date:
     """A date, or its ISO text."""
-    return date.fromisoformat(day) if isinstance(day, str) else day
+    try:
+        return date.fromisoformat(day) if isinstance(day, str) else day
+    except ValueError as problem:
+        raise ConfigError(f"Expected a first day such as 2025-01-01, got {day!r}.") from problem

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from realloc.errors import LogError
 from realloc.logs import Logs
+from realloc.logs.frames import to_arrow
 from realloc.simplex import Floats
 from realloc.world.draws import stream
 from realloc.world.regimes import WorldParameters
@@ -84,13 +85,14 @@ def draw_budget(rng: np.random.Generator, H: NDArray[np.float32], a_B: Floats, p
     return np.clip(np.exp(a_B @ C + zeta), parameters.budget_min, parameters.budget_max)
 
 
-def read_state(logs: Logs, parameters: WorldParameters, window: int | None = None) -> State:
-    """The state of logs drawn from a world: exactly what the world itself computed with."""
+def read_state(logs: Any, parameters: WorldParameters, window: int | None = None) -> State:
+    """The state of logs (or a frame) drawn from a world: exactly what the world itself computed with."""
+    table = logs.table if isinstance(logs, Logs) else to_arrow(logs)
     names = feature_names(parameters)
-    missing = [name for name in names if name not in logs.features]
+    missing = [name for name in (*names, "budget") if name not in table.column_names]
     if missing:
         raise LogError(
-            f"Expected logs of this world with the features {names[0]} … {names[-1]}, got none {missing[0]!r}."
+            f"Expected logs of this world with the features {names[0]} … {names[-1]} and the budget, got none {missing[0]!r}."
         )
-    H = np.stack([logs.feature(name).to_numpy() for name in names]).astype(np.float32)
-    return state_of_features(H, np.array(logs.budget), window)
+    H = np.stack([table[name].to_numpy() for name in names]).astype(np.float32)
+    return state_of_features(H, np.array(table["budget"].to_numpy(), dtype=np.float64), window)
