@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from realloc.version import __version__
 
 if TYPE_CHECKING:
-    from realloc import baselines
+    from realloc import baselines, evaluate
     from realloc.config import Config, read_config
     from realloc.errors import ConfigError, LogError, MissingExtra, ReallocError
     from realloc.logs import (
@@ -39,6 +39,7 @@ _HOMES = {
     "World": "world",
     "audit_source": "logs",
     "baselines": "",
+    "evaluate": "",
     "read_config": "config",
     "read_logs": "logs",
     "split_by_time": "logs",
@@ -61,6 +62,7 @@ __all__ = [
     "__version__",
     "audit_source",
     "baselines",
+    "evaluate",
     "read_config",
     "read_logs",
     "split_by_time",
