@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types layers unit bench-read bench-platform bench-world clean
+.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration figures clean
 
 demo: .venv/.core
 	$(BIN)/realloc demo
@@ -32,6 +32,14 @@ bench-platform: .venv/.dev  ## 500 K items × 60 days simulated
 
 bench-world: .venv/.dev  ## rows per second of the paper's world
 	$(BIN)/python benchmarks/world_speed.py
+
+bench-calibration: .venv/.dev  ## the world's calibration table and how its noise was chosen (half an hour; resumable)
+	$(BIN)/python experiments/world_calibration.py
+	$(BIN)/python experiments/world_snn_tuning.py
+
+figures: .venv/.dev  ## of the world, into experiments/results
+	$(BIN)/pip install --quiet --editable '.[report]'
+	$(BIN)/python experiments/world_figures.py
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer, got $$($(PYTHON) --version). Name another with make PYTHON=python3.12 ..."; exit 2; }
