@@ -4,9 +4,9 @@ import re
 
 # Results of a day. Plural counts and ratios: `order_deadline` or `click_price` are no results.
 LATER = frozenset(
-    "clicks impressions views pageviews visits sessions conversions purchases orders transactions bookings buyers revenue "
-    "sales gmv income profit refunds redemptions checkouts carts cart installs signups leads subscriptions opens plays "
-    "cpa cpc cpm ctr cvr roas roi redeemed converted purchased".split()
+    "clicks impression impressions views pageviews visits sessions conversions purchases orders transactions bookings buyers "
+    "revenue sales gmv income profit refunds redemptions checkouts carts cart installs signups leads subscriptions "
+    "opens plays cpa cpc cpm ctr cvr roas roi redeemed converted purchased".split()
 )
 EARLIER = frozenset(
     "lag lagged prev previous yesterday last past prior trailing hist history historical rolling before baseline expected "

@@ -154,7 +154,7 @@ def _later_names(later: list[str]) -> Finding:
     return Finding(
         code="post_decision_name",
         level="warning",
-        what=f"{len(later)} columns are named like results of the decision and are left out of the features: "
+        what=f"Columns named like results of the decision are left out of the features ({len(later)}): "
         + names.shortened(later),
         meaning="Same-day clicks, orders or revenue are known only after the budget was spent: a model that sees them "
         "explains the outcome by itself and recommends nonsense.",
@@ -173,7 +173,7 @@ def _unused_later(present: list[str], schema: Schema) -> list[Finding]:
     finding = Finding(
         code="post_decision_name",
         level="info",
-        what=f"{len(later)} columns named like results of the decision are not among the features: "
+        what=f"Columns named like results of the decision are not among the features ({len(later)}): "
         + names.shortened(later),
         meaning="That is right: same-day clicks, orders or revenue are known only after the budget was spent.",
         advice="Their past values would be good features.",
