@@ -60,5 +60,7 @@ def test_take_keeps_rows_together():
 
 def test_logs_of_another_world_are_refused():
     logs, _, _ = draw(World("hard", 1))
-    with pytest.raises(LogError, match="Expected logs of this world with the features c1 … s7 and the budget, got none 'c7'"):
+    with pytest.raises(
+        LogError, match="Expected logs of this world with the features c1 … s7 and the budget, got none 'c7'"
+    ):
         read_state(logs, WorldParameters(block_size=7))
