@@ -8,6 +8,7 @@ import pytest
 
 from realloc import LogError, Schema, audit_source, read_logs
 from realloc.logs import AuditConfig, audit_logs
+from realloc.logs.exploration import explained_by_state
 from tests.conftest import SHARES, SPENDS, make_frame
 
 
@@ -105,6 +106,18 @@ def test_shares_that_are_a_function_of_the_state_are_noticed(frame):
     fixed = frame.assign(ads=100 * share, coupon=100 * (1 - share) / 2, rebate=100 * (1 - share) / 2)
     assert "no_overlap" in codes(fixed, replace(SPENDS, known_before=("price",)), level="warning")
     assert "no_overlap" not in codes(frame)
+
+
+def test_shares_carried_over_with_random_moves_have_overlap(frame):
+    rng = np.random.default_rng(0)
+    start = np.repeat(rng.uniform(0.2, 0.6, 30), 8)
+    share = start + 0.012 * rng.normal(size=len(start))
+    moved = frame.assign(ads=100 * share, coupon=50 * (1 - share), rebate=50 * (1 - share), share_prev=start)
+    logs = read_logs(moved, replace(SPENDS, features=("share_prev",)))
+    explained, left_over = explained_by_state(logs)
+    assert explained > 0.98  # yesterday's share explains nearly all, and still there is something to learn from
+    assert 0.005 < left_over < 0.012
+    assert "no_overlap" not in {finding.code for finding in logs.audit().findings}
 
 
 def test_an_outcome_that_belongs_to_the_unit_is_noticed(frame):

@@ -102,14 +102,18 @@ def variation(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[F
         )
 
 
+LEAST_LEFT_OVER = 0.005  # half a point of the budget
+
+
 def overlap(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
     """Shares that are not a function of the state: what the state leaves over is all that can be learned from."""
-    explained = explained_by_state(logs)
-    if explained is not None and explained > 0.98:
+    explained, left_over = explained_by_state(logs) or (0.0, 1.0)
+    if explained > 0.98 and left_over < LEAST_LEFT_OVER:
         yield Finding(
             code="no_overlap",
             level="warning",
-            what=f"The features and the budget explain {explained:.1%} of the variation of shares",
+            what=f"The features and the budget explain {explained:.1%} of the variation of shares; what they leave over moves "
+            f"{left_over:.2%} of the budget",
             meaning="Units in the same state got the same split, so its effect cannot be told from the state's.",
             advice="Vary the split on purpose for a while, at random and a little.",
         )
@@ -132,8 +136,12 @@ def overlap(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Fin
         )
 
 
-def explained_by_state(logs: Logs, most: int = 20_000) -> float | None:
-    """R² of the shares on numeric features, categories' means and log budget by least squares, out of every other row."""
+def explained_by_state(logs: Logs, most: int = 20_000) -> tuple[float, float] | None:
+    """R² of the shares on numeric features and log budget by least squares, and the root mean square that is left over.
+
+    Learned on every other row, judged on the rest. Shares that are carried over from day to day have an R² near 1 on
+    yesterday's; what counts is whether the moves that are left over are more than noise.
+    """
     stride = max(1, len(logs) // most)
     rows = np.arange(0, len(logs), stride)
     design = [np.ones(len(rows)), np.log(logs.budget[rows])]
@@ -152,4 +160,4 @@ def explained_by_state(logs: Logs, most: int = 20_000) -> float | None:
     weights = np.linalg.lstsq(matrix[train], shares[train], rcond=None)[0]
     left = np.square(shares[~train] - matrix[~train] @ weights).sum()
     total = np.square(shares[~train] - shares[~train].mean(axis=0)).sum()
-    return float(1 - left / total) if total > 0 else None
+    return (float(1 - left / total), float(np.sqrt(left / shares[~train].size))) if total > 0 else None
