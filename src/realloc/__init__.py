@@ -11,10 +11,9 @@ from realloc.version import __version__
 if TYPE_CHECKING:
     from realloc import baselines, evaluate
     from realloc.config import Config, read_config
-    from realloc.errors import ConfigError, LogError, MissingExtra, ReallocError
+    from realloc.errors import ConfigError, LogError, ReallocError
     from realloc.logs import (
         Audit,
-        Finding,
         Logs,
         Schema,
         audit_source,
@@ -23,23 +22,24 @@ if TYPE_CHECKING:
         split_by_unit,
         unit_folds,
     )
+    from realloc.reallocation import ReAlloc, load
     from realloc.world import Regime, World
 
 _HOMES = {
     "Audit": "logs",
     "Config": "config",
     "ConfigError": "errors",
-    "Finding": "logs",
     "LogError": "errors",
     "Logs": "logs",
-    "MissingExtra": "errors",
     "ReallocError": "errors",
+    "ReAlloc": "reallocation",
     "Regime": "world",
     "Schema": "logs",
     "World": "world",
     "audit_source": "logs",
     "baselines": "",
     "evaluate": "",
+    "load": "reallocation",
     "read_config": "config",
     "read_logs": "logs",
     "split_by_time": "logs",
@@ -51,10 +51,9 @@ __all__ = [
     "Audit",
     "Config",
     "ConfigError",
-    "Finding",
     "LogError",
     "Logs",
-    "MissingExtra",
+    "ReAlloc",
     "ReallocError",
     "Regime",
     "Schema",
@@ -63,6 +62,7 @@ __all__ = [
     "audit_source",
     "baselines",
     "evaluate",
+    "load",
     "read_config",
     "read_logs",
     "split_by_time",

@@ -8,8 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from realloc.errors import ConfigError
+from realloc.features import FeatureConfig
 from realloc.fields import check_types, from_table, nearest
 from realloc.logs import AuditConfig, Schema
+from realloc.nuisances.config import NuisanceConfig
+from realloc.replay.buffer import ReplayConfig
+from realloc.replay.moves import MoveConfig
+from realloc.student.distill import StudentConfig
+from realloc.teacher import KernelConfig, NetworkConfig, TeacherConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +29,14 @@ class Config:
     seed: int = 0
     money_digits: int = 2
     audit: AuditConfig = field(default_factory=AuditConfig)
+    features: FeatureConfig = field(default_factory=FeatureConfig)
+    nuisances: NuisanceConfig = field(default_factory=NuisanceConfig)
+    teacher: TeacherConfig = field(default_factory=TeacherConfig)
+    kernel: KernelConfig = field(default_factory=KernelConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    moves: MoveConfig = field(default_factory=MoveConfig)
+    replay: ReplayConfig = field(default_factory=ReplayConfig)
+    student: StudentConfig = field(default_factory=StudentConfig)
 
     def __post_init__(self) -> None:
         check_types(self, "the config")
@@ -32,7 +46,17 @@ class Config:
             raise ConfigError(f"Expected `money_digits` from 0 to 6, got {self.money_digits}.")
 
 
-STAGES: dict[str, type[Any]] = {"audit": AuditConfig}
+STAGES: dict[str, type[Any]] = {
+    "audit": AuditConfig,
+    "features": FeatureConfig,
+    "nuisances": NuisanceConfig,
+    "teacher": TeacherConfig,
+    "kernel": KernelConfig,
+    "network": NetworkConfig,
+    "moves": MoveConfig,
+    "replay": ReplayConfig,
+    "student": StudentConfig,
+}
 
 
 def read_config(path: str | Path) -> tuple[Schema, Config]:

@@ -13,5 +13,9 @@ class ConfigError(ReallocError, ValueError):
     """A schema, config or option that cannot be used as written."""
 
 
+class ArtifactError(ReallocError, ValueError):
+    """A saved model or version that cannot be read as it lies there, or cannot be written where asked."""
+
+
 class MissingExtra(ReallocError, ImportError):
     """An optional package is not installed; the message holds the pip line that brings it."""

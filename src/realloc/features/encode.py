@@ -1,11 +1,11 @@
-"""States as numbers: robustly scaled values, log budget, categories without targets, missing flags, calendar.
+"""States as numbers: robustly scaled values, log budget, categories without targets, missing flags, calendar, lags.
 
 Fitted on training rows only and kept as plain values, so that an encoder is its own file format. Columns are found by
-name, so neither their order nor further columns can change anything.
+name, so neither their order nor further columns can change anything; channels in another order are refused.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.errors import ConfigError, LogError
-from realloc.features import calendar, category, number
+from realloc.features import calendar, category, lags, number
 from realloc.fields import check_types, from_table
 from realloc.logs import Logs
 
@@ -28,6 +28,7 @@ class FeatureConfig:
     one_hot: int = 24  # categories with up to so many levels get a column each
     hash_width: int = 8  # columns of a category with more levels
     calendar: bool = True  # day of the week and of the year, where the log spans enough of them
+    lags: int = 0  # earlier rows of the same unit to look back at; 0: none
 
     def __post_init__(self) -> None:
         check_types(self, "[features]")
@@ -35,6 +36,8 @@ class FeatureConfig:
             raise ConfigError(
                 "Expected `clip` above 0, `one_hot` of at least 2 and `hash_width` of at least 1 in [features]."
             )
+        if not 0 <= self.lags <= lags.MOST_LAGS:
+            raise ConfigError(f"Expected `lags` from 0 to {lags.MOST_LAGS} in [features], got {self.lags}.")
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,13 @@ class Encoded:
 class Encoder:
     """What was learned about each feature. `encode` gives float32 columns of mean about 0 and spread about 1."""
 
+    channels: tuple[str, ...]
     budget: number.Scale
     numbers: dict[str, number.Scale]
     categories: dict[str, category.Levels]
     cycles: tuple[str, ...]
     clip: float
+    history: lags.Lags | None = None
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -62,7 +67,11 @@ class Encoder:
         return (*self.numbers, *self.categories)
 
     def encode(self, logs: Logs) -> Encoded:
-        """The states of `logs`; values that training never saw are handled and counted."""
+        """The states of `logs`; values that training never saw are handled and counted.
+
+        Lags look back within `logs` and the memory, so hand in a whole log and take rows of the result.
+        """
+        self._check_channels(logs)
         blocks: list[Floats] = []
         names: list[str] = []
         report: dict[str, float] = {}
@@ -73,32 +82,53 @@ class Encoder:
             if found.unseen:
                 report[feature] = found.unseen
 
-        add(number.encode(np.log(logs.budget), self.budget, self.clip), "log budget")
+        add(number.encode(number.log(logs.budget), self.budget, self.clip), "log budget")
         for name, scale in self.numbers.items():
             add(number.encode(_numbers(logs, name), scale, self.clip), name)
         for name, levels in self.categories.items():
             add(category.encode(_category(logs, name), levels), name)
         for cycle in self.cycles:
             add(calendar.encode(logs.times, cycle), "")
+        for name, block in lags.encode(logs, self.history, self.clip) if self.history else ():
+            add(block, name)
         return Encoded(np.concatenate(blocks, axis=1), tuple(names), report)
 
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self)
+    def remember(self, logs: Logs) -> "Encoder":
+        """The same encoder with a further window of rows to look back at; scales and levels stay."""
+        self._check_channels(logs)
+        return replace(self, history=self.history.remember(logs)) if self.history else self
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """As plain values for JSON, and arrays of what is remembered (none without lags)."""
+        table = asdict(replace(self, history=None))
+        for kind in ("numbers", "categories"):  # lists, because a writer may sort a table's keys and so swap columns
+            table[kind] = list(table[kind].items())
+        if self.history is None:
+            return table, {}
+        table["history"], arrays = self.history.to_parts()
+        return table, arrays
 
     @classmethod
-    def from_json(cls, table: Mapping[str, Any]) -> "Encoder":
-        """The encoder that `to_json` gave."""
-        where = "the encoder"
+    def from_parts(cls, table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "Encoder":
+        """The encoder that `to_parts` gave."""
         return cls(
-            budget=from_table(number.Scale, table["budget"], where),
-            numbers={name: from_table(number.Scale, scale, where) for name, scale in table["numbers"].items()},
+            channels=tuple(table["channels"]),
+            budget=from_table(number.Scale, table["budget"], "the encoder"),
+            numbers={name: from_table(number.Scale, scale, "the encoder") for name, scale in table["numbers"]},
             categories={
-                name: from_table(category.Levels, levels, where) for name, levels in table["categories"].items()
+                name: from_table(category.Levels, levels, "the encoder") for name, levels in table["categories"]
             },
             cycles=tuple(table["cycles"]),
             clip=table["clip"],
+            history=lags.Lags.from_parts(table["history"], arrays) if table["history"] else None,
         )
+
+    def _check_channels(self, logs: Logs) -> None:
+        if logs.schema.channels != self.channels:
+            raise LogError(
+                f"Expected the channels {list(self.channels)} in this order as in training, "
+                f"got {list(logs.schema.channels)}. Read the log with the schema of the model."
+            )
 
 
 def fit_encoder(logs: Logs, config: FeatureConfig | None = None) -> Encoder:
@@ -108,11 +138,13 @@ def fit_encoder(logs: Logs, config: FeatureConfig | None = None) -> Encoder:
         raise LogError("Expected rows to fit features on, but this part of the log is empty.")
     texts = [name for name in logs.features if pa.types.is_dictionary(logs.table[name].type)]
     return Encoder(
-        budget=number.fit(np.log(logs.budget)),
+        channels=logs.schema.channels,
+        budget=number.fit(number.log(logs.budget)),
         numbers={name: number.fit(_numbers(logs, name)) for name in logs.features if name not in texts},
         categories={name: category.fit(_category(logs, name), config.one_hot, config.hash_width) for name in texts},
         cycles=calendar.fit(logs.times) if config.calendar else (),
         clip=config.clip,
+        history=lags.fit(logs, config.lags) if config.lags else None,
     )
 
 

@@ -39,10 +39,16 @@ def fit(values: NDArray[np.float64]) -> Scale:
     return Scale(centre=float(centre), spread=float(spread), low=float(low), high=float(high), has_missing=missing)
 
 
+def log(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithm, NaN where there is none."""
+    return np.log(values, out=np.full(len(values), np.nan), where=values > 0)
+
+
 def encode(values: NDArray[np.float64], scale: Scale, clip: float) -> Block:
     """(n, 1), or (n, 2) with the flag for missing. Values missing for the first time count as unseen."""
     missing = ~np.isfinite(values)
-    scaled = np.where(missing, 0.0, np.clip((values - scale.centre) / scale.spread, -clip, clip))
+    with np.errstate(over="ignore", invalid="ignore"):  # far beyond the clip, or missing
+        scaled = np.where(missing, 0.0, np.clip((values - scale.centre) / scale.spread, -clip, clip))
     outside = (values < scale.low) | (values > scale.high)
     unseen = float(np.mean(outside | (missing if not scale.has_missing else False))) if len(values) else 0.0
     if scale.has_missing:

@@ -1,0 +1,1 @@
+"""Networks: M members as one, and one training loop."""

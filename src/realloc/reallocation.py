@@ -1,0 +1,130 @@
+"""ReAlloc: the model that users hold. `fit` is the first round of Algorithm 1, `update` every later one."""
+
+from dataclasses import replace
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from realloc.churn import Churn, compare_fields
+from realloc.config import Config
+from realloc.errors import LogError
+from realloc.logs import Logs, Schema, read_logs
+from realloc.logs.read import load_today
+from realloc.logs.wanted import read_shares
+from realloc.progress import Progress, guarded, show_progress
+from realloc.rounds import RoundState, run_round
+from realloc.saved import read_model, write_model
+
+Floats = NDArray[np.float64]
+
+
+class ReAlloc:
+    """Learn the value of moving budget between channels; `fit` is the first round, `update` every later one."""
+
+    def __init__(self, config: Config | None = None, schema: Schema | None = None, quiet: bool = False) -> None:
+        self.config, self.schema, self.quiet = config or Config(), schema, quiet
+        self.state: RoundState | None = None
+        self.churn: Churn | None = None
+
+    def fit(self, logs: Any, weights: Floats | None = None, progress: Progress | None = None) -> Self:
+        """Learn from a first window: logs, or a frame or path where `schema` was given."""
+        window = self._read(logs)
+        state = self._round(None, window, weights, progress)
+        self.schema, self.state, self.churn = with_features(window), state, None
+        return self
+
+    def update(
+        self, window: Any, weights: Floats | None = None, progress: Progress | None = None, churn: bool = False
+    ) -> Self:
+        """One more round. With `churn` the round runs twice, to tell new data from refit noise (see `.churn`)."""
+        former, rows = self._fitted(), self._read(window)
+        state = self._round(former, rows, weights, progress)
+        again = self._round(former, rows, weights, progress, self.config.seed + 1) if churn else None
+        fields = [s.field(rows).mean(axis=0) for s in (former, state, again) if s is not None]
+        self.state, self.churn = state, compare_fields(*fields)
+        return self
+
+    def field(self, today: Any, members: bool = False) -> Floats:
+        """Projected marginal utility per channel at the current shares, (n, K); of each member, (M, n, K)."""
+        state = self._fitted()
+        logs, order = self._today(today)
+        found = state.field(logs)[:, order]
+        return found if members else found.mean(axis=0)
+
+    def gain(self, today: Any, to: Any, members: bool = False) -> Floats:
+        """What moving each row to the shares `to` (n, K) is worth, (n,); of each member, (M, n)."""
+        state = self._fitted()
+        logs, order = self._today(today)
+        wanted = read_shares(to, self._known_schema().channels, len(logs))
+        found = state.gain(logs, wanted[np.argsort(order)])[:, order]
+        return found if members else found.mean(axis=0)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a folder, whole or not at all."""
+        write_model(path, self._fitted(), self.config, self._known_schema())
+
+    def _round(
+        self,
+        former: RoundState | None,
+        window: Logs,
+        weights: Floats | None,
+        progress: Progress | None,
+        seed: int | None = None,
+    ) -> RoundState:
+        window.audit().require()
+        seed = self.config.seed if seed is None else seed
+        if progress is not None:
+            return run_round(former, window, self.config, seed, weights, guarded(progress))
+        with show_progress(self.quiet) as shown:
+            return run_round(former, window, self.config, seed, weights, shown)
+
+    def _read(self, source: Any) -> Logs:
+        if isinstance(source, Logs):
+            return source
+        if self.schema is None:
+            raise LogError(
+                f"Expected logs (from `read_logs`), or `ReAlloc(schema=...)` to read them, got {type(source).__name__}."
+            )
+        return read_logs(source, self.schema)
+
+    def _today(self, today: Any) -> tuple[Logs, NDArray[np.int64]]:
+        """Rows to look at, and for each row handed in its place in them."""
+        if isinstance(today, Logs):
+            return today, np.arange(len(today))
+        found = load_today(today, self._known_schema())
+        if len(found.logs) < found.keys.num_rows:
+            first = f": {found.findings[0].what}" if found.findings else ""
+            raise LogError(
+                f"Expected {found.keys.num_rows:,} rows that can be read, but {found.keys.num_rows - len(found.logs):,} "
+                f"cannot{first}. Leave them out."
+            )
+        return found.logs, np.argsort(found.positions, kind="stable")
+
+    def _fitted(self) -> RoundState:
+        if self.state is None:
+            raise LogError("Expected a fitted model, but `fit` was not called yet.")
+        return self.state
+
+    def _known_schema(self) -> Schema:
+        if self.schema is None:
+            raise LogError("Expected a fitted model, but `fit` was not called yet.")
+        return self.schema
+
+
+def load(path: str | PathLike[str]) -> ReAlloc:
+    """The model that `save` wrote; refused if a single byte has changed since."""
+    state, config, schema = read_model(path)
+    model = ReAlloc(config, schema)
+    model.state = state
+    return model
+
+
+def with_features(logs: Logs) -> Schema:
+    """The schema with the features that were chosen when reading, so that later rows are read the same way."""
+    if logs.schema.features is not None:
+        return logs.schema
+    categorical = tuple(name for name in logs.features if pa.types.is_dictionary(logs.table[name].type))
+    return replace(logs.schema, features=logs.features, categorical=categorical)

@@ -1,0 +1,57 @@
+"""A bounded memory of the teacher's answers, balanced by window.
+
+Every row gets a uniform rank when it is labelled, and a window keeps its rows of lowest rank: at any size they are a uniform
+sample of that window (a reservoir), and rows that left never come back. Windows share the capacity evenly; what a small
+window does not need goes to the others.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.errors import ConfigError
+from realloc.fields import check_types
+from realloc.replay.moves import Labels
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayConfig:
+    """The size of the memory (table `[replay]`)."""
+
+    capacity: int = 20_000
+
+    def __post_init__(self) -> None:
+        check_types(self, "[replay]")
+        if self.capacity < 100:
+            raise ConfigError(f"Expected `capacity` of [replay] of at least 100 rows, got {self.capacity}.")
+
+
+def remember(replay: Labels | None, fresh: Labels, capacity: int) -> Labels:
+    """The memory after a round: never more than `capacity` rows."""
+    everything = fresh if replay is None else replay.join(fresh)
+    windows, counts = np.unique(everything.window, return_counts=True)
+    quota = dict(zip(windows.tolist(), share_capacity(counts, capacity).tolist(), strict=True))
+    kept = [
+        rows[np.argsort(everything.rank[rows], kind="stable")[: quota[window]]]
+        for window, rows in ((w, np.flatnonzero(everything.window == w)) for w in windows.tolist())
+    ]
+    return everything.take(np.sort(np.concatenate(kept)))
+
+
+def share_capacity(counts: NDArray[np.integer], capacity: int) -> NDArray[np.int64]:
+    """How many rows each window may keep: as even as possible, newest first where it does not divide.
+
+    >>> share_capacity(np.array([10, 100, 100]), 90).tolist()
+    [10, 40, 40]
+    """
+    quota = np.zeros(len(counts), dtype=np.int64)
+    left = capacity
+    for done, window in enumerate(np.argsort(counts, kind="stable").tolist()):
+        quota[window] = min(counts[window], left // (len(counts) - done))
+        left -= quota[window]
+    for window in reversed(range(len(counts))):
+        extra = min(left, int(counts[window] - quota[window]))
+        quota[window] += extra
+        left -= extra
+    return quota

@@ -1,0 +1,97 @@
+"""Algorithm 1 as one function: what a round does, and what it hands to the next."""
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.config import Config
+from realloc.errors import LogError
+from realloc.features import Encoder, fit_encoder
+from realloc.logs import Logs, unit_folds
+from realloc.nuisances import Diagnostics, cross_fit
+from realloc.progress import Progress
+from realloc.replay import Labels, label_moves, remember
+from realloc.student import Potential, distill
+from realloc.teacher import SurfaceConfigs, Window, fit_teacher
+from realloc.teacher.committee import Weighing
+
+Floats = NDArray[np.float64]
+LEAST_ROWS, LEAST_UNITS = 200, 10
+
+
+@dataclass(frozen=True)
+class RoundState:
+    """Everything that one round hands to the next; its size does not grow with the number of rounds."""
+
+    encoder: Encoder
+    replay: Labels
+    student: Potential
+    rounds: int
+    nuisances: Diagnostics  # of the last window
+    weighing: Weighing  # of the last teacher's surfaces
+
+    def field(self, logs: Logs) -> Floats:
+        """The student's field at the log's own shares, of every member: (M, n, K)."""
+        return self.student.field(self.encoder.encode(logs).values, logs.shares[:, None])[:, :, 0]
+
+    def gain(self, logs: Logs, to: Floats) -> Floats:
+        """The gain of going to the shares `to` (n, K), by every member: (M, n)."""
+        return self.student.gain(self.encoder.encode(logs).values, logs.shares, to)
+
+
+def run_round(
+    state: RoundState | None, window: Logs, config: Config, seed: int, weights: Floats | None, progress: Progress
+) -> RoundState:
+    """One update round (Algorithm 1): fast teacher on the window, slow student through the replay."""
+    rounds = 0 if state is None else state.rounds
+    encoder = fit_encoder(window, config.features) if state is None else state.encoder
+    rows = open_window(window, encoder, config, seed, weights)
+
+    # Stage I: fast orthogonal teacher
+    nuisances = cross_fit(
+        rows.x,
+        rows.shares,
+        rows.outcome,
+        rows.folds,
+        config.nuisances,
+        draw(seed, "nuisances", rounds),
+        weights,
+        progress,
+    )
+    surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network)
+    teacher = fit_teacher(rows, nuisances, config.teacher, surfaces, draw(seed, "teacher", rounds), progress)
+
+    # Stage II: slow student
+    labels = label_moves(teacher, rows, config.moves, rounds, draw(seed, "moves", rounds), progress)
+    replay = remember(None if state is None else state.replay, labels, config.replay.capacity)
+    former = None if state is None else state.student
+    student = distill(replay, teacher.scaling, former, config.student, draw(seed, "student", rounds), progress)
+    return RoundState(encoder.remember(window), replay, student, rounds + 1, nuisances.diagnostics, teacher.weighing)
+
+
+def open_window(logs: Logs, encoder: Encoder, config: Config, seed: int, weights: Floats | None) -> Window:
+    """Encode a log that is large enough to learn from."""
+    if len(logs) < LEAST_ROWS or logs.unit_count < max(LEAST_UNITS, config.nuisances.folds):
+        raise LogError(
+            f"Expected at least {LEAST_ROWS} rows of {max(LEAST_UNITS, config.nuisances.folds)} units to learn from, "
+            f"got {len(logs)} rows of {logs.unit_count}. Use a longer window."
+        )
+    if weights is None:
+        weights = np.ones(len(logs))
+    elif weights.shape != (len(logs),) or not np.all(np.isfinite(weights)) or weights.min() < 0 or weights.sum() == 0:
+        raise LogError(f"Expected one finite weight of at least 0 for each of the {len(logs)} rows, not all of them 0.")
+    return Window(
+        x=encoder.encode(logs).values,
+        shares=np.array(logs.shares),
+        outcome=np.array(logs.outcome),
+        folds=unit_folds(logs, config.nuisances.folds, seed),
+        units=logs.unit_codes,
+        weights=weights / weights.mean(),
+    )
+
+
+def draw(seed: int, stage: str, rounds: int) -> int:
+    """A stage's own seed, by name: adding a stage never shifts another's draws."""
+    return int(np.random.SeedSequence([seed, zlib.crc32(stage.encode()), rounds]).generate_state(1)[0] >> 1)

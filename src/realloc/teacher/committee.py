@@ -1,0 +1,38 @@
+"""Weigh several surfaces by the held-out orthogonal loss: Ỹ = Y − m regressed on f_k(p) − f_k(e), weights of at least 0.
+
+No single learner wins everywhere. m and e are out of fold, and so are the contrasts, so a surface that only fits noise or
+only knows the baseline gets no weight. No weight at all is an answer too: nothing was learned, and nothing will be moved.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.optimize import nnls
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """Weights of the surfaces, and mean squared errors: of nothing, of each alone (weight 1), of the committee."""
+
+    weights: tuple[float, ...]
+    nothing: float
+    alone: tuple[float, ...]
+    together: float
+    rows: int
+
+
+def weigh(residual: Tensor, contrasts: list[Tensor], weights: Tensor) -> Weighing:
+    """Non-negative least squares of `residual` (n,) on `contrasts`, rows without a contrast left out."""
+    design = torch.stack(contrasts, dim=1).double()  # (n, S)
+    known = design.isfinite().all(dim=1)
+    A, y, w = design[known].numpy(), residual[known].double().numpy(), weights[known].double().numpy()
+    root = np.sqrt(w)
+    found, _ = nnls(A * root[:, None], y * root)
+
+    def error(fitted: np.ndarray) -> float:
+        return float(np.average(np.square(y - fitted), weights=w))
+
+    alone = tuple(error(A[:, k]) for k in range(A.shape[1]))
+    return Weighing(tuple(float(v) for v in found), error(np.zeros(len(y))), alone, error(A @ found), len(y))

@@ -1,0 +1,131 @@
+"""Stage I: the fast teacher. Surfaces learn r on one window, a held-out orthogonal loss weighs them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from realloc.errors import ConfigError
+from realloc.fields import check_types, nearest
+from realloc.nuisances import Nuisances
+from realloc.progress import Progress, silent
+from realloc.teacher.committee import Weighing, weigh
+from realloc.teacher.gaussian import KernelConfig, fit_kernel
+from realloc.teacher.network import NetworkConfig, fit_network
+from realloc.teacher.sample import Sample, Scaling, scale
+from realloc.teacher.surface import Fit, Surface
+
+Floats = NDArray[np.float64]
+
+SURFACES = ("kernel", "network")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeacherConfig:
+    """Which surfaces sit on the committee, and how many members each has (table `[teacher]`)."""
+
+    surfaces: tuple[str, ...] = SURFACES
+    members: int = 5
+
+    def __post_init__(self) -> None:
+        check_types(self, "[teacher]")
+        for name in self.surfaces:
+            if name not in SURFACES:
+                raise ConfigError(f"Unknown surface {name!r} in `surfaces` of [teacher].{nearest(name, SURFACES)}")
+        if not self.surfaces or len(set(self.surfaces)) < len(self.surfaces):
+            raise ConfigError(f"Expected one or more different `surfaces` in [teacher], got {list(self.surfaces)}.")
+        if not 1 <= self.members <= 100:
+            raise ConfigError(f"Expected `members` of [teacher] from 1 to 100, got {self.members}.")
+
+
+@dataclass(frozen=True)
+class Window:
+    """The rows of one window: states (n, d), shares (n, K), outcome, folds and units (n,), weights of mean 1."""
+
+    x: NDArray[np.float32]
+    shares: Floats
+    outcome: Floats
+    folds: NDArray[np.int64]
+    units: NDArray[np.integer[Any]]
+    weights: Floats
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """μ(x, p) − μ(x, p') of M members: a weighted sum of surfaces, in units of the outcome."""
+
+    surfaces: tuple[Surface, ...]
+    weighing: Weighing
+    scaling: Scaling
+
+    @property
+    def members(self) -> int:
+        """M."""
+        return self.surfaces[0].members
+
+    def values(self, x: Tensor, p: Tensor) -> Tensor:
+        """μ at states (n, d) and shares (n, q, K), up to a function of the state: (M, n, q)."""
+        return self._sum("values", x, self.scaling.shares(p)) * self.scaling.outcome
+
+    def field(self, x: Tensor, p: Tensor) -> Tensor:
+        """The projected Jacobian P₀∇_p μ at shares (n, K), exactly: (M, n, K)."""
+        return self.scaling.field(self._sum("slopes", x, self.scaling.shares(p)))
+
+    def _sum(self, what: str, x: Tensor, z: Tensor) -> Tensor:
+        total = torch.zeros(self.members, *(z.shape[:-1] if what == "values" else z.shape))
+        for weight, surface in zip(self.weighing.weights, self.surfaces, strict=True):
+            if weight > 0:
+                total += weight * getattr(surface, what)(x, z)
+        return total
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurfaceConfigs:
+    """The configs of the surfaces, one each."""
+
+    kernel: KernelConfig
+    network: NetworkConfig
+
+
+def fit_teacher(
+    window: Window,
+    nuisances: Nuisances,
+    config: TeacherConfig,
+    surfaces: SurfaceConfigs,
+    seed: int,
+    progress: Progress = silent,
+) -> Teacher:
+    """Fit every surface of the committee and weigh them."""
+    sample = draw_sample(window, nuisances)
+    fits: list[Fit] = []
+    for name in config.surfaces:
+        if name == "kernel":
+            fits.append(fit_kernel(sample, config.members, surfaces.kernel, seed, progress))
+        else:
+            fits.append(fit_network(sample, config.members, surfaces.network, seed + 1, progress))
+    weighing = weigh(sample.y - sample.m, [fit.contrast for fit in fits], sample.weights)
+    return Teacher(tuple(fit.surface for fit in fits), weighing, sample.scaling)
+
+
+def draw_sample(window: Window, nuisances: Nuisances) -> Sample:
+    """The window's rows in the units a teacher learns in."""
+    scaling = scale(window.shares, window.outcome)
+    centre = float(np.average(window.outcome, weights=window.weights))
+
+    def tensor(values: NDArray[Any], dtype: torch.dtype = torch.float32) -> Tensor:
+        return torch.from_numpy(np.array(values)).to(dtype)
+
+    return Sample(
+        x=tensor(window.x),
+        z=scaling.shares(tensor(window.shares)),
+        y=tensor((window.outcome - centre) / scaling.outcome),
+        m=tensor((nuisances.outcome - centre) / scaling.outcome),
+        e=scaling.shares(tensor(nuisances.shares)),
+        folds=tensor(window.folds, torch.int64),
+        units=tensor(window.units, torch.int64),
+        weights=tensor(window.weights),
+        scaling=scaling,
+    )

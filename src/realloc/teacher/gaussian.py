@@ -1,0 +1,201 @@
+"""The Gaussian-process surface, fitted in time linear in the rows.
+
+Lengths and variances maximise the likelihood of small random blocks of rows (a composite likelihood). Then, with m inducing
+rows and whitened features φ (n, m), the weights are a ridge regression: w = (Σφφᵀ + σ²I)⁻¹ Σφy. Sums are kept per group of
+units, so that leaving folds out and resampling units costs nothing more.
+
+Members are draws around w: units resampled with weights Exp(1), shrunk towards a draw of the prior instead of towards zero.
+They differ by what the units disagree about where there is data, and by what the prior allows where there is none; their
+mean is w exactly.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from realloc.errors import ConfigError
+from realloc.fields import check_types
+from realloc.progress import Progress, silent
+from realloc.teacher.kernel import Kernel
+from realloc.teacher.sample import Sample
+from realloc.teacher.surface import Fit, in_chunks
+
+CHUNK = 4096
+GROUPS = 8  # of units per fold
+JITTER = 1e-3  # of the kernel's mean diagonal: float32 features need it
+JUDGED = 40_000  # rows whose out-of-fold contrast is computed
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelConfig:
+    """Sizes of the Gaussian-process surface (table `[kernel]`)."""
+
+    inducing: int = 1000
+    steps: int = 150
+    rows: int = 800  # per step
+    rate: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_types(self, "[kernel]")
+        if min(self.inducing, self.rows) < 10 or self.steps < 1 or self.rate <= 0:
+            raise ConfigError(
+                "Expected `inducing` and `rows` of at least 10, `steps` of at least 1 and `rate` above 0."
+            )
+
+
+@dataclass(frozen=True)
+class KernelSurface:
+    """f(x, z) = effect kernel against the inducing rows, times weights (m, M)."""
+
+    kernel: Kernel
+    x: Tensor  # (m, d)
+    z: Tensor  # (m, K)
+    weights: Tensor  # (m, M)
+
+    @property
+    def members(self) -> int:
+        """M."""
+        return self.weights.shape[1]
+
+    @torch.no_grad()
+    def values(self, x: Tensor, z: Tensor) -> Tensor:
+        """f at states (n, d) and scaled shares (n, q, K): (M, n, q)."""
+
+        def part(rows: slice) -> Tensor:
+            contexts = self._contexts(x[rows])
+            found = [self.kernel.effect(contexts, z[rows, j], self.z) @ self.weights for j in range(z.shape[1])]
+            return torch.stack(found, dim=-1).transpose(0, 1)
+
+        return in_chunks(len(x), CHUNK, part)
+
+    @torch.no_grad()
+    def slopes(self, x: Tensor, z: Tensor) -> Tensor:
+        """∇_z f at scaled shares (n, K): (M, n, K)."""
+        return in_chunks(
+            len(x),
+            CHUNK,
+            lambda rows: self.kernel.effect_slopes(self._contexts(x[rows]), z[rows], self.z, self.weights),
+        )
+
+    def _contexts(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.kernel.context("slope", x, self.x), self.kernel.context("curve", x, self.x)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Σφφᵀ (G, m, m) and Σφy (G, m) per group of units, and each group's fold."""
+
+    gram: Tensor
+    moment: Tensor
+    fold: Tensor  # (G,)
+
+    def solve(self, weights: Tensor, noise: float, prior: Tensor | None = None) -> Tensor:
+        """The ridge solution with groups weighted (G,), shrunk towards `prior` (m,)."""
+        gram = torch.tensordot(weights, self.gram, dims=1).double()
+        moment = torch.tensordot(weights, self.moment, dims=1).double()
+        pull = 0 if prior is None else noise * prior.double()
+        gram.diagonal().add_(noise)
+        return torch.cholesky_solve((moment + pull)[:, None], torch.linalg.cholesky(gram))[:, 0]
+
+
+def fit_kernel(sample: Sample, members: int, config: KernelConfig, seed: int, progress: Progress = silent) -> Fit:
+    """Learn the kernel, then the weights of all members."""
+    generator = torch.Generator().manual_seed(seed)
+    kernel = learn_kernel(sample, config, generator, progress)
+    with torch.no_grad():
+        rows = torch.randperm(len(sample.y), generator=generator)[: config.inducing]
+        surface = KernelSurface(kernel, sample.x[rows], sample.z[rows], torch.zeros(len(rows), 1))
+        whiten = _whitening(surface)
+        sums = _sum_groups(sample, surface, whiten, progress)
+        noise = float(kernel.noise.exp())
+        weights = whiten.T.double() @ _draw_members(sums, noise, members, generator)
+        contrast = _contrast(sample, surface, lambda fold: whiten.T.double() @ sums.solve(_without(sums, fold), noise))
+    return Fit(replace(surface, weights=weights.float()), contrast)
+
+
+def learn_kernel(
+    sample: Sample, config: KernelConfig, generator: torch.Generator, progress: Progress = silent
+) -> Kernel:
+    """Maximise the likelihood of random blocks of rows."""
+    kernel, n = Kernel(sample.x.shape[1]), len(sample.y)
+    size = min(config.rows, n)
+    optimizer = torch.optim.Adam(kernel.parameters(), lr=config.rate)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, config.rate, total_steps=config.steps, pct_start=0.2)
+    order = torch.randperm(n, generator=generator)
+    for step in range(config.steps):
+        if len(order) < size:
+            order = torch.randperm(n, generator=generator)
+        rows, order = order[:size], order[size:]
+        loss = negative_log_likelihood(kernel, sample.x[rows], sample.z[rows], sample.y[rows])
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        progress("teacher: kernel", step + 1, config.steps)
+    return kernel.requires_grad_(False)
+
+
+def negative_log_likelihood(kernel: Kernel, x: Tensor, z: Tensor, y: Tensor) -> Tensor:
+    """−log N(y; 0, K + σ²I) per row, without its constant."""
+    covariance = kernel(x, z, x, z)
+    factor = torch.linalg.cholesky(covariance + torch.diag((kernel.noise.exp() + 1e-4).expand(len(y))))
+    fit = torch.cholesky_solve(y[:, None], factor)[:, 0]
+    return (0.5 * (y @ fit) + factor.diagonal().log().sum()) / len(y)
+
+
+def _whitening(surface: KernelSurface) -> Tensor:
+    """L⁻¹ of the inducing rows' covariance LLᵀ: φ = k L⁻ᵀ has prior variance one."""
+    covariance = surface.kernel(surface.x, surface.z, surface.x, surface.z).double()
+    covariance.diagonal().add_(JITTER * covariance.diagonal().mean())
+    factor = torch.linalg.cholesky(covariance)
+    return torch.linalg.solve_triangular(factor, torch.eye(len(factor), dtype=torch.float64), upper=False).float()
+
+
+def _sum_groups(sample: Sample, surface: KernelSurface, whiten: Tensor, progress: Progress) -> Sums:
+    """One pass over the rows."""
+    m, count = len(whiten), sample.count * GROUPS
+    group = sample.folds * GROUPS + sample.units % GROUPS
+    gram, moment = torch.zeros(count, m, m), torch.zeros(count, m)
+    for g in range(count):
+        for rows in torch.where(group == g)[0].split(CHUNK):
+            x, z, root = sample.x[rows], sample.z[rows], sample.weights[rows].sqrt()[:, None]
+            features = surface.kernel(x, z, surface.x, surface.z) @ whiten.T * root
+            gram[g].addmm_(features.T, features)
+            moment[g] += features.T @ (sample.y[rows] * root[:, 0])
+        progress("teacher: kernel surface", g + 1, count)
+    return Sums(gram, moment, torch.arange(count) // GROUPS)
+
+
+def _draw_members(sums: Sums, noise: float, members: int, generator: torch.Generator) -> Tensor:
+    """Whitened weights (m, M) whose mean is the solution of all rows."""
+    m, count = sums.moment.shape[1], len(sums.fold)
+    mean = sums.solve(torch.ones(count), noise)[:, None]
+    if members == 1:
+        return mean
+    draws = torch.stack(
+        [
+            sums.solve(torch.empty(count).exponential_(generator=generator), noise, torch.randn(m, generator=generator))
+            for _ in range(members)
+        ],
+        dim=1,
+    )
+    return mean + (members / (members - 1)) ** 0.5 * (draws - draws.mean(1, keepdim=True))
+
+
+def _without(sums: Sums, fold: int) -> Tensor:
+    return (sums.fold != fold).float()
+
+
+def _contrast(sample: Sample, surface: KernelSurface, weights: Callable[[int], Tensor]) -> Tensor:
+    """f(x, z) − f(x, e) of the first `JUDGED` rows, each by the weights without its fold."""
+    contrast = torch.full((len(sample.y),), float("nan"))
+    judged = torch.arange(len(sample.y)) < JUDGED
+    for fold in range(sample.count):
+        rows = torch.where((sample.folds == fold) & judged)[0]
+        if len(rows):
+            own = replace(surface, weights=weights(fold).float()[:, None])
+            pair = own.values(sample.x[rows], torch.stack([sample.z[rows], sample.e[rows]], dim=1))[0]
+            contrast[rows] = pair[:, 0] - pair[:, 1]
+    return contrast

@@ -1,0 +1,128 @@
+"""The network surface: a branch-trunk residual branch trained on the composite loss, members together."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from realloc.errors import ConfigError
+from realloc.fields import check_types
+from realloc.networks.branch import Branch, BranchShape
+from realloc.networks.train import Split, TrainConfig, train
+from realloc.progress import Progress, silent
+from realloc.teacher.loss import Heads, Terms, composite_loss
+from realloc.teacher.sample import Sample
+from realloc.teacher.surface import Fit, in_chunks
+
+CHUNK = 8192
+HEADS = 2  # baseline, centre
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkConfig:
+    """The network surface (table `[network]`)."""
+
+    factual: float = 1.0  # weight of the first term of the loss
+    residual: float = 0.5  # λ_res
+    gradient: float = 0.5  # λ_grad
+    centred: bool = True  # heads of the state, see `teacher/loss.py`; off: the loss as printed
+    width: int = 64
+    trunk: int = 32
+    epochs: int = 20
+    batch: int = 512
+    rate: float = 1e-2
+    weight_decay: float = 2.0
+    patience: int = 20
+
+    def __post_init__(self) -> None:
+        check_types(self, "[network]")
+        if min(self.factual, self.residual, self.gradient) < 0 or self.factual + self.residual + self.gradient == 0:
+            raise ConfigError("Expected `factual`, `residual` and `gradient` of at least 0, and one of them above 0.")
+        if min(self.width, self.trunk) < 1:
+            raise ConfigError(f"Expected `width` and `trunk` of at least 1, got {self.width} and {self.trunk}.")
+        self.training()
+
+    def training(self) -> TrainConfig:
+        """How the network is trained."""
+        return TrainConfig(
+            epochs=self.epochs,
+            batch=self.batch,
+            rate=self.rate,
+            weight_decay=self.weight_decay,
+            patience=self.patience,
+        )
+
+
+@dataclass(frozen=True)
+class NetworkSurface:
+    """f of the trained branch."""
+
+    branch: Branch
+
+    @property
+    def members(self) -> int:
+        """M."""
+        return self.branch.members
+
+    @torch.no_grad()
+    def values(self, x: Tensor, z: Tensor) -> Tensor:
+        """f at states (n, d) and scaled shares (n, q, K): (M, n, q)."""
+
+        def part(rows: slice) -> Tensor:
+            return self.branch.open(_all(x[rows], self.members)).value(_all(z[rows], self.members))
+
+        return in_chunks(len(x), CHUNK, part)
+
+    @torch.no_grad()
+    def slopes(self, x: Tensor, z: Tensor) -> Tensor:
+        """∇_z f at scaled shares (n, K): (M, n, K)."""
+
+        def part(rows: slice) -> Tensor:
+            return self.branch.open(_all(x[rows], self.members)).slopes(_all(z[rows], self.members))
+
+        return in_chunks(len(x), CHUNK, part)
+
+
+def fit_network(sample: Sample, members: int, config: NetworkConfig, seed: int, progress: Progress = silent) -> Fit:
+    """Train all members at once; member i is stopped by the units of fold i, which it never learns from."""
+    K, d = sample.z.shape[1], sample.x.shape[1]
+    shape = BranchShape(inputs=d, channels=K, width=config.width, trunk=config.trunk, heads=HEADS)
+    branch = Branch(members, shape, seed)
+    held = [i % sample.count for i in range(members)]
+    split = Split(
+        [torch.where(sample.folds != fold)[0] for fold in held], [torch.where(sample.folds == fold)[0] for fold in held]
+    )
+
+    def report(epoch: int, epochs: int) -> None:
+        progress("teacher: network", epoch, epochs)
+
+    train(branch, lambda rows: teacher_loss(branch, sample, rows, config), split, config.training(), seed, report)
+    report(config.epochs, config.epochs)
+    surface = NetworkSurface(branch.requires_grad_(False))
+    return Fit(surface, _contrast(sample, surface, held))
+
+
+def teacher_loss(branch: Branch, sample: Sample, rows: Tensor, config: NetworkConfig) -> Tensor:
+    """The composite loss of every member on its rows (M, b): (M,)."""
+    z, e = sample.z[rows], sample.e[rows]
+    opened = branch.open(sample.x[rows])
+    # r = f(z) − f(e); where the baseline head alone meets it, f(e) is a function of the state that the head takes up.
+    r = opened.value(z) - (opened.value(e) if config.residual or not config.centred else 0)
+    linear = (opened.slopes(e) * (z - e)).sum(-1) if config.gradient else r
+    terms = Terms(sample.y[rows], sample.m[rows], r, linear)
+    found = Heads(opened.heads[..., 0], opened.heads[..., 1]) if config.centred else None
+    lambdas = (config.factual, config.residual, config.gradient)
+    return composite_loss(terms, sample.weights[rows], lambdas, found)
+
+
+@torch.no_grad()
+def _contrast(sample: Sample, surface: NetworkSurface, held: list[int]) -> Tensor:
+    """f(x, z) − f(x, e) of every row by the members that held its fold out."""
+    pair = surface.values(sample.x, torch.stack([sample.z, sample.e], dim=1))  # (M, n, 2)
+    own = torch.tensor(held)[:, None] == sample.folds  # (M, n)
+    total = torch.where(own, pair[..., 0] - pair[..., 1], 0.0).sum(0)
+    return total / own.sum(0).where(own.any(0), float("nan"))
+
+
+def _all(values: Tensor, members: int) -> Tensor:
+    return values.expand(members, *values.shape)
