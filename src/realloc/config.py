@@ -12,10 +12,9 @@ from realloc.features import FeatureConfig
 from realloc.fields import check_types, from_table, nearest
 from realloc.logs import AuditConfig, Schema
 from realloc.nuisances.config import NuisanceConfig
-from realloc.replay.buffer import ReplayConfig
-from realloc.replay.moves import MoveConfig
-from realloc.student.distill import StudentConfig
-from realloc.teacher import KernelConfig, NetworkConfig, TeacherConfig
+from realloc.replay.config import MoveConfig, ReplayConfig
+from realloc.student.config import StudentConfig
+from realloc.teacher.config import KernelConfig, NetworkConfig, TeacherConfig
 
 
 @dataclass(frozen=True, kw_only=True)

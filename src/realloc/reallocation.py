@@ -12,6 +12,7 @@ from realloc.churn import Churn, compare_fields
 from realloc.config import Config
 from realloc.errors import LogError
 from realloc.logs import Logs, Schema, read_logs
+from realloc.logs.audit import audit_logs
 from realloc.logs.read import load_today
 from realloc.logs.wanted import read_shares
 from realloc.progress import Progress, guarded, show_progress
@@ -31,7 +32,7 @@ class ReAlloc:
 
     def fit(self, logs: Any, weights: Floats | None = None, progress: Progress | None = None) -> Self:
         """Learn from a first window: logs, or a frame or path where `schema` was given."""
-        window = self._read(logs)
+        window = self._read(logs, weights)
         state = self._round(None, window, weights, progress)
         self.schema, self.state, self.churn = with_features(window), state, None
         return self
@@ -40,7 +41,7 @@ class ReAlloc:
         self, window: Any, weights: Floats | None = None, progress: Progress | None = None, churn: bool = False
     ) -> Self:
         """One more round. With `churn` the round runs twice, to tell new data from refit noise (see `.churn`)."""
-        former, rows = self._fitted(), self._read(window)
+        former, rows = self._fitted(), self._read(window, weights)
         state = self._round(former, rows, weights, progress)
         again = self._round(former, rows, weights, progress, self.config.seed + 1) if churn else None
         fields = [s.field(rows).mean(axis=0) for s in (former, state, again) if s is not None]
@@ -74,16 +75,21 @@ class ReAlloc:
         progress: Progress | None,
         seed: int | None = None,
     ) -> RoundState:
-        window.audit().require()
+        audit_logs(window, self.config.audit).require()
         seed = self.config.seed if seed is None else seed
         if progress is not None:
             return run_round(former, window, self.config, seed, weights, guarded(progress))
         with show_progress(self.quiet) as shown:
             return run_round(former, window, self.config, seed, weights, shown)
 
-    def _read(self, source: Any) -> Logs:
+    def _read(self, source: Any, weights: Floats | None) -> Logs:
         if isinstance(source, Logs):
             return source
+        if weights is not None:
+            raise LogError(
+                f"Expected logs (from `read_logs`) together with `weights`, got {type(source).__name__}: reading sorts rows "
+                "and sets some aside, so weights in the order of a frame would belong to others."
+            )
         if self.schema is None:
             raise LogError(
                 f"Expected logs (from `read_logs`), or `ReAlloc(schema=...)` to read them, got {type(source).__name__}."
@@ -123,8 +129,6 @@ def load(path: str | PathLike[str]) -> ReAlloc:
 
 
 def with_features(logs: Logs) -> Schema:
-    """The schema with the features that were chosen when reading, so that later rows are read the same way."""
-    if logs.schema.features is not None:
-        return logs.schema
+    """The schema with the features and kinds that were chosen when reading, so that later rows are read the same way."""
     categorical = tuple(name for name in logs.features if pa.types.is_dictionary(logs.table[name].type))
     return replace(logs.schema, features=logs.features, categorical=categorical)

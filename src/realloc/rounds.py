@@ -2,6 +2,7 @@
 
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,10 +79,7 @@ def open_window(logs: Logs, encoder: Encoder, config: Config, seed: int, weights
             f"Expected at least {LEAST_ROWS} rows of {max(LEAST_UNITS, config.nuisances.folds)} units to learn from, "
             f"got {len(logs)} rows of {logs.unit_count}. Use a longer window."
         )
-    if weights is None:
-        weights = np.ones(len(logs))
-    elif weights.shape != (len(logs),) or not np.all(np.isfinite(weights)) or weights.min() < 0 or weights.sum() == 0:
-        raise LogError(f"Expected one finite weight of at least 0 for each of the {len(logs)} rows, not all of them 0.")
+    weights = np.ones(len(logs)) if weights is None else check_weights(weights, len(logs))
     return Window(
         x=encoder.encode(logs).values,
         shares=np.array(logs.shares),
@@ -90,6 +88,17 @@ def open_window(logs: Logs, encoder: Encoder, config: Config, seed: int, weights
         units=logs.unit_codes,
         weights=weights / weights.mean(),
     )
+
+
+def check_weights(weights: Any, rows: int) -> Floats:
+    """One weight a row, or a sentence."""
+    try:
+        found = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.shape != (rows,) or not np.all(np.isfinite(found)) or found.min() < 0 or found.sum() == 0:
+        raise LogError(f"Expected one finite weight of at least 0 for each of the {rows} rows, not all of them 0.")
+    return found
 
 
 def draw(seed: int, stage: str, rounds: int) -> int:

@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
@@ -13,7 +14,7 @@ from realloc.config import Config, parse_config
 from realloc.errors import ArtifactError, ReallocError
 from realloc.features import Encoder
 from realloc.fields import from_table
-from realloc.logs import Schema
+from realloc.logs import Logs, Schema
 from realloc.nuisances import Diagnostics
 from realloc.replay import Labels
 from realloc.rounds import RoundState
@@ -22,8 +23,22 @@ from realloc.teacher.committee import Weighing
 from realloc.teacher.sample import Scaling
 
 KIND = "model"
+MISFITS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 REPLAY = tuple(Labels.__dataclass_fields__)
 WHERE = "the saved model"
+AXES = {  # dtype and axes of every array: n rows, d features, q places, K channels, M members
+    "replay.x": ("float32", "nd"),
+    "replay.shares": ("float32", "nqK"),
+    "replay.source": ("int16", "nq"),
+    "replay.target": ("int16", "nq"),
+    "replay.step": ("float32", "nq"),
+    "replay.pair": ("float32", "Mnq"),
+    "replay.field": ("float32", "MnqK"),
+    "replay.window": ("int64", "n"),
+    "replay.rank": ("float64", "n"),
+    "scaling.centre": ("float32", "K"),
+    "scaling.inverse": ("float32", "K"),
+}
 
 
 def write_model(path: str | PathLike[str], state: RoundState, config: Config, schema: Schema) -> None:
@@ -34,7 +49,7 @@ def write_model(path: str | PathLike[str], state: RoundState, config: Config, sc
     tensors |= {f"replay.{name}": getattr(state.replay, name) for name in REPLAY}
     tensors |= {f"student.{name}": values.numpy() for name, values in state.student.network.state_dict().items()}
     tensors |= {"scaling.centre": scaling.centre.numpy(), "scaling.inverse": scaling.inverse.numpy()}
-    broken = [name for name, values in tensors.items() if values.dtype.kind == "f" and not np.isfinite(values).all()]
+    broken = _not_finite(tensors)
     if broken:
         raise ArtifactError(f"Expected finite numbers to save, but {broken[0]!r} holds others. Nothing was written.")
     meta = {
@@ -54,7 +69,7 @@ def read_model(path: str | PathLike[str]) -> tuple[RoundState, Config, Schema]:
     artifact = read_artifact(path, KIND)
     try:
         return _rebuild(artifact.meta, artifact.tensors)
-    except (KeyError, TypeError, ValueError, RuntimeError, ReallocError) as problem:
+    except (*MISFITS, ReallocError) as problem:
         # Digests hold, so these bytes were written like this: by another program, or by hand.
         raise ArtifactError(
             f"Expected a model of this version of realloc at {str(path)!r}, but its parts do not fit together "
@@ -63,7 +78,11 @@ def read_model(path: str | PathLike[str]) -> tuple[RoundState, Config, Schema]:
 
 
 def _rebuild(meta: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> tuple[RoundState, Config, Schema]:
-    config = parse_config(meta["config"], WHERE)
+    config, schema = parse_config(meta["config"], WHERE), from_table(Schema, meta["schema"], WHERE)
+    encoder = Encoder.from_parts(meta["encoder"], _under("encoder.", tensors))
+    _check_arrays(tensors, {"K": len(schema.channels), "d": _width(encoder, schema)})
+    if int(meta["rounds"]) < 1 or float(meta["outcome_scale"]) <= 0:
+        raise ValueError("rounds or the scale of the outcome are not above 0")
     replay = Labels(**{name: tensors[f"replay.{name}"] for name in REPLAY})
     centre, inverse = (torch.from_numpy(tensors[f"scaling.{name}"]) for name in ("centre", "inverse"))
     student = new_student(replay, Scaling(centre, inverse, float(meta["outcome_scale"])), config.student, 0)
@@ -71,14 +90,44 @@ def _rebuild(meta: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> tuple[Ro
     student.network.load_state_dict(weights)
     student.network.requires_grad_(False)
     state = RoundState(
-        encoder=Encoder.from_parts(meta["encoder"], _under("encoder.", tensors)),
+        encoder=encoder,
         replay=replay,
         student=student,
         rounds=int(meta["rounds"]),
         nuisances=Diagnostics.from_json(meta["nuisances"]),
         weighing=from_table(Weighing, meta["weighing"], WHERE),
     )
-    return state, config, from_table(Schema, meta["schema"], WHERE)
+    return state, config, schema
+
+
+def _check_arrays(tensors: dict[str, NDArray[Any]], sizes: dict[str, int]) -> None:
+    """All arrays are finite and agree about n, d, q, K and M; what stands in `sizes` is given."""
+    broken = _not_finite(tensors)
+    if broken:
+        raise ValueError(f"{broken[0]} holds numbers that are not finite")
+    for name, (dtype, axes) in AXES.items():
+        found = tensors[name]
+        if found.dtype.name != dtype or found.ndim != len(axes):
+            raise ValueError(f"{name} is of {found.dtype} and shape {found.shape}")
+        if any(sizes.setdefault(axis, size) != size for axis, size in zip(axes, found.shape, strict=True)):
+            raise ValueError(f"{name} has shape {found.shape}, others make ({', '.join(axes)}) of {sizes}")
+    for name in ("replay.source", "replay.target"):
+        if np.any((tensors[name] < 0) | (tensors[name] >= sizes["K"])):
+            raise ValueError(f"{name} names a channel that there is not")
+
+
+def _width(encoder: Encoder, schema: Schema) -> int:
+    """How many columns the encoder makes: it encodes a log without rows."""
+    numbers = [*schema.channels, *([schema.budget] if schema.budget else []), *encoder.numbers]
+    columns: dict[str, pa.Array] = {name: pa.array([], pa.float64()) for name in numbers}
+    texts = pa.array([], pa.string()).dictionary_encode()
+    columns |= {name: texts for name in (schema.unit, *encoder.categories)}
+    columns[schema.time] = pa.array([], pa.date32())
+    return encoder.encode(Logs(schema, pa.table(columns), encoder.features)).values.shape[1]
+
+
+def _not_finite(tensors: dict[str, NDArray[Any]]) -> list[str]:
+    return [name for name, values in tensors.items() if values.dtype.kind == "f" and not np.isfinite(values).all()]
 
 
 def _under(prefix: str, tensors: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -6,30 +6,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from realloc.errors import ConfigError
-from realloc.fields import check_types
+from realloc.networks.config import TrainConfig
 
 # (rows (M, b)) → loss of every member (M,)
 Loss = Callable[[Tensor], Tensor]
 OnEpoch = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainConfig:
-    """How long and how fast."""
-
-    epochs: int = 40
-    batch: int = 512
-    rate: float = 3e-3
-    weight_decay: float = 1e-3
-    patience: int = 8
-
-    def __post_init__(self) -> None:
-        check_types(self, "the training config")
-        if min(self.epochs, self.batch, self.patience) < 1 or self.rate <= 0 or self.weight_decay < 0:
-            raise ConfigError(
-                "Expected epochs, batch and patience of at least 1, rate above 0 and weight_decay of at least 0."
-            )
 
 
 @dataclass(frozen=True)
@@ -48,9 +29,7 @@ def train(
     parameters = [p for p in module.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=config.rate, weight_decay=config.weight_decay)
     steps = max(1, min(len(rows) for rows in split.train) // config.batch)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, config.rate, total_steps=config.epochs * steps, pct_start=0.1
-    )
+    schedule = one_cycle(optimizer, config.rate, config.epochs * steps, warm=0.1)
     best = torch.full((len(split.train),), float("inf"))
     kept = [p.detach().clone() for p in parameters]
     stale = torch.zeros(len(best), dtype=torch.int64)
@@ -80,6 +59,15 @@ def train(
         for mine, p in zip(kept, parameters, strict=True):
             p.copy_(mine)
     return best
+
+
+def one_cycle(
+    optimizer: torch.optim.Optimizer, rate: float, steps: int, warm: float
+) -> torch.optim.lr_scheduler.OneCycleLR:
+    """Up to `rate` over the first part `warm` of the steps, and down to almost nothing."""
+    if warm * steps == 1:  # torch divides by zero where the way up is one step exactly; with less there is none
+        warm /= 2
+    return torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=warm)
 
 
 @torch.no_grad()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from realloc.errors import ConfigError
 from realloc.fields import check_types, nearest
-from realloc.networks.train import TrainConfig
+from realloc.networks.config import TrainConfig
 
 MODELS = ("ridge", "network", "boosting")
 OUTCOMES = ("real", "positive", "count")

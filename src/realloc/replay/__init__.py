@@ -1,6 +1,17 @@
 """The bounded memory of what teachers said."""
 
-from realloc.replay.buffer import ReplayConfig, remember
-from realloc.replay.moves import Labels, MoveConfig, label_moves
+from typing import TYPE_CHECKING
+
+from realloc.lazy import load_when_used
+
+if TYPE_CHECKING:
+    from realloc.replay.buffer import remember
+    from realloc.replay.config import MoveConfig, ReplayConfig
+    from realloc.replay.moves import Labels, label_moves
 
 __all__ = ["Labels", "MoveConfig", "ReplayConfig", "label_moves", "remember"]
+
+__getattr__ = load_when_used(
+    __name__,
+    {"Labels": "moves", "MoveConfig": "config", "ReplayConfig": "config", "label_moves": "moves", "remember": "buffer"},
+)

@@ -5,26 +5,10 @@ sample of that window (a reservoir), and rows that left never come back. Windows
 window does not need goes to the others.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.errors import ConfigError
-from realloc.fields import check_types
 from realloc.replay.moves import Labels
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplayConfig:
-    """The size of the memory (table `[replay]`)."""
-
-    capacity: int = 20_000
-
-    def __post_init__(self) -> None:
-        check_types(self, "[replay]")
-        if self.capacity < 100:
-            raise ConfigError(f"Expected `capacity` of [replay] of at least 100 rows, got {self.capacity}.")
 
 
 def remember(replay: Labels | None, fresh: Labels, capacity: int) -> Labels:

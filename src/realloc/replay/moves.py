@@ -12,33 +12,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from realloc.errors import ConfigError
-from realloc.fields import check_types
 from realloc.progress import Progress, silent
+from realloc.replay.config import MoveConfig
 from realloc.simplex import edges
-from realloc.teacher import Teacher, Window
+from realloc.teacher.fit import Teacher, Window
 
 Floats = NDArray[np.float64]
 
 CHUNK = 4096
 Singles = NDArray[np.float32]
-
-
-@dataclass(frozen=True, kw_only=True)
-class MoveConfig:
-    """Which moves are labelled (table `[moves]`)."""
-
-    steps: tuple[float, ...] = (0.01, 0.02, 0.05)
-    places: int = 2  # per row: the logged shares, and so many less one on a walk from them
-    reach: float = 0.1  # largest share that one transfer of the walk moves; two transfers
-    rows: int = 20_000  # at most so many rows of a window are labelled
-
-    def __post_init__(self) -> None:
-        check_types(self, "[moves]")
-        if not self.steps or min(self.steps) <= 0 or max(self.steps) >= 1:
-            raise ConfigError(f"Expected `steps` of [moves] between 0 and 1, got {list(self.steps)}.")
-        if self.places < 1 or self.rows < 1 or not 0 <= self.reach < 1:
-            raise ConfigError("Expected `places` and `rows` of [moves] of at least 1 and `reach` between 0 and 1.")
 
 
 @dataclass(frozen=True)

@@ -12,56 +12,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from realloc.errors import ConfigError
-from realloc.fields import check_types, nearest
 from realloc.networks.branch import BranchShape
-from realloc.networks.train import Split, TrainConfig, train
+from realloc.networks.train import Split, train
 from realloc.progress import Progress, silent
-from realloc.replay import Labels
-from realloc.student.potential import FORMS, Potential, build
+from realloc.replay.moves import Labels
+from realloc.student.config import StudentConfig
+from realloc.student.potential import Potential, build
 from realloc.teacher.sample import Scaling
-
-PAIRS = ("difference", "slope")
-
-
-@dataclass(frozen=True, kw_only=True)
-class StudentConfig:
-    """The student (table `[student]`)."""
-
-    form: str = "branch"  # or plain
-    pair: str = "difference"  # or slope
-    lambda_pair: float = 1.0
-    lambda_jac: float = 1.0
-    ema: float = 0.5  # γ: how much of the former student stays
-    width: int = 128
-    trunk: int = 32
-    epochs: int = 10
-    batch: int = 512
-    rate: float = 1e-2
-    weight_decay: float = 1e-2
-    held_out: float = 0.1
-
-    def __post_init__(self) -> None:
-        check_types(self, "[student]")
-        for name, known in (("form", tuple(FORMS)), ("pair", PAIRS)):
-            value = getattr(self, name)
-            if value not in known:
-                raise ConfigError(f"Unknown `{name}` {value!r} in [student].{nearest(value, known)}")
-        if min(self.lambda_pair, self.lambda_jac) < 0 or self.lambda_pair + self.lambda_jac == 0:
-            raise ConfigError("Expected `lambda_pair` and `lambda_jac` of at least 0, and one of them above 0.")
-        if not 0 <= self.ema < 1 or not 0 < self.held_out < 1:
-            raise ConfigError("Expected `ema` from 0 to below 1 and `held_out` between 0 and 1 in [student].")
-        self.training()
-
-    def training(self) -> TrainConfig:
-        """How it is trained."""
-        return TrainConfig(
-            epochs=self.epochs,
-            batch=self.batch,
-            rate=self.rate,
-            weight_decay=self.weight_decay,
-            patience=self.epochs,
-        )
 
 
 @dataclass(frozen=True)

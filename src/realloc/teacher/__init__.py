@@ -1,15 +1,24 @@
 """Stage I: the fast orthogonal teacher."""
 
-from realloc.teacher.fit import SurfaceConfigs, Teacher, TeacherConfig, Window, fit_teacher
-from realloc.teacher.gaussian import KernelConfig
-from realloc.teacher.network import NetworkConfig
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "KernelConfig",
-    "NetworkConfig",
-    "SurfaceConfigs",
-    "Teacher",
-    "TeacherConfig",
-    "Window",
-    "fit_teacher",
-]
+from realloc.lazy import load_when_used
+
+if TYPE_CHECKING:
+    from realloc.teacher.config import KernelConfig, NetworkConfig, TeacherConfig
+    from realloc.teacher.fit import SurfaceConfigs, Teacher, Window, fit_teacher
+
+__all__ = ["KernelConfig", "NetworkConfig", "SurfaceConfigs", "Teacher", "TeacherConfig", "Window", "fit_teacher"]
+
+__getattr__ = load_when_used(
+    __name__,
+    {
+        "KernelConfig": "config",
+        "NetworkConfig": "config",
+        "SurfaceConfigs": "fit",
+        "Teacher": "fit",
+        "TeacherConfig": "config",
+        "Window": "fit",
+        "fit_teacher": "fit",
+    },
+)

@@ -8,37 +8,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from realloc.errors import ConfigError
-from realloc.fields import check_types, nearest
-from realloc.nuisances import Nuisances
+from realloc.nuisances.crossfit import Nuisances
 from realloc.progress import Progress, silent
 from realloc.teacher.committee import Weighing, weigh
-from realloc.teacher.gaussian import KernelConfig, fit_kernel
-from realloc.teacher.network import NetworkConfig, fit_network
+from realloc.teacher.config import KernelConfig, NetworkConfig, TeacherConfig
+from realloc.teacher.gaussian import fit_kernel
+from realloc.teacher.network import fit_network
 from realloc.teacher.sample import Sample, Scaling, scale
 from realloc.teacher.surface import Fit, Surface
 
 Floats = NDArray[np.float64]
-
-SURFACES = ("kernel", "network")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TeacherConfig:
-    """Which surfaces sit on the committee, and how many members each has (table `[teacher]`)."""
-
-    surfaces: tuple[str, ...] = SURFACES
-    members: int = 5
-
-    def __post_init__(self) -> None:
-        check_types(self, "[teacher]")
-        for name in self.surfaces:
-            if name not in SURFACES:
-                raise ConfigError(f"Unknown surface {name!r} in `surfaces` of [teacher].{nearest(name, SURFACES)}")
-        if not self.surfaces or len(set(self.surfaces)) < len(self.surfaces):
-            raise ConfigError(f"Expected one or more different `surfaces` in [teacher], got {list(self.surfaces)}.")
-        if not 1 <= self.members <= 100:
-            raise ConfigError(f"Expected `members` of [teacher] from 1 to 100, got {self.members}.")
 
 
 @dataclass(frozen=True)

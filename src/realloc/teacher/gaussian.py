@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from realloc.errors import ConfigError
-from realloc.fields import check_types
+from realloc.networks.train import one_cycle
 from realloc.progress import Progress, silent
+from realloc.teacher.config import KernelConfig
 from realloc.teacher.kernel import Kernel
 from realloc.teacher.sample import Sample
 from realloc.teacher.surface import Fit, in_chunks
@@ -26,23 +26,6 @@ CHUNK = 4096
 GROUPS = 8  # of units per fold
 JITTER = 1e-3  # of the kernel's mean diagonal: float32 features need it
 JUDGED = 40_000  # rows whose out-of-fold contrast is computed
-
-
-@dataclass(frozen=True, kw_only=True)
-class KernelConfig:
-    """Sizes of the Gaussian-process surface (table `[kernel]`)."""
-
-    inducing: int = 1000
-    steps: int = 150
-    rows: int = 800  # per step
-    rate: float = 0.1
-
-    def __post_init__(self) -> None:
-        check_types(self, "[kernel]")
-        if min(self.inducing, self.rows) < 10 or self.steps < 1 or self.rate <= 0:
-            raise ConfigError(
-                "Expected `inducing` and `rows` of at least 10, `steps` of at least 1 and `rate` above 0."
-            )
 
 
 @dataclass(frozen=True)
@@ -122,7 +105,7 @@ def learn_kernel(
     kernel, n = Kernel(sample.x.shape[1]), len(sample.y)
     size = min(config.rows, n)
     optimizer = torch.optim.Adam(kernel.parameters(), lr=config.rate)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, config.rate, total_steps=config.steps, pct_start=0.2)
+    schedule = one_cycle(optimizer, config.rate, config.steps, warm=0.2)
     order = torch.randperm(n, generator=generator)
     for step in range(config.steps):
         if len(order) < size:

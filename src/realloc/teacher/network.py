@@ -5,52 +5,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from realloc.errors import ConfigError
-from realloc.fields import check_types
 from realloc.networks.branch import Branch, BranchShape
-from realloc.networks.train import Split, TrainConfig, train
+from realloc.networks.train import Split, train
 from realloc.progress import Progress, silent
+from realloc.teacher.config import NetworkConfig
 from realloc.teacher.loss import Heads, Terms, composite_loss
 from realloc.teacher.sample import Sample
 from realloc.teacher.surface import Fit, in_chunks
 
 CHUNK = 8192
 HEADS = 2  # baseline, centre
-
-
-@dataclass(frozen=True, kw_only=True)
-class NetworkConfig:
-    """The network surface (table `[network]`)."""
-
-    factual: float = 1.0  # weight of the first term of the loss
-    residual: float = 0.5  # λ_res
-    gradient: float = 0.5  # λ_grad
-    centred: bool = True  # heads of the state, see `teacher/loss.py`; off: the loss as printed
-    width: int = 64
-    trunk: int = 32
-    epochs: int = 20
-    batch: int = 512
-    rate: float = 1e-2
-    weight_decay: float = 2.0
-    patience: int = 20
-
-    def __post_init__(self) -> None:
-        check_types(self, "[network]")
-        if min(self.factual, self.residual, self.gradient) < 0 or self.factual + self.residual + self.gradient == 0:
-            raise ConfigError("Expected `factual`, `residual` and `gradient` of at least 0, and one of them above 0.")
-        if min(self.width, self.trunk) < 1:
-            raise ConfigError(f"Expected `width` and `trunk` of at least 1, got {self.width} and {self.trunk}.")
-        self.training()
-
-    def training(self) -> TrainConfig:
-        """How the network is trained."""
-        return TrainConfig(
-            epochs=self.epochs,
-            batch=self.batch,
-            rate=self.rate,
-            weight_decay=self.weight_decay,
-            patience=self.patience,
-        )
 
 
 @dataclass(frozen=True)

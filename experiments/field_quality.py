@@ -1,0 +1,228 @@
+"""How good is the learned field? PairwiseCorr, EdgeNDCG and recovery with the ORACLE's support, student against rivals.
+
+    python experiments/field_quality.py                # seeds 1 to 10, four regimes; resumable; about an hour on 2 cores
+    python experiments/field_quality.py --tune         # the rivals' grid on seeds 201 and 202
+
+Finished cells are kept in experiments/results/field_quality.json; `--jobs 2` uses two processes.
+"""
+
+import argparse
+import json
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+import realloc
+from field_rivals import Rival, RivalConfig, fit_r_learner, fit_s_learner
+from realloc.decision.search import search_greedy
+from realloc.features import fit_encoder
+from realloc.logs import Logs
+from realloc.nuisances import cross_fit
+from realloc.replay import label_moves, remember
+from realloc.rounds import draw, open_window
+from realloc.student import distill
+from realloc.teacher import NetworkConfig, SurfaceConfigs, Teacher, fit_teacher
+from realloc.teacher.fit import draw_sample
+from realloc.teacher.network import fit_network
+from realloc.world import REGIMES, World
+from realloc.world.oracle import search_config, true_support
+from realloc.world.score import gain_of_potential, score_field, score_shares
+
+RESULTS = Path(__file__).parent / "results"
+NAMES = tuple(REGIMES)
+SEEDS, TUNING = tuple(range(1, 11)), (201, 202)
+TRAIN = {"units": 2000, "periods": 10, "seed": 0}
+TEST = {"units": 400, "periods": 5, "seed": 1}
+DECIDED = {"units": 300, "periods": 2, "seed": 3}
+METRICS = ("pairwise_corr", "edge_ndcg", "top_edge_acc", "recovery")
+METHODS = {
+    "student": "student (ours)",
+    "committee": "its committee of teachers, mean of members",
+    "kernel_teacher": "– kernel surface alone",
+    "network_teacher": "– network surface alone",
+    "printed_teacher": "teacher with the loss as printed",
+    "s_ensemble": "S-learner ensemble, SiLU",
+    "r_learner": "R-learner ensemble",
+}
+PRINTED = NetworkConfig(centred=False, factual=1.0, residual=1.0, gradient=1.0)
+GRID = ((64, 20, 0.5), (64, 20, 1.0), (128, 40, 0.3), (128, 40, 0.5), (128, 40, 1.0))  # width, epochs, weight decay
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A mean potential (rows, shares (a, m, K)) → (a, m) of the decided rows, and a field at the test rows."""
+
+    field: NDArray[np.float64]
+    potential: Callable[[NDArray[np.integer], NDArray[np.floating]], NDArray[np.float64]]
+
+
+def cell(regime: str, seed: int) -> dict[str, dict[str, float]]:
+    """All methods on one world; every learner gets the same rows, folds, encoder and nuisances."""
+    torch.set_num_threads(1)
+    world = World(regime, seed)
+    logs, test, decided = (world.sample(**size) for size in (TRAIN, TEST, DECIDED))
+    return {
+        name: score(world, test, decided, learned) for name, learned in learn_all(logs, test, decided, seed).items()
+    }
+
+
+def learn_all(logs: Logs, test: Logs, decided: Logs, seed: int) -> dict[str, Learned]:
+    """Fit every method of `METHODS`, stage by stage as `run_round` does."""
+    config = realloc.Config(seed=seed)
+    encoder = fit_encoder(logs, config.features)
+    window = open_window(logs, encoder, config, seed, None)
+    nuisances = cross_fit(
+        window.x, window.shares, window.outcome, window.folds, config.nuisances, draw(seed, "nuisances", 0)
+    )
+    surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network)
+    teacher = fit_teacher(window, nuisances, config.teacher, surfaces, draw(seed, "teacher", 0))
+    labels = label_moves(teacher, window, config.moves, 0, draw(seed, "moves", 0))
+    replay = remember(None, labels, config.replay.capacity)
+    student = distill(replay, teacher.scaling, None, config.student, draw(seed, "student", 0))
+    sample = draw_sample(window, nuisances)
+    printed = fit_network(sample, config.teacher.members, PRINTED, draw(seed, "teacher", 0) + 1).surface
+    only = replace(teacher, surfaces=(printed,), weighing=replace(teacher.weighing, weights=(1.0,)))
+    states, places = encoder.encode(test).values, np.array(test.shares)
+    deciding = encoder.encode(decided).values
+
+    def of_teacher(one: Teacher) -> Learned:
+        field = one.field(tensor(states), tensor(places)).mean(0).double().numpy()
+        return Learned(field, lambda rows, p: one.values(tensor(deciding[rows]), tensor(p)).mean(0).double().numpy())
+
+    def of_rival(rival: Rival) -> Learned:
+        def potential(rows: NDArray[np.integer], p: NDArray[np.floating]) -> NDArray[np.float64]:
+            with torch.no_grad():
+                return rival.value(tensor(deciding[rows]), tensor(p)).double().numpy()
+
+        return Learned(rival.field(states, places), potential)
+
+    return {
+        "student": Learned(
+            student.field(states, places[:, None])[:, :, 0].mean(axis=0),
+            lambda rows, p: student.value(deciding[rows], p).mean(axis=0),
+        ),
+        "committee": of_teacher(teacher),
+        "kernel_teacher": of_teacher(alone(teacher, 0)),
+        "network_teacher": of_teacher(alone(teacher, 1)),
+        "printed_teacher": of_teacher(only),
+        "s_ensemble": of_rival(fit_s_learner(sample, RivalConfig(), seed)),
+        "r_learner": of_rival(fit_r_learner(sample, RivalConfig(), seed)),
+    }
+
+
+def alone(teacher: Teacher, surface: int) -> Teacher:
+    """The teacher with one surface only."""
+    weights = tuple(float(k == surface) for k in range(len(teacher.surfaces)))
+    return replace(teacher, weighing=replace(teacher.weighing, weights=weights))
+
+
+def score(world: World, test: Logs, decided: Logs, learned: Learned) -> dict[str, float]:
+    """Ranking metrics at the test rows; recovery of Oracle Local with the oracle's own support and budget."""
+    ranked = score_field(world, test, learned.field)
+    allowed = true_support(world.region(world.state(decided)), world.parameters.path_intervals)
+    gain = gain_of_potential(learned.potential)
+    trace = search_greedy(np.array(decided.shares), gain, allowed, search_config(world.parameters))
+    recovery = score_shares(world, decided, trace.shares)["safe_local_recovery"].value
+    return {**{name: ranked[name].value for name in METRICS[:3]}, "recovery": recovery}
+
+
+def tensor(values: NDArray[Any]) -> torch.Tensor:
+    return torch.from_numpy(np.array(values, dtype=np.float32))
+
+
+def tune_cell(regime: str, seed: int) -> dict[str, dict[str, float]]:
+    """Held-out squared error above the noise of both rivals over the grid."""
+    torch.set_num_threads(1)
+    world, config = World(regime, seed), realloc.Config(seed=seed)
+    logs = world.sample(**TRAIN)
+    window = open_window(logs, fit_encoder(logs, config.features), config, seed, None)
+    nuisances = cross_fit(
+        window.x, window.shares, window.outcome, window.folds, config.nuisances, draw(seed, "nuisances", 0)
+    )
+    sample = draw_sample(window, nuisances)
+    found: dict[str, dict[str, float]] = {}
+    for width, epochs, decay in GRID:
+        rival = RivalConfig(width=width, epochs=epochs, weight_decay=decay)
+        pair = {"s_ensemble": fit_s_learner(sample, rival, seed), "r_learner": fit_r_learner(sample, rival, seed)}
+        key = f"width {width}, {epochs} epochs, weight decay {decay}"
+        found[key] = {name: one.held_out - world.parameters.noise**2 for name, one in pair.items()}
+    return found
+
+
+def run(name: str, work: Callable[[str, int], Any], seeds: tuple[int, ...], regimes: tuple[str, ...], jobs: int) -> Any:
+    """Fill experiments/results/<name>.json, a cell at a time."""
+    path = RESULTS / f"{name}.json"
+    cells = json.loads(path.read_text()) if path.exists() else {}
+    todo = [(regime, seed) for seed in seeds for regime in regimes if f"{regime}/{seed}" not in cells]
+    with ProcessPoolExecutor(jobs) as pool:
+        futures = {pool.submit(work, *key): key for key in todo}
+        for future in as_completed(futures):
+            regime, seed = futures[future]
+            cells[f"{regime}/{seed}"] = future.result()
+            path.write_text(json.dumps(dict(sorted(cells.items())), indent=1))
+            print(f"{regime}/{seed} done, {len(cells)} cells", flush=True)
+    return cells
+
+
+def values(cells: dict[str, Any], regime: str, method: str, metric: str) -> NDArray[np.float64]:
+    return np.array([cells[f"{regime}/{s}"][method][metric] for s in SEEDS if f"{regime}/{s}" in cells])
+
+
+def interval(differences: NDArray[np.float64]) -> tuple[float, float]:
+    """95 % bootstrap interval of the mean over seeds."""
+    draws = np.random.default_rng(0).choice(differences, size=(4000, len(differences))).mean(axis=1)
+    return float(np.quantile(draws, 0.025)), float(np.quantile(draws, 0.975))
+
+
+def to_markdown(cells: dict[str, Any]) -> str:
+    count = len(values(cells, NAMES[0], "student", "recovery"))
+    lines = [f"Means over world seeds {SEEDS[0]} to {SEEDS[-1]} ({count} done). Tuned on seeds 201 and 202 only.", ""]
+    for metric in METRICS:
+        lines += [f"**{metric}**", "", "| | " + " | ".join(NAMES) + " |", "|---" * (len(NAMES) + 1) + "|"]
+        for method, title in METHODS.items():
+            means = [values(cells, regime, method, metric).mean() for regime in NAMES]
+            lines.append(f"| {title} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
+        lines += ["", f"student minus …, {metric}: mean and 95 % interval over seeds (paired)", ""]
+        lines += ["| | " + " | ".join(NAMES) + " |", "|---" * (len(NAMES) + 1) + "|"]
+        for method, title in list(METHODS.items())[1:]:
+            row = []
+            for regime in NAMES:
+                gap = values(cells, regime, "student", metric) - values(cells, regime, method, metric)
+                low, high = interval(gap)
+                row.append(f"{gap.mean():+.3f} ({low:+.3f} to {high:+.3f})")
+            lines.append(f"| {title} | " + " | ".join(row) + " |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def to_tuning(cells: dict[str, Any]) -> str:
+    lines = ["Held-out squared error above the noise, mean over hard and benign, seeds 201 and 202.", ""]
+    lines += ["| | S-learner ensemble | R-learner ensemble |", "|---|---|---|"]
+    for key in next(iter(cells.values())):
+        s, r = (np.mean([found[key][name] for found in cells.values()]) for name in ("s_ensemble", "r_learner"))
+        lines.append(f"| {key} | {s:.3f} | {r:.3f} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
+    given = parser.parse_args()
+    if given.tune:
+        text = to_tuning(run("field_tuning", tune_cell, TUNING, ("hard", "benign"), given.jobs))
+        (RESULTS / "field_tuning.md").write_text(text)
+    else:
+        text = to_markdown(run("field_quality", cell, SEEDS, NAMES, given.jobs))
+        (RESULTS / "field_quality.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+"""How networks are trained; without torch, so that a config can be read before anything heavy loads."""
+
+from dataclasses import dataclass
+
+from realloc.errors import ConfigError
+from realloc.fields import check_types
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """How long and how fast."""
+
+    epochs: int = 40
+    batch: int = 512
+    rate: float = 3e-3
+    weight_decay: float = 1e-3
+    patience: int = 8
+
+    def __post_init__(self) -> None:
+        check_types(self, "the training config")
+        if min(self.epochs, self.batch, self.patience) < 1 or self.rate <= 0 or self.weight_decay < 0:
+            raise ConfigError(
+                "Expected epochs, batch and patience of at least 1, rate above 0 and weight_decay of at least 0."
+            )

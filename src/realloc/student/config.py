@@ -1,0 +1,49 @@
+"""What can be set about the student: table `[student]`."""
+
+from dataclasses import dataclass
+
+from realloc.errors import ConfigError
+from realloc.fields import check_types, nearest
+from realloc.networks.config import TrainConfig
+
+FORMS, PAIRS = ("branch", "plain"), ("difference", "slope")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudentConfig:
+    """The student (table `[student]`)."""
+
+    form: str = "branch"  # or plain
+    pair: str = "difference"  # or slope
+    lambda_pair: float = 1.0
+    lambda_jac: float = 1.0
+    ema: float = 0.5  # γ: how much of the former student stays
+    width: int = 128
+    trunk: int = 32
+    epochs: int = 10
+    batch: int = 512
+    rate: float = 1e-2
+    weight_decay: float = 1e-2
+    held_out: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_types(self, "[student]")
+        for name, known in (("form", FORMS), ("pair", PAIRS)):
+            value = getattr(self, name)
+            if value not in known:
+                raise ConfigError(f"Unknown `{name}` {value!r} in [student].{nearest(value, known)}")
+        if min(self.lambda_pair, self.lambda_jac) < 0 or self.lambda_pair + self.lambda_jac == 0:
+            raise ConfigError("Expected `lambda_pair` and `lambda_jac` of at least 0, and one of them above 0.")
+        if not 0 <= self.ema < 1 or not 0 < self.held_out < 1:
+            raise ConfigError("Expected `ema` from 0 to below 1 and `held_out` between 0 and 1 in [student].")
+        self.training()
+
+    def training(self) -> TrainConfig:
+        """How it is trained."""
+        return TrainConfig(
+            epochs=self.epochs,
+            batch=self.batch,
+            rate=self.rate,
+            weight_decay=self.weight_decay,
+            patience=self.epochs,
+        )

@@ -1,0 +1,79 @@
+"""What can be set about the teacher: tables `[teacher]`, `[kernel]` and `[network]`."""
+
+from dataclasses import dataclass
+
+from realloc.errors import ConfigError
+from realloc.fields import check_types, nearest
+from realloc.networks.config import TrainConfig
+
+SURFACES = ("kernel", "network")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeacherConfig:
+    """Which surfaces sit on the committee, and how many members each has (table `[teacher]`)."""
+
+    surfaces: tuple[str, ...] = SURFACES
+    members: int = 5
+
+    def __post_init__(self) -> None:
+        check_types(self, "[teacher]")
+        for name in self.surfaces:
+            if name not in SURFACES:
+                raise ConfigError(f"Unknown surface {name!r} in `surfaces` of [teacher].{nearest(name, SURFACES)}")
+        if not self.surfaces or len(set(self.surfaces)) < len(self.surfaces):
+            raise ConfigError(f"Expected one or more different `surfaces` in [teacher], got {list(self.surfaces)}.")
+        if not 1 <= self.members <= 100:
+            raise ConfigError(f"Expected `members` of [teacher] from 1 to 100, got {self.members}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelConfig:
+    """Sizes of the Gaussian-process surface (table `[kernel]`)."""
+
+    inducing: int = 1000
+    steps: int = 150
+    rows: int = 800  # per step
+    rate: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_types(self, "[kernel]")
+        if min(self.inducing, self.rows) < 10 or self.steps < 1 or self.rate <= 0:
+            raise ConfigError(
+                "Expected `inducing` and `rows` of at least 10, `steps` of at least 1 and `rate` above 0."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkConfig:
+    """The network surface (table `[network]`)."""
+
+    factual: float = 1.0  # weight of the first term of the loss
+    residual: float = 0.5  # λ_res
+    gradient: float = 0.5  # λ_grad
+    centred: bool = True  # heads of the state, see `teacher/loss.py`; off: the loss as printed
+    width: int = 64
+    trunk: int = 32
+    epochs: int = 20
+    batch: int = 512
+    rate: float = 1e-2
+    weight_decay: float = 1.5
+    patience: int = 20
+
+    def __post_init__(self) -> None:
+        check_types(self, "[network]")
+        if min(self.factual, self.residual, self.gradient) < 0 or self.factual + self.residual + self.gradient == 0:
+            raise ConfigError("Expected `factual`, `residual` and `gradient` of at least 0, and one of them above 0.")
+        if min(self.width, self.trunk) < 1:
+            raise ConfigError(f"Expected `width` and `trunk` of at least 1, got {self.width} and {self.trunk}.")
+        self.training()
+
+    def training(self) -> TrainConfig:
+        """How the network is trained."""
+        return TrainConfig(
+            epochs=self.epochs,
+            batch=self.batch,
+            rate=self.rate,
+            weight_decay=self.weight_decay,
+            patience=self.patience,
+        )
