@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration figures clean
+.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field figures clean
 
 demo: .venv/.core
 	$(BIN)/realloc demo
@@ -36,6 +36,16 @@ bench-world: .venv/.dev  ## rows per second of the paper's world
 bench-calibration: .venv/.dev  ## the world's calibration table and how its noise was chosen (half an hour; resumable)
 	$(BIN)/python experiments/world_calibration.py
 	$(BIN)/python experiments/world_snn_tuning.py
+
+bench-fit: .venv/.dev  ## CPU and memory of a fit, 20 K to 1 M rows (half an hour or more)
+	$(BIN)/python benchmarks/fit_speed.py
+
+bench-rounds: .venv/.dev  ## 32 rounds: does one grow?
+	$(BIN)/python benchmarks/rounds_scale.py
+
+bench-field: .venv/.dev  ## the learned field against rivals, 10 seeds × 4 regimes (an hour or two; resumable)
+	$(BIN)/python experiments/field_quality.py --tune
+	$(BIN)/python experiments/field_quality.py --jobs 2
 
 figures: .venv/.dev  ## of the world, into experiments/results
 	$(BIN)/pip install --quiet --editable '.[report]'

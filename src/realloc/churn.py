@@ -27,10 +27,10 @@ class Churn:
 
     @property
     def data_field(self) -> float | None:
-        """The part that new data explains: changes add up in squares, and a refit's difference holds its noise twice."""
+        """What is left of the change beyond that of a refit; independent changes add up in squares."""
         if self.refit_field is None:
             return None
-        return max(0.0, self.field**2 - self.refit_field**2 / 2) ** 0.5
+        return max(0.0, self.field**2 - self.refit_field**2) ** 0.5
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""

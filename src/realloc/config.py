@@ -63,7 +63,10 @@ def read_config(path: str | Path) -> tuple[Schema, Config]:
     table = _read_toml(Path(path))
     if "schema" not in table:
         raise ConfigError(f"Expected a table [schema] in {path}, but there is none.{_misspelt('schema', table)}")
-    misplaced = [key for key in _known() if isinstance(table["schema"], Mapping) and key in table["schema"]]
+    own = {spec.name for spec in fields(Schema)}
+    misplaced = [
+        key for key in _known() if isinstance(table["schema"], Mapping) and key in table["schema"] and key not in own
+    ]
     if misplaced:
         raise ConfigError(f"Expected `{misplaced[0]}` above the first table of {path}, but it stands below [schema].")
     schema = from_table(Schema, _table(table.pop("schema"), f"[schema] of {path}"), f"[schema] of {path}")

@@ -27,12 +27,13 @@ class ReAlloc:
 
     def __init__(self, config: Config | None = None, schema: Schema | None = None, quiet: bool = False) -> None:
         self.config, self.schema, self.quiet = config or Config(), schema, quiet
+        self.asked = schema  # what a further `fit` reads with; `schema` also holds the features that were chosen
         self.state: RoundState | None = None
         self.churn: Churn | None = None
 
     def fit(self, logs: Any, weights: Floats | None = None, progress: Progress | None = None) -> Self:
         """Learn from a first window: logs, or a frame or path where `schema` was given."""
-        window = self._read(logs, weights)
+        window = self._read(logs, weights, self.asked or self.schema)
         state = self._round(None, window, weights, progress)
         self.schema, self.state, self.churn = with_features(window), state, None
         return self
@@ -41,7 +42,7 @@ class ReAlloc:
         self, window: Any, weights: Floats | None = None, progress: Progress | None = None, churn: bool = False
     ) -> Self:
         """One more round. With `churn` the round runs twice, to tell new data from refit noise (see `.churn`)."""
-        former, rows = self._fitted(), self._read(window, weights)
+        former, rows = self.fitted, self._read(window, weights, self.schema)
         state = self._round(former, rows, weights, progress)
         again = self._round(former, rows, weights, progress, self.config.seed + 1) if churn else None
         fields = [s.field(rows).mean(axis=0) for s in (former, state, again) if s is not None]
@@ -50,22 +51,22 @@ class ReAlloc:
 
     def field(self, today: Any, members: bool = False) -> Floats:
         """Projected marginal utility per channel at the current shares, (n, K); of each member, (M, n, K)."""
-        state = self._fitted()
+        state = self.fitted
         logs, order = self._today(today)
         found = state.field(logs)[:, order]
         return found if members else found.mean(axis=0)
 
     def gain(self, today: Any, to: Any, members: bool = False) -> Floats:
         """What moving each row to the shares `to` (n, K) is worth, (n,); of each member, (M, n)."""
-        state = self._fitted()
+        state = self.fitted
         logs, order = self._today(today)
-        wanted = read_shares(to, self._known_schema().channels, len(logs))
+        wanted = read_shares(to, self.known_schema.channels, len(logs))
         found = state.gain(logs, wanted[np.argsort(order)])[:, order]
         return found if members else found.mean(axis=0)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a folder, whole or not at all."""
-        write_model(path, self._fitted(), self.config, self._known_schema())
+        write_model(path, self.fitted, self.config, self.known_schema)
 
     def _round(
         self,
@@ -82,7 +83,7 @@ class ReAlloc:
         with show_progress(self.quiet) as shown:
             return run_round(former, window, self.config, seed, weights, shown)
 
-    def _read(self, source: Any, weights: Floats | None) -> Logs:
+    def _read(self, source: Any, weights: Floats | None, schema: Schema | None) -> Logs:
         if isinstance(source, Logs):
             return source
         if weights is not None:
@@ -90,17 +91,17 @@ class ReAlloc:
                 f"Expected logs (from `read_logs`) together with `weights`, got {type(source).__name__}: reading sorts rows "
                 "and sets some aside, so weights in the order of a frame would belong to others."
             )
-        if self.schema is None:
+        if schema is None:
             raise LogError(
                 f"Expected logs (from `read_logs`), or `ReAlloc(schema=...)` to read them, got {type(source).__name__}."
             )
-        return read_logs(source, self.schema)
+        return read_logs(source, schema)
 
     def _today(self, today: Any) -> tuple[Logs, NDArray[np.int64]]:
         """Rows to look at, and for each row handed in its place in them."""
         if isinstance(today, Logs):
             return today, np.arange(len(today))
-        found = load_today(today, self._known_schema())
+        found = load_today(today, self.known_schema)
         if len(found.logs) < found.keys.num_rows:
             first = f": {found.findings[0].what}" if found.findings else ""
             raise LogError(
@@ -109,12 +110,16 @@ class ReAlloc:
             )
         return found.logs, np.argsort(found.positions, kind="stable")
 
-    def _fitted(self) -> RoundState:
+    @property
+    def fitted(self) -> RoundState:
+        """What was learned so far."""
         if self.state is None:
             raise LogError("Expected a fitted model, but `fit` was not called yet.")
         return self.state
 
-    def _known_schema(self) -> Schema:
+    @property
+    def known_schema(self) -> Schema:
+        """The schema that later rows are read with."""
         if self.schema is None:
             raise LogError("Expected a fitted model, but `fit` was not called yet.")
         return self.schema

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.config import Config
-from realloc.errors import LogError
+from realloc.errors import ConfigError, LogError
 from realloc.features import Encoder, fit_encoder
 from realloc.logs import Logs, unit_folds
 from realloc.nuisances import Diagnostics, cross_fit
 from realloc.progress import Progress
 from realloc.replay import Labels, label_moves, remember
-from realloc.student import Potential, distill
+from realloc.student import Potential
+from realloc.student.distill import distill
 from realloc.teacher import SurfaceConfigs, Window, fit_teacher
 from realloc.teacher.committee import Weighing
 
@@ -46,6 +47,7 @@ def run_round(
     state: RoundState | None, window: Logs, config: Config, seed: int, weights: Floats | None, progress: Progress
 ) -> RoundState:
     """One update round (Algorithm 1): fast teacher on the window, slow student through the replay."""
+    check_same(state, config)
     rounds = 0 if state is None else state.rounds
     encoder = fit_encoder(window, config.features) if state is None else state.encoder
     rows = open_window(window, encoder, config, seed, weights)
@@ -70,6 +72,18 @@ def run_round(
     former = None if state is None else state.student
     student = distill(replay, teacher.scaling, former, config.student, draw(seed, "student", rounds), progress)
     return RoundState(encoder.remember(window), replay, student, rounds + 1, nuisances.diagnostics, teacher.weighing)
+
+
+def check_same(state: RoundState | None, config: Config) -> None:
+    """What a later round cannot change: the shapes of what is remembered."""
+    if state is None:
+        return
+    members, places = state.student.members, state.replay.shares.shape[1]
+    if (members, places) != (config.teacher.members, config.moves.places):
+        raise ConfigError(
+            f"Expected {members} `members` in [teacher] and {places} `places` in [moves], as in the first round, "
+            f"got {config.teacher.members} and {config.moves.places}. Fit a new model to change them."
+        )
 
 
 def open_window(logs: Logs, encoder: Encoder, config: Config, seed: int, weights: Floats | None) -> Window:

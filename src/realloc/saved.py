@@ -80,7 +80,10 @@ def read_model(path: str | PathLike[str]) -> tuple[RoundState, Config, Schema]:
 def _rebuild(meta: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> tuple[RoundState, Config, Schema]:
     config, schema = parse_config(meta["config"], WHERE), from_table(Schema, meta["schema"], WHERE)
     encoder = Encoder.from_parts(meta["encoder"], _under("encoder.", tensors))
-    _check_arrays(tensors, {"K": len(schema.channels), "d": _width(encoder, schema)})
+    sizes = {"K": len(schema.channels), "M": config.teacher.members, "q": config.moves.places}
+    _check_arrays(tensors, sizes | {"d": _width(encoder, schema)})
+    if set(encoder.features) != set(schema.features or ()):
+        raise ValueError("the encoder and the schema name other features")
     if int(meta["rounds"]) < 1 or float(meta["outcome_scale"]) <= 0:
         raise ValueError("rounds or the scale of the outcome are not above 0")
     replay = Labels(**{name: tensors[f"replay.{name}"] for name in REPLAY})
@@ -121,7 +124,7 @@ def _width(encoder: Encoder, schema: Schema) -> int:
     numbers = [*schema.channels, *([schema.budget] if schema.budget else []), *encoder.numbers]
     columns: dict[str, pa.Array] = {name: pa.array([], pa.float64()) for name in numbers}
     texts = pa.array([], pa.string()).dictionary_encode()
-    columns |= {name: texts for name in (schema.unit, *encoder.categories)}
+    columns |= dict.fromkeys((schema.unit, *encoder.categories), texts)
     columns[schema.time] = pa.array([], pa.date32())
     return encoder.encode(Logs(schema, pa.table(columns), encoder.features)).values.shape[1]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from realloc.cli import check, demo, init, simulate
+from realloc.cli import check, demo, fit, init, simulate
 from realloc.errors import ReallocError
 from realloc.version import __version__
 
@@ -24,6 +24,8 @@ app.command("demo")(demo.demo)
 app.command("simulate")(simulate.simulate)
 app.command("init")(init.init)
 app.command("check")(check.check)
+app.command("fit")(fit.fit)
+app.command("update")(fit.update)
 
 
 def _print_version(wanted: bool) -> None:

@@ -15,6 +15,12 @@ def read_shares(to: Any, channels: tuple[str, ...], rows: int) -> NDArray[np.flo
     """Shares (n, K) from an array in the channels' order, or from a frame by `<channel>` or `share_<channel>`."""
     native = nw.from_native(to, eager_only=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
+        twice = [name for name in channels if name in native.columns and f"share_{name}" in native.columns]
+        if twice:
+            raise LogError(
+                f"Expected one column for each channel in `to`, but both {twice[0]!r} and 'share_{twice[0]}' are there. "
+                "Leave out the ones that are not wanted."
+            )
         named = [name if name in native.columns else f"share_{name}" for name in channels]
         missing = [name for name in named if name not in native.columns]
         if missing:

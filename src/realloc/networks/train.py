@@ -29,11 +29,13 @@ def train(
     parameters = [p for p in module.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=config.rate, weight_decay=config.weight_decay)
     steps = max(1, min(len(rows) for rows in split.train) // config.batch)
-    schedule = one_cycle(optimizer, config.rate, config.epochs * steps, warm=0.1)
+    epochs = max(config.epochs, -(-config.least_steps // steps))
+    patience = config.patience * epochs // config.epochs
+    schedule = one_cycle(optimizer, config.rate, epochs * steps, warm=0.1)
     best = torch.full((len(split.train),), float("inf"))
     kept = [p.detach().clone() for p in parameters]
     stale = torch.zeros(len(best), dtype=torch.int64)
-    for epoch in range(config.epochs):
+    for epoch in range(epochs):
         order = [rows[torch.randperm(len(rows), generator=generator)] for rows in split.train]
         for step in range(steps):
             part = slice(step * config.batch, (step + 1) * config.batch)
@@ -45,15 +47,15 @@ def train(
             schedule.step()
         found = evaluate(loss, split.held_out, config.batch)
         # A stale member is over, also while others go on: what it becomes depends on its own rows only.
-        better = (found < best) & (stale < config.patience)
+        better = (found < best) & (stale < patience)
         best = torch.where(better, found, best)
         stale = torch.where(better, 0, stale + 1)
         with torch.no_grad():
             for mine, p in zip(kept, parameters, strict=True):
                 mine[better] = p.detach()[better]
         if on_epoch:
-            on_epoch(epoch + 1, config.epochs)
-        if bool((stale >= config.patience).all()):
+            on_epoch(epoch + 1, epochs)
+        if bool((stale >= patience).all()):
             break
     with torch.no_grad():
         for mine, p in zip(kept, parameters, strict=True):

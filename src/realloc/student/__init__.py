@@ -6,9 +6,9 @@ from realloc.lazy import load_when_used
 
 if TYPE_CHECKING:
     from realloc.student.config import StudentConfig
-    from realloc.student.distill import distill
     from realloc.student.potential import Potential
 
-__all__ = ["Potential", "StudentConfig", "distill"]
+__all__ = ["Potential", "StudentConfig"]
 
-__getattr__ = load_when_used(__name__, {"Potential": "potential", "StudentConfig": "config", "distill": "distill"})
+# `distill` is not among them: a function with its module's name would hide behind the module once that is imported.
+__getattr__ = load_when_used(__name__, {"Potential": "potential", "StudentConfig": "config"})

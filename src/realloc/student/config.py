@@ -7,6 +7,7 @@ from realloc.fields import check_types, nearest
 from realloc.networks.config import TrainConfig
 
 FORMS, PAIRS = ("branch", "plain"), ("difference", "slope")
+WIDEST = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +26,7 @@ class StudentConfig:
     rate: float = 1e-2
     weight_decay: float = 1e-2
     held_out: float = 0.1
+    least_steps: int = 350  # however few the rows: targets are exact, so there is little to overfit
 
     def __post_init__(self) -> None:
         check_types(self, "[student]")
@@ -34,6 +36,8 @@ class StudentConfig:
                 raise ConfigError(f"Unknown `{name}` {value!r} in [student].{nearest(value, known)}")
         if min(self.lambda_pair, self.lambda_jac) < 0 or self.lambda_pair + self.lambda_jac == 0:
             raise ConfigError("Expected `lambda_pair` and `lambda_jac` of at least 0, and one of them above 0.")
+        if not (1 <= self.width <= WIDEST and 1 <= self.trunk <= WIDEST):
+            raise ConfigError(f"Expected `width` and `trunk` of [student] from 1 to {WIDEST}.")
         if not 0 <= self.ema < 1 or not 0 < self.held_out < 1:
             raise ConfigError("Expected `ema` from 0 to below 1 and `held_out` between 0 and 1 in [student].")
         self.training()
@@ -46,4 +50,5 @@ class StudentConfig:
             rate=self.rate,
             weight_decay=self.weight_decay,
             patience=self.epochs,
+            least_steps=self.least_steps,
         )

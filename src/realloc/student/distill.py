@@ -17,7 +17,7 @@ from realloc.networks.train import Split, train
 from realloc.progress import Progress, silent
 from realloc.replay.moves import Labels
 from realloc.student.config import StudentConfig
-from realloc.student.potential import Potential, build
+from realloc.student.potential import Potential, build, open_channels
 from realloc.teacher.sample import Scaling
 
 
@@ -46,6 +46,7 @@ def distill(
     if former is None:
         fresh = new_student(replay, scaling, config, seed)
     else:
+        former = open_channels(former, scaling)
         fresh = Potential(copy.deepcopy(former.network), former.scaling)
     targets = prepare(replay, fresh.scaling)
     order = torch.randperm(len(replay), generator=torch.Generator().manual_seed(seed))

@@ -64,5 +64,24 @@ class Potential:
 
 
 def build(form: str, members: int, shape: BranchShape, scaling: Scaling, seed: int) -> Potential:
-    """A new potential: zero everywhere until it has learned."""
-    return Potential(FORMS[form](members, shape, seed), scaling)
+    """A new potential: zero everywhere until it has learned, and flat along channels that never moved."""
+    network = FORMS[form](members, shape, seed)
+    still = scaling.inverse == 0
+    with torch.no_grad():
+        if isinstance(network, Branch):
+            network.directions[:, still] = 0
+        else:
+            network.network.weights[0][:, shape.inputs :][:, still] = 0
+    return Potential(network, scaling)
+
+
+def open_channels(former: Potential, scaling: Scaling) -> Potential:
+    """The same potential, able to learn about channels that move for the first time; along them it is still flat."""
+    old = former.scaling
+    still = old.inverse == 0
+    if not bool((still & (scaling.inverse > 0)).any()):
+        return former
+    opened = Scaling(
+        torch.where(still, scaling.centre, old.centre), torch.where(still, scaling.inverse, old.inverse), old.outcome
+    )
+    return Potential(former.network, opened)

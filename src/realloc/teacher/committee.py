@@ -1,7 +1,9 @@
 """Weigh several surfaces by the held-out orthogonal loss: Ỹ = Y − m regressed on f_k(p) − f_k(e), weights of at least 0.
 
 No single learner wins everywhere. m and e are out of fold, and so are the contrasts, so a surface that only fits noise or
-only knows the baseline gets no weight. No weight at all is an answer too: nothing was learned, and nothing will be moved.
+only knows the baseline gets no weight. Then all weights shrink by the evidence that they help at all: by max(0, 1 − 1/t²),
+where t is the improvement of the held-out loss over its standard error across units. No weight at all is an answer too:
+nothing was learned, and nothing will be moved.
 """
 
 from dataclasses import dataclass
@@ -21,10 +23,11 @@ class Weighing:
     alone: tuple[float, ...]
     together: float
     rows: int
+    evidence: float  # t
 
 
-def weigh(residual: Tensor, contrasts: list[Tensor], weights: Tensor) -> Weighing:
-    """Non-negative least squares of `residual` (n,) on `contrasts`, rows without a contrast left out."""
+def weigh(residual: Tensor, contrasts: list[Tensor], weights: Tensor, units: Tensor) -> Weighing:
+    """Non-negative least squares of `residual` (n,) on `contrasts`, shrunk; rows without a contrast are left out."""
     design = torch.stack(contrasts, dim=1).double()  # (n, S)
     known = design.isfinite().all(dim=1)
     A, y, w = design[known].numpy(), residual[known].double().numpy(), weights[known].double().numpy()
@@ -34,5 +37,10 @@ def weigh(residual: Tensor, contrasts: list[Tensor], weights: Tensor) -> Weighin
     def error(fitted: np.ndarray) -> float:
         return float(np.average(np.square(y - fitted), weights=w))
 
+    fitted = A @ found
+    better = np.bincount(units[known].numpy(), weights=w * (np.square(y) - np.square(y - fitted)))
+    spread = float(np.sqrt(np.square(better).sum()))
+    t = float(better.sum()) / spread if spread else 0.0
+    shrunk = found * (max(0.0, 1 - 1 / t**2) if t > 0 else 0.0)
     alone = tuple(error(A[:, k]) for k in range(A.shape[1]))
-    return Weighing(tuple(float(v) for v in found), error(np.zeros(len(y))), alone, error(A @ found), len(y))
+    return Weighing(tuple(float(v) for v in shrunk), error(np.zeros(len(y))), alone, error(A @ shrunk), len(y), t)

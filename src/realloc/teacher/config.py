@@ -59,6 +59,7 @@ class NetworkConfig:
     rate: float = 1e-2
     weight_decay: float = 1.5
     patience: int = 20
+    least_steps: int = 300  # however few the rows: then there are more epochs
 
     def __post_init__(self) -> None:
         check_types(self, "[network]")
@@ -76,4 +77,5 @@ class NetworkConfig:
             rate=self.rate,
             weight_decay=self.weight_decay,
             patience=self.patience,
+            least_steps=self.least_steps,
         )

@@ -85,13 +85,14 @@ def fit_teacher(
             fits.append(fit_kernel(sample, config.members, surfaces.kernel, seed, progress))
         else:
             fits.append(fit_network(sample, config.members, surfaces.network, seed + 1, progress))
-    weighing = weigh(sample.y - sample.m, [fit.contrast for fit in fits], sample.weights)
+    weighing = weigh(sample.y - sample.m, [fit.contrast for fit in fits], sample.weights, sample.units)
     return Teacher(tuple(fit.surface for fit in fits), weighing, sample.scaling)
 
 
 def draw_sample(window: Window, nuisances: Nuisances) -> Sample:
     """The window's rows in the units a teacher learns in."""
-    scaling = scale(window.shares, window.outcome)
+    counted = window.weights > 0
+    scaling = scale(window.shares[counted], window.outcome[counted])
     centre = float(np.average(window.outcome, weights=window.weights))
 
     def tensor(values: NDArray[Any], dtype: torch.dtype = torch.float32) -> Tensor:

@@ -5,8 +5,8 @@ rows and whitened features φ (n, m), the weights are a ridge regression: w = (�
 units, so that leaving folds out and resampling units costs nothing more.
 
 Members are draws around w: units resampled with weights Exp(1), shrunk towards a draw of the prior instead of towards zero.
-They differ by what the units disagree about where there is data, and by what the prior allows where there is none; their
-mean is w exactly.
+They differ by what the units disagree about where there is data, and by what the prior allows for states unlike any logged
+one; their mean is w exactly. Far from all logged *shares* they agree on little effect: that is for the support to forbid.
 """
 
 from collections.abc import Callable
@@ -102,7 +102,8 @@ def learn_kernel(
     sample: Sample, config: KernelConfig, generator: torch.Generator, progress: Progress = silent
 ) -> Kernel:
     """Maximise the likelihood of random blocks of rows."""
-    kernel, n = Kernel(sample.x.shape[1]), len(sample.y)
+    counted = torch.where(sample.weights > 0)[0]
+    kernel, n = Kernel(sample.x.shape[1]), len(counted)
     size = min(config.rows, n)
     optimizer = torch.optim.Adam(kernel.parameters(), lr=config.rate)
     schedule = one_cycle(optimizer, config.rate, config.steps, warm=0.2)
@@ -110,7 +111,7 @@ def learn_kernel(
     for step in range(config.steps):
         if len(order) < size:
             order = torch.randperm(n, generator=generator)
-        rows, order = order[:size], order[size:]
+        rows, order = counted[order[:size]], order[size:]
         loss = negative_log_likelihood(kernel, sample.x[rows], sample.z[rows], sample.y[rows])
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -172,9 +173,9 @@ def _without(sums: Sums, fold: int) -> Tensor:
 
 
 def _contrast(sample: Sample, surface: KernelSurface, weights: Callable[[int], Tensor]) -> Tensor:
-    """f(x, z) − f(x, e) of the first `JUDGED` rows, each by the weights without its fold."""
+    """f(x, z) − f(x, e) of up to `JUDGED` rows, each by the weights without its fold; lengths have seen all rows."""
     contrast = torch.full((len(sample.y),), float("nan"))
-    judged = torch.arange(len(sample.y)) < JUDGED
+    judged = torch.arange(len(sample.y)) % -(-len(sample.y) // JUDGED) == 0  # evenly spread over units and time
     for fold in range(sample.count):
         rows = torch.where((sample.folds == fold) & judged)[0]
         if len(rows):

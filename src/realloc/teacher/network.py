@@ -57,11 +57,15 @@ def fit_network(sample: Sample, members: int, config: NetworkConfig, seed: int, 
         [torch.where(sample.folds != fold)[0] for fold in held], [torch.where(sample.folds == fold)[0] for fold in held]
     )
 
+    last = 1
+
     def report(epoch: int, epochs: int) -> None:
+        nonlocal last
+        last = epochs
         progress("teacher: network", epoch, epochs)
 
     train(branch, lambda rows: teacher_loss(branch, sample, rows, config), split, config.training(), seed, report)
-    report(config.epochs, config.epochs)
+    progress("teacher: network", last, last)  # also where it stopped early
     surface = NetworkSurface(branch.requires_grad_(False))
     return Fit(surface, _contrast(sample, surface, held))
 

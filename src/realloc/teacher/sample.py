@@ -10,7 +10,7 @@ from torch import Tensor
 Floats = NDArray[np.float64]
 
 
-STILL = 1e-6  # a share with a smaller standard deviation never moved: nothing can be learned about it
+STILL = 1e-4  # a share with a smaller standard deviation never moved: nothing can be learned about it
 
 
 @dataclass(frozen=True)
