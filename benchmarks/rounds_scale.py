@@ -20,7 +20,7 @@ import realloc
 from realloc.nuisances import NuisanceConfig
 from realloc.replay import ReplayConfig
 from realloc.student import StudentConfig
-from realloc.teacher import KernelConfig, NetworkConfig, TeacherConfig
+from realloc.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 
 RESULTS = Path(__file__).parent / "results" / "rounds_scale.json"
 WINDOWS, CAPACITY = 32, 4000
@@ -30,6 +30,7 @@ CONFIG = realloc.Config(
     teacher=TeacherConfig(members=2),
     kernel=KernelConfig(inducing=200, steps=30, rows=300),
     network=NetworkConfig(epochs=5),
+    factual=FactualConfig(epochs=5, width=64),
     replay=ReplayConfig(capacity=CAPACITY),
     student=StudentConfig(epochs=3, width=64),
 )

@@ -1,5 +1,7 @@
 """Rivals of the learned field: an ensemble of S-learners with smooth activations, and the R-learner.
 
+In `field_quality.py` the S-learner ensemble is the teacher's factual surface alone: the same network, members and settings.
+
 They have the same number of members, the same folds for early stopping and the same encoder as the teacher, the R-learner
 also its nuisances. Their rate, width, epochs and weight decay are the best of the grid in `field_quality.py --tune` by
 held-out error, as our own settings were chosen on the same seeds.
@@ -19,9 +21,9 @@ from realloc.teacher.sample import Sample
 
 @dataclass(frozen=True, kw_only=True)
 class RivalConfig:
-    width: int = 128
-    epochs: int = 40
-    weight_decay: float = 0.5
+    width: int = 64
+    epochs: int = 20
+    weight_decay: float = 1.5
     rate: float = 1e-2
     members: int = 5
 

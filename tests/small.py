@@ -11,7 +11,7 @@ from realloc import Config, Logs, ReAlloc, Schema, World
 from realloc.nuisances.config import NuisanceConfig
 from realloc.replay import ReplayConfig
 from realloc.student import StudentConfig
-from realloc.teacher import KernelConfig, NetworkConfig, TeacherConfig
+from realloc.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from realloc.world import WorldParameters
 
 CONFIG = Config(
@@ -20,6 +20,7 @@ CONFIG = Config(
     teacher=TeacherConfig(members=2),
     kernel=KernelConfig(inducing=60, steps=10, rows=120),
     network=NetworkConfig(least_steps=0, epochs=2, width=16, trunk=8),
+    factual=FactualConfig(least_steps=0, epochs=2, width=16),
     student=StudentConfig(least_steps=0, epochs=2, width=16, trunk=8),
     replay=ReplayConfig(capacity=400),
 )

@@ -10,7 +10,7 @@ from realloc.logs import AuditConfig
 from realloc.nuisances.config import NuisanceConfig
 from realloc.replay import MoveConfig, ReplayConfig
 from realloc.student import StudentConfig
-from realloc.teacher import KernelConfig, NetworkConfig, TeacherConfig
+from realloc.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 
 SCHEMA = '[schema]\nunit = "item"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon"]\n'
 
@@ -95,6 +95,8 @@ members = 3
 inducing = 50
 [network]
 epochs = 3
+[factual]
+width = 32
 [moves]
 steps = [0.02, 0.04]
 [replay]
@@ -112,7 +114,8 @@ def test_every_stage_has_a_table_of_its_own(tmp_path):
         nuisances=NuisanceConfig(folds=4, models=("ridge",)),
         teacher=TeacherConfig(surfaces=("kernel",), members=3),
         kernel=KernelConfig(inducing=50),
-        network=NetworkConfig(least_steps=0, epochs=3),
+        network=NetworkConfig(epochs=3),
+        factual=FactualConfig(width=32),
         moves=MoveConfig(steps=(0.02, 0.04)),
         replay=ReplayConfig(capacity=500),
         student=StudentConfig(ema=0.9, form="plain"),

@@ -14,7 +14,7 @@ from realloc.logs import AuditConfig, Schema
 from realloc.nuisances.config import NuisanceConfig
 from realloc.replay.config import MoveConfig, ReplayConfig
 from realloc.student.config import StudentConfig
-from realloc.teacher.config import KernelConfig, NetworkConfig, TeacherConfig
+from realloc.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,7 @@ class Config:
     teacher: TeacherConfig = field(default_factory=TeacherConfig)
     kernel: KernelConfig = field(default_factory=KernelConfig)
     network: NetworkConfig = field(default_factory=NetworkConfig)
+    factual: FactualConfig = field(default_factory=FactualConfig)
     moves: MoveConfig = field(default_factory=MoveConfig)
     replay: ReplayConfig = field(default_factory=ReplayConfig)
     student: StudentConfig = field(default_factory=StudentConfig)
@@ -52,6 +53,7 @@ STAGES: dict[str, type[Any]] = {
     "teacher": TeacherConfig,
     "kernel": KernelConfig,
     "network": NetworkConfig,
+    "factual": FactualConfig,
     "moves": MoveConfig,
     "replay": ReplayConfig,
     "student": StudentConfig,

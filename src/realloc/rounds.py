@@ -63,7 +63,7 @@ def run_round(
         weights,
         progress,
     )
-    surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network)
+    surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network, factual=config.factual)
     teacher = fit_teacher(rows, nuisances, config.teacher, surfaces, draw(seed, "teacher", rounds), progress)
 
     # Stage II: slow student

@@ -6,12 +6,13 @@ import numpy as np
 import torch
 
 from realloc.nuisances import Nuisances
-from realloc.teacher import KernelConfig, NetworkConfig, SurfaceConfigs, Window
+from realloc.teacher import FactualConfig, KernelConfig, NetworkConfig, SurfaceConfigs, Window
 from realloc.teacher.fit import draw_sample
 
 QUICK = SurfaceConfigs(
     kernel=KernelConfig(inducing=60, steps=20, rows=200, rate=0.2),
     network=NetworkConfig(least_steps=0, epochs=8, width=16, trunk=8),
+    factual=FactualConfig(least_steps=0, epochs=8, width=16),
 )
 
 

@@ -10,7 +10,10 @@ from realloc.teacher import KernelConfig, NetworkConfig, TeacherConfig
     ("change", "sentence"),
     [
         ({"surfaces": ("kernal",)}, r"Unknown surface 'kernal' in `surfaces` of \[teacher\]. Did you mean 'kernel'\?"),
-        ({"surfaces": ("zzz",)}, r"Unknown surface 'zzz' in `surfaces` of \[teacher\]. Known: kernel, network\."),
+        (
+            {"surfaces": ("zzz",)},
+            r"Unknown surface 'zzz' in `surfaces` of \[teacher\]. Known: kernel, network, factual\.",
+        ),
         ({"surfaces": ()}, r"Expected one or more different `surfaces` in \[teacher\], got \[\]"),
         (
             {"surfaces": ("kernel", "kernel")},

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from realloc.networks.branch import Branch, BranchShape
+from realloc.errors import ConfigError
+from realloc.networks.branch import Branch, BranchShape, Plain
 from realloc.networks.config import TrainConfig
-from realloc.teacher import NetworkConfig
+from realloc.teacher import FactualConfig, NetworkConfig
 from realloc.teacher.network import fit_network, teacher_loss
 from tests.teacher.simulated import sample_of, simulate
 
@@ -91,3 +92,25 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not():
     a, b, c = (weights_of(fit_network(sample, 2, ONCE, seed).surface.branch, 0) for seed in (1, 1, 2))
     assert torch.equal(a, b)
     assert not torch.equal(a, c)
+
+
+def test_the_factual_surface_is_a_plain_network_on_outcomes():
+    sample = sample_of(simulate(n=1200))
+    config = FactualConfig(least_steps=0, epochs=15, width=32, batch=128)
+    branch = Plain(2, BranchShape(inputs=3, channels=3, width=8), 0)
+    rows = torch.arange(20).expand(2, -1)
+    by_hand = (sample.y[:20] - branch.open(sample.x[rows]).value(sample.z[rows])).square().mean(1)
+    torch.testing.assert_close(teacher_loss(branch, sample, rows, config), by_hand)
+    fit = fit_network(sample, 3, config, 0)
+    assert isinstance(fit.surface.branch, Plain)
+    assert bool(fit.contrast.isfinite().all())
+    assert float(torch.corrcoef(torch.stack([fit.contrast, sample.y - sample.m]))[0, 1]) > 0.4
+
+
+def test_a_plain_network_has_no_orthogonal_terms():
+    with pytest.raises(
+        ConfigError, match=r"Expected `residual` and `gradient` of 0 with `form = \"plain\"` in \[factual\]"
+    ):
+        FactualConfig(residual=0.5)
+    with pytest.raises(ConfigError, match=r"Unknown `form` 'brunch' in \[network\]. Did you mean 'branch'\?"):
+        NetworkConfig(form="brunch")

@@ -33,7 +33,7 @@ def random_teacher(channels: int = 3, members: int = 2) -> Teacher:
     drawn = [torch.randn(30, size, generator=generator) for size in (5, channels, members)]
     kernel = KernelSurface(Kernel(5).requires_grad_(False), *drawn)
     scaling = Scaling(torch.full((channels,), 1 / channels), torch.linspace(4.0, 7.0, channels), 3.0)
-    weighing = Weighing((0.6, 0.4), 1.0, (1.0, 1.0), 1.0, 30)
+    weighing = Weighing((0.6, 0.4), 1.0, (1.0, 1.0), 1.0, 30, 9.0)
     return Teacher((kernel, NetworkSurface(branch.requires_grad_(False))), weighing, scaling)
 
 

@@ -5,14 +5,24 @@ from typing import TYPE_CHECKING
 from realloc.lazy import load_when_used
 
 if TYPE_CHECKING:
-    from realloc.teacher.config import KernelConfig, NetworkConfig, TeacherConfig
+    from realloc.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
     from realloc.teacher.fit import SurfaceConfigs, Teacher, Window, fit_teacher
 
-__all__ = ["KernelConfig", "NetworkConfig", "SurfaceConfigs", "Teacher", "TeacherConfig", "Window", "fit_teacher"]
+__all__ = [
+    "FactualConfig",
+    "KernelConfig",
+    "NetworkConfig",
+    "SurfaceConfigs",
+    "Teacher",
+    "TeacherConfig",
+    "Window",
+    "fit_teacher",
+]
 
 __getattr__ = load_when_used(
     __name__,
     {
+        "FactualConfig": "config",
         "KernelConfig": "config",
         "NetworkConfig": "config",
         "SurfaceConfigs": "fit",

@@ -1,12 +1,14 @@
-"""What can be set about the teacher: tables `[teacher]`, `[kernel]` and `[network]`."""
+"""What can be set about the teacher: tables `[teacher]`, `[kernel]`, `[network]` and `[factual]`."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from realloc.errors import ConfigError
 from realloc.fields import check_types, nearest
 from realloc.networks.config import TrainConfig
 
-SURFACES = ("kernel", "network")
+SURFACES = ("kernel", "network", "factual")
+FORMS = ("branch", "plain")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +50,9 @@ class KernelConfig:
 class NetworkConfig:
     """The network surface (table `[network]`)."""
 
+    TABLE: ClassVar[str] = "[network]"
+
+    form: str = "branch"  # or plain: one network on states and shares, which learns from the factual term only
     factual: float = 1.0  # weight of the first term of the loss
     residual: float = 0.5  # λ_res
     gradient: float = 0.5  # λ_grad
@@ -62,7 +67,11 @@ class NetworkConfig:
     least_steps: int = 300  # however few the rows: then there are more epochs
 
     def __post_init__(self) -> None:
-        check_types(self, "[network]")
+        check_types(self, self.TABLE)
+        if self.form not in FORMS:
+            raise ConfigError(f"Unknown `form` {self.form!r} in {self.TABLE}.{nearest(self.form, FORMS)}")
+        if self.form == "plain" and (self.residual or self.gradient):
+            raise ConfigError(f'Expected `residual` and `gradient` of 0 with `form = "plain"` in {self.TABLE}.')
         if min(self.factual, self.residual, self.gradient) < 0 or self.factual + self.residual + self.gradient == 0:
             raise ConfigError("Expected `factual`, `residual` and `gradient` of at least 0, and one of them above 0.")
         if min(self.width, self.trunk) < 1:
@@ -79,3 +88,18 @@ class NetworkConfig:
             patience=self.patience,
             least_steps=self.least_steps,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactualConfig(NetworkConfig):
+    """The factual surface (table `[factual]`): an S-learner, wide and loose, for logs that cover much of the simplex."""
+
+    TABLE: ClassVar[str] = "[factual]"
+
+    form: str = "plain"
+    residual: float = 0.0
+    gradient: float = 0.0
+    width: int = 128
+    epochs: int = 40
+    weight_decay: float = 0.5
+    patience: int = 40

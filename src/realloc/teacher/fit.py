@@ -11,7 +11,7 @@ from torch import Tensor
 from realloc.nuisances.crossfit import Nuisances
 from realloc.progress import Progress, silent
 from realloc.teacher.committee import Weighing, weigh
-from realloc.teacher.config import KernelConfig, NetworkConfig, TeacherConfig
+from realloc.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from realloc.teacher.gaussian import fit_kernel
 from realloc.teacher.network import fit_network
 from realloc.teacher.sample import Sample, Scaling, scale
@@ -67,6 +67,7 @@ class SurfaceConfigs:
 
     kernel: KernelConfig
     network: NetworkConfig
+    factual: FactualConfig
 
 
 def fit_teacher(
@@ -84,7 +85,8 @@ def fit_teacher(
         if name == "kernel":
             fits.append(fit_kernel(sample, config.members, surfaces.kernel, seed, progress))
         else:
-            fits.append(fit_network(sample, config.members, surfaces.network, seed + 1, progress))
+            own = surfaces.network if name == "network" else surfaces.factual
+            fits.append(fit_network(sample, config.members, own, seed + 1 + (name == "factual"), progress))
     weighing = weigh(sample.y - sample.m, [fit.contrast for fit in fits], sample.weights, sample.units)
     return Teacher(tuple(fit.surface for fit in fits), weighing, sample.scaling)
 

@@ -1,11 +1,11 @@
-"""The network surface: a branch-trunk residual branch trained on the composite loss, members together."""
+"""The network surfaces, members trained together: a residual branch on the composite loss, or a plain network on outcomes."""
 
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from realloc.networks.branch import Branch, BranchShape
+from realloc.networks.branch import Branch, BranchShape, Plain
 from realloc.networks.train import Split, train
 from realloc.progress import Progress, silent
 from realloc.teacher.config import NetworkConfig
@@ -19,9 +19,9 @@ HEADS = 2  # baseline, centre
 
 @dataclass(frozen=True)
 class NetworkSurface:
-    """f of the trained branch."""
+    """f of the trained network."""
 
-    branch: Branch
+    branch: Branch | Plain
 
     @property
     def members(self) -> int:
@@ -51,7 +51,7 @@ def fit_network(sample: Sample, members: int, config: NetworkConfig, seed: int, 
     """Train all members at once; member i is stopped by the units of fold i, which it never learns from."""
     K, d = sample.z.shape[1], sample.x.shape[1]
     shape = BranchShape(inputs=d, channels=K, width=config.width, trunk=config.trunk, heads=HEADS)
-    branch = Branch(members, shape, seed)
+    branch = (Plain if config.form == "plain" else Branch)(members, shape, seed)
     held = [i % sample.count for i in range(members)]
     split = Split(
         [torch.where(sample.folds != fold)[0] for fold in held], [torch.where(sample.folds == fold)[0] for fold in held]
@@ -62,16 +62,19 @@ def fit_network(sample: Sample, members: int, config: NetworkConfig, seed: int, 
     def report(epoch: int, epochs: int) -> None:
         nonlocal last
         last = epochs
-        progress("teacher: network", epoch, epochs)
+        progress(f"teacher: {config.TABLE[1:-1]}", epoch, epochs)
 
     train(branch, lambda rows: teacher_loss(branch, sample, rows, config), split, config.training(), seed, report)
-    progress("teacher: network", last, last)  # also where it stopped early
+    progress(f"teacher: {config.TABLE[1:-1]}", last, last)  # also where it stopped early
     surface = NetworkSurface(branch.requires_grad_(False))
     return Fit(surface, _contrast(sample, surface, held))
 
 
-def teacher_loss(branch: Branch, sample: Sample, rows: Tensor, config: NetworkConfig) -> Tensor:
+def teacher_loss(branch: Branch | Plain, sample: Sample, rows: Tensor, config: NetworkConfig) -> Tensor:
     """The composite loss of every member on its rows (M, b): (M,)."""
+    if isinstance(branch, Plain):  # its f holds the baseline too
+        errors = (sample.y[rows] - branch.open(sample.x[rows]).value(sample.z[rows])).square()
+        return config.factual * (errors * sample.weights[rows]).sum(1) / sample.weights[rows].sum(1)
     z, e = sample.z[rows], sample.e[rows]
     opened = branch.open(sample.x[rows])
     # r = f(z) − f(e); where the baseline head alone meets it, f(e) is a function of the state that the head takes up.
