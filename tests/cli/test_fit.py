@@ -1,0 +1,100 @@
+"""`realloc fit` and `realloc update`, as a user types them."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import realloc
+from realloc.world import WorldParameters
+
+REALLOC = Path(sys.executable).with_name("realloc")
+TOML = """
+[schema]
+unit = "item_id"
+time = "date"
+outcome = "orders"
+channels = ["ads", "coupon", "rebate"]
+budget = "budget"
+[nuisances]
+folds = 3
+models = ["ridge"]
+[teacher]
+members = 2
+[kernel]
+inducing = 60
+steps = 10
+rows = 120
+[network]
+epochs = 2
+width = 16
+trunk = 8
+least_steps = 0
+[factual]
+epochs = 2
+width = 16
+least_steps = 0
+[student]
+epochs = 2
+width = 16
+trunk = 8
+least_steps = 0
+"""
+
+
+def run(*words):
+    return subprocess.run([REALLOC, *map(str, words)], check=False, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("fit")
+    world = realloc.World("medium", seed=5, parameters=replace(WorldParameters(), noise=0.3))
+    for number in (0, 1):
+        table = world.sample(units=60, periods=5, seed=number).to_arrow()
+        pq.write_table(table, out / f"window{number}.parquet")
+    (out / "realloc.toml").write_text(TOML)
+    return out
+
+
+def test_fit_then_update_keep_one_model_in_the_store(folder):
+    store = folder / "store"
+    first = run("fit", folder / "window0.parquet", "--config", folder / "realloc.toml", "--store", store, "--seed", 3)
+    assert first.returncode == 0, first.stderr
+    assert "Round 1  300 rows of 60 units" in first.stdout
+    assert "Weights of the teacher's surfaces" in first.stdout
+    assert first.stderr == ""  # nobody watches: no bars
+    second = run("update", folder / "window1.parquet", "--store", store, "--churn", "--quiet")
+    assert second.returncode == 0, second.stderr
+    assert "Round 2" in second.stdout
+    assert "A refit with another seed differs by" in second.stdout
+    model = realloc.load(store / "model")
+    assert model.config.seed == 3
+    assert model.fitted.rounds == 2
+    assert np.isfinite(model.field(folder / "window1.parquet")).all()
+
+
+def test_what_cannot_be_done_is_said_in_a_sentence_and_nothing_is_lost(folder):
+    store = folder / "kept"
+    config, logs = folder / "realloc.toml", folder / "window0.parquet"
+    assert run("fit", logs, "--config", config, "--store", store).returncode == 0
+    before = (store / "model" / "manifest.json").read_bytes()
+    again = run("fit", logs, "--config", config, "--store", store)
+    assert again.returncode == 2
+    assert "Expected a store without a model" in again.stderr
+    few = folder / "few.parquet"
+    pq.write_table(pq.read_table(logs).slice(0, 150), few)
+    small = run("update", few, "--store", store)
+    assert small.returncode == 2
+    assert "Expected at least 200 rows of 10 units" in small.stderr
+    assert (store / "model" / "manifest.json").read_bytes() == before
+    nowhere = run("update", logs, "--store", folder / "nowhere")
+    assert nowhere.returncode == 2
+    assert "`realloc fit` makes one" in nowhere.stderr
+    assert "Traceback" not in again.stderr + small.stderr + nowhere.stderr
+    assert run("fit", logs, "--config", config, "--store", store, "--again", "--seed", 9).returncode == 0
+    assert realloc.load(store / "model").config.seed == 9
