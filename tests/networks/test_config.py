@@ -10,7 +10,9 @@ from realloc.networks.config import TrainConfig
     "change", [{"epochs": 0}, {"batch": 0}, {"patience": 0}, {"rate": 0.0}, {"weight_decay": -1.0}]
 )
 def test_a_config_out_of_range_is_refused_with_a_sentence(change):
-    with pytest.raises(ConfigError, match="Expected epochs, batch and patience of at least 1, rate above 0, weight_d"):
+    with pytest.raises(
+        ConfigError, match="Expected epochs, batch, patience and most_steps of at least 1, rate above 0, weight_d"
+    ):
         TrainConfig(**change)
 
 

@@ -183,3 +183,13 @@ def test_where_rows_are_few_there_are_more_epochs(least, epochs):
     config = TrainConfig(epochs=4, batch=200, patience=4, least_steps=least)
     fit(x, y, thirds(), config, on_epoch=lambda *_: seen.append(1))
     assert len(seen) == epochs
+
+
+@pytest.mark.parametrize(("most", "epochs"), [(1, 1), (3, 1), (4, 2), (9, 4), (100, 4)])
+def test_where_rows_are_many_there_are_fewer_epochs(most, epochs):
+    """400 rows of batches of 200 are two steps an epoch."""
+    x, y = rows()
+    seen = []
+    config = TrainConfig(epochs=4, batch=200, patience=4, most_steps=most)
+    fit(x, y, thirds(), config, on_epoch=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (epochs, epochs)

@@ -29,8 +29,8 @@ def train(
     parameters = [p for p in module.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=config.rate, weight_decay=config.weight_decay)
     steps = max(1, min(len(rows) for rows in split.train) // config.batch)
-    epochs = max(config.epochs, -(-config.least_steps // steps))
-    patience = config.patience * epochs // config.epochs
+    epochs = min(max(config.epochs, -(-config.least_steps // steps)), max(1, config.most_steps // steps))
+    patience = max(1, config.patience * epochs // config.epochs)
     schedule = one_cycle(optimizer, config.rate, epochs * steps, warm=0.1)
     best = torch.full((len(split.train),), float("inf"))
     kept = [p.detach().clone() for p in parameters]
