@@ -191,5 +191,5 @@ def test_where_rows_are_many_there_are_fewer_epochs(most, epochs):
     x, y = rows()
     seen = []
     config = TrainConfig(epochs=4, batch=200, patience=4, most_steps=most)
-    fit(x, y, thirds(), config, on_epoch=lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (epochs, epochs)
+    fit(x, y, thirds(), config, on_epoch=lambda *_: seen.append(1))
+    assert len(seen) == epochs
