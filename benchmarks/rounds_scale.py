@@ -29,10 +29,10 @@ CONFIG = realloc.Config(
     nuisances=NuisanceConfig(folds=3, models=("ridge",)),
     teacher=TeacherConfig(members=2),
     kernel=KernelConfig(inducing=200, steps=30, rows=300),
-    network=NetworkConfig(epochs=5),
-    factual=FactualConfig(epochs=5, width=64),
+    network=NetworkConfig(epochs=5, least_steps=0),
+    factual=FactualConfig(epochs=5, width=64, least_steps=0),
     replay=ReplayConfig(capacity=CAPACITY),
-    student=StudentConfig(epochs=3, width=64),
+    student=StudentConfig(epochs=3, width=64, least_steps=0),
 )
 
 
