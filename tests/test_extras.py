@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from realloc import MissingExtra
+from realloc.errors import MissingExtra
 from realloc.extras import DISTRIBUTION, need
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]

@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import Any
 
 import realloc
+from realloc.logs import Finding
 from tests.logs.reference import Row, Verdict
 
 ASIDE = ("zero_budget", "missing_budget", "missing_outcome")
@@ -101,7 +102,7 @@ def _as_moment(value: date) -> datetime:
     return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
 
 
-def _count_faults(findings: Sequence[realloc.Finding], verdict: Verdict) -> list[str]:
+def _count_faults(findings: Sequence[Finding], verdict: Verdict) -> list[str]:
     """Rows set aside must be reported with their number, and so must a file that may have been cut off."""
     counts = {finding.code: finding.rows for finding in findings if finding.code in ASIDE}
     faults = [] if counts == verdict.aside else [f"reports {counts} rows set aside instead of {verdict.aside}"]
@@ -110,7 +111,7 @@ def _count_faults(findings: Sequence[realloc.Finding], verdict: Verdict) -> list
     return faults
 
 
-def _audited(logs: realloc.Logs) -> tuple[Sequence[realloc.Finding], list[str]]:
+def _audited(logs: realloc.Logs) -> tuple[Sequence[Finding], list[str]]:
     """The audit and its views must work on whatever was accepted; pytest turns warnings into errors."""
     try:
         audit = logs.audit()

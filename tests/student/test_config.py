@@ -15,7 +15,7 @@ from realloc.student import StudentConfig
         ({"lambda_pair": 0.0, "lambda_jac": 0.0}, "one of them above 0"),
         ({"ema": 1.0}, r"Expected `ema` from 0 to below 1 and `held_out` between 0 and 1 in \[student\]"),
         ({"held_out": 0.0}, "`held_out` between 0 and 1"),
-        ({"epochs": 0}, "Expected epochs, batch and patience of at least 1"),
+        ({"epochs": 0}, "Expected epochs, batch, patience and most_steps of at least 1"),
         ({"ema": "half"}, r"Expected `ema` of \[student\] to be a number, got 'half' \(text\)"),
     ],
 )

@@ -48,7 +48,7 @@ def test_a_kernel_of_the_wrong_type_is_refused_with_its_name():
         ({"residual": -0.1}, "Expected `factual`, `residual` and `gradient` of at least 0, and one of them above 0"),
         ({"factual": 0.0, "residual": 0.0, "gradient": 0.0}, "one of them above 0"),
         ({"width": 0}, "Expected `width` and `trunk` of at least 1, got 0 and 32"),
-        ({"epochs": 0}, "Expected epochs, batch and patience of at least 1"),
+        ({"epochs": 0}, "Expected epochs, batch, patience and most_steps of at least 1"),
         ({"centred": 1}, r"Expected `centred` of \[network\] to be true or false, got 1"),
     ],
 )
