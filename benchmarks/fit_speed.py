@@ -37,6 +37,8 @@ def fit_seconds(rows: int) -> dict[str, float]:
         now = time.process_time()
         steps[step] = steps.get(step, 0.0) + now - last
         last = now
+        if done == total:
+            print(f"{step}: {steps[step]:.0f} CPU s", file=sys.stderr, flush=True)
 
     realloc.ReAlloc(realloc.Config(seed=7)).fit(logs, progress=watch)
     cpu = time.process_time() - started
@@ -78,7 +80,7 @@ def plain_seconds(rows: int) -> float:
 def measured(what: str, rows: int) -> dict[str, float]:
     """In a process of its own, so that peaks do not mix."""
     found = subprocess.run(
-        [sys.executable, __file__, "--only", what, "--sizes", str(rows)], check=True, capture_output=True, text=True
+        [sys.executable, __file__, "--only", what, "--sizes", str(rows)], check=True, stdout=subprocess.PIPE, text=True
     )
     return json.loads(found.stdout.splitlines()[-1])
 
