@@ -8,6 +8,7 @@ Finished cells are kept in experiments/results/field_quality.json; `--jobs 2` us
 
 import argparse
 import json
+import subprocess
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -164,9 +165,16 @@ def run(name: str, work: Callable[[str, int], Any], seeds: tuple[int, ...], regi
         for future in as_completed(futures):
             regime, seed = futures[future]
             cells[f"{regime}/{seed}"] = future.result()
+            cells["commit"] = commit()
             path.write_text(json.dumps(dict(sorted(cells.items())), indent=1))
             print(f"{regime}/{seed} done, {len(cells)} cells", flush=True)
     return cells
+
+
+def commit() -> str:
+    """The code that is running, for the card."""
+    git = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    return subprocess.run(git, cwd=RESULTS, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
 
 
 def values(cells: dict[str, Any], regime: str, method: str, metric: str) -> NDArray[np.float64]:
@@ -181,7 +189,10 @@ def interval(differences: NDArray[np.float64]) -> tuple[float, float]:
 
 def to_markdown(cells: dict[str, Any]) -> str:
     count = len(values(cells, NAMES[0], "student", "recovery"))
-    lines = [f"Means over world seeds {SEEDS[0]} to {SEEDS[-1]} ({count} done). Tuned on seeds 201 and 202 only.", ""]
+    lines = [
+        f"Means over world seeds {SEEDS[0]} to {SEEDS[-1]} ({count} done), code of {cells['commit']}. Tuned on seeds 201 and 202 only.",
+        "",
+    ]
     for metric in METRICS:
         lines += [f"**{metric}**", "", "| | " + " | ".join(NAMES) + " |", "|---" * (len(NAMES) + 1) + "|"]
         for method, title in METHODS.items():
@@ -203,8 +214,9 @@ def to_markdown(cells: dict[str, Any]) -> str:
 def to_tuning(cells: dict[str, Any]) -> str:
     lines = ["Held-out squared error above the noise, mean over hard and benign, seeds 201 and 202.", ""]
     lines += ["| | S-learner ensemble | R-learner ensemble |", "|---|---|---|"]
-    for key in next(iter(cells.values())):
-        s, r = (np.mean([found[key][name] for found in cells.values()]) for name in ("s_ensemble", "r_learner"))
+    found = [value for name, value in cells.items() if name != "commit"]
+    for key in found[0]:
+        s, r = (np.mean([one[key][name] for one in found]) for name in ("s_ensemble", "r_learner"))
         lines.append(f"| {key} | {s:.3f} | {r:.3f} |")
     return "\n".join(lines) + "\n"
 

@@ -1,11 +1,9 @@
 """ReAlloc: the model that users hold. `fit` is the first round of Algorithm 1, `update` every later one."""
 
-from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.churn import Churn, compare_fields
@@ -35,7 +33,7 @@ class ReAlloc:
         """Learn from a first window: logs, or a frame or path where `schema` was given."""
         window = self._read(logs, weights, self.asked or self.schema)
         state = self._round(None, window, weights, progress)
-        self.schema, self.state, self.churn = with_features(window), state, None
+        self.schema, self.state, self.churn = window.pinned_schema, state, None
         return self
 
     def update(
@@ -131,9 +129,3 @@ def load(path: str | PathLike[str]) -> ReAlloc:
     model = ReAlloc(config, schema)
     model.state = state
     return model
-
-
-def with_features(logs: Logs) -> Schema:
-    """The schema with the features and kinds that were chosen when reading, so that later rows are read the same way."""
-    categorical = tuple(name for name in logs.features if pa.types.is_dictionary(logs.table[name].type))
-    return replace(logs.schema, features=logs.features, categorical=categorical)

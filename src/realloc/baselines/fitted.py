@@ -1,10 +1,7 @@
 """What all baselines share: remember the schema, refuse to recommend before a fit, answer through one door."""
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
 from typing import Any, Self
-
-import pyarrow as pa
 
 from realloc.errors import LogError
 from realloc.logs import Logs, Schema
@@ -22,7 +19,7 @@ class Fitted(ABC):
         if not isinstance(logs, Logs):
             raise LogError(f"Expected logs (from `read_logs`) to fit on, got {type(logs).__name__}.")
         logs.audit().require()
-        self.schema = logs.schema if logs.schema.features is not None else _with_features(logs)
+        self.schema = logs.pinned_schema
         self.learn(logs)
         return self
 
@@ -39,9 +36,3 @@ class Fitted(ABC):
     @abstractmethod
     def decide(self, logs: Logs) -> Decision:
         """Decide for every row."""
-
-
-def _with_features(logs: Logs) -> Schema:
-    """The schema with the features that were chosen when reading, so that later rows are read the same way."""
-    categorical = tuple(name for name in logs.features if pa.types.is_dictionary(logs.table[name].type))
-    return replace(logs.schema, features=logs.features, categorical=categorical)

@@ -105,6 +105,12 @@ class Logs:
             raise LogError(f"Expected one of the features {list(self.features)}, got {name!r}.")
         return self.table[name]
 
+    @property
+    def pinned_schema(self) -> Schema:
+        """The schema with the features and kinds that were chosen when reading: later rows are read the same way."""
+        categorical = tuple(name for name in self.features if pa.types.is_dictionary(self.table[name].type))
+        return replace(self.schema, features=self.features, categorical=categorical)
+
     def take(self, rows: NDArray[np.bool_] | NDArray[np.integer[Any]]) -> "Logs":
         """The rows where a mask is true, or at the given positions."""
         if rows.dtype == np.bool_:
