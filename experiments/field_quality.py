@@ -189,10 +189,8 @@ def interval(differences: NDArray[np.float64]) -> tuple[float, float]:
 
 def to_markdown(cells: dict[str, Any]) -> str:
     count = len(values(cells, NAMES[0], "student", "recovery"))
-    lines = [
-        f"Means over world seeds {SEEDS[0]} to {SEEDS[-1]} ({count} done), code of {cells['commit']}. Tuned on seeds 201 and 202 only.",
-        "",
-    ]
+    seeds = f"world seeds {SEEDS[0]} to {SEEDS[-1]} ({count} done)"
+    lines = [f"Means over {seeds}, code of {cells['commit']}. Tuned on seeds 201 and 202 only.", ""]
     for metric in METRICS:
         lines += [f"**{metric}**", "", "| | " + " | ".join(NAMES) + " |", "|---" * (len(NAMES) + 1) + "|"]
         for method, title in METHODS.items():
