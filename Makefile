@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field figures clean
+.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real figures clean
 
 demo: .venv/.core
 	$(BIN)/realloc demo
@@ -46,6 +46,23 @@ bench-rounds: .venv/.dev  ## 32 rounds: does one grow?
 bench-field: .venv/.dev  ## the learned field against rivals, 10 seeds × 4 regimes (an hour or two; resumable)
 	$(BIN)/python experiments/field_quality.py --tune
 	$(BIN)/python experiments/field_quality.py --jobs 2
+
+bench-support: .venv/.dev  ## the learned support against the true one, 10 seeds × 4 regimes (ten minutes; resumable)
+	$(BIN)/python experiments/decision_quality.py --support
+
+bench-decisions: .venv/.dev  ## decisions, certificates, search and where uplift is lost (an hour and a half; resumable)
+	$(BIN)/python experiments/decision_quality.py --jobs 2
+
+bench-portfolio: .venv/.dev  ## caps over 100,000 units
+	$(BIN)/python benchmarks/portfolio_speed.py
+
+bench-guardrail: .venv/.dev  ## guardrails and certificates on the marketplace (an hour; resumable)
+	$(BIN)/python experiments/guardrail.py
+
+bench-real: .venv/.dev  ## Olympus and Conjura, where ../shared/data is there (an hour; resumable)
+	$(BIN)/pip install --quiet --editable '.[peers]'
+	$(BIN)/python experiments/real_olympus.py
+	$(BIN)/python experiments/real_conjura.py
 
 figures: .venv/.dev  ## of the world, into experiments/results
 	$(BIN)/pip install --quiet --editable '.[report]'

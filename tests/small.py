@@ -8,21 +8,25 @@ import numpy as np
 import pandas as pd
 
 from realloc import Config, Logs, ReAlloc, Schema, World
+from realloc.decision.config import DecisionConfig
 from realloc.nuisances.config import NuisanceConfig
 from realloc.replay import ReplayConfig
 from realloc.student import StudentConfig
+from realloc.support import SupportConfig
 from realloc.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from realloc.world import WorldParameters
 
 CONFIG = Config(
     seed=7,
     nuisances=NuisanceConfig(folds=3, models=("ridge",)),
-    teacher=TeacherConfig(members=2),
+    teacher=TeacherConfig(members=2, few_rows=0),
     kernel=KernelConfig(inducing=60, steps=10, rows=120),
     network=NetworkConfig(least_steps=0, epochs=2, width=16, trunk=8),
     factual=FactualConfig(least_steps=0, epochs=2, width=16),
     student=StudentConfig(least_steps=0, epochs=2, width=16, trunk=8),
     replay=ReplayConfig(capacity=400),
+    support=SupportConfig(network=False, members=4, rows=400),
+    decision=DecisionConfig(least_evidence=0.0),  # 300 rows prove little; what would be done is what tests are about
 )
 CHANNELS = ["ads", "coupon", "rebate"]
 

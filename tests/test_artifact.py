@@ -281,9 +281,21 @@ def test_files_of_two_artifacts_do_not_mix(model, tmp_path):
 
 
 def test_a_newer_format_asks_for_an_upgrade(model):
-    seal(model, {**json.loads((model / MANIFEST).read_text()), "format": 3, "shards": 4})
-    with pytest.raises(ArtifactError, match=r"newer realloc \(format 3, this one reads up to 1\): upgrade realloc"):
+    seal(model, {**json.loads((model / MANIFEST).read_text()), "format": artifact.FORMAT + 1, "shards": 4})
+    newer, known = artifact.FORMAT + 1, artifact.FORMAT
+    told = rf"newer realloc \(format {newer}, this one reads up to {known}\): upgrade realloc"
+    with pytest.raises(ArtifactError, match=told):
         read_artifact(model, "student")
+
+
+def test_an_older_format_asks_for_a_new_fit_and_may_be_replaced(model):
+    seal(model, {**json.loads((model / MANIFEST).read_text()), "format": artifact.FORMAT - 1})
+    with pytest.raises(
+        ArtifactError, match=r"written by an older realloc \(format 1, this one reads 2\): write it again"
+    ):
+        read_artifact(model, "student")
+    write_artifact(model, "student", {"a": np.zeros(2, np.float32)}, {})
+    assert read_artifact(model, "student").tensors["a"].tolist() == [0.0, 0.0]
 
 
 def test_another_kind_is_named(model):
@@ -493,7 +505,7 @@ def test_anything_else_is_refused_and_left_untouched(model, tmp_path):
     (mixed / "notes.txt").write_text("mine")
     newer = tmp_path / "newer"
     write_artifact(newer, "student", OLD, META)
-    seal(newer, {**json.loads((newer / MANIFEST).read_text()), "format": 2})
+    seal(newer, {**json.loads((newer / MANIFEST).read_text()), "format": artifact.FORMAT + 1})
 
     def snapshot():
         return {path: path.is_dir() or path.read_bytes() for path in tmp_path.rglob("*")}

@@ -88,9 +88,11 @@ def test_rows_that_cannot_be_read_get_bad_input_and_do_not_stop_the_others(frame
     assert (answer.drop(index=[2, 4, 6])["reason"] == "moved").all()
 
 
-def test_all_rows_bad_is_an_error_that_says_why(frame):
-    with pytest.raises(LogError, match="at least 0 in column 'ads'"):
-        recommend(halve_ads, frame.assign(ads=-1.0), SPENDS)
+def test_rows_that_are_all_bad_are_kept_with_their_reason(frame):
+    answers = recommend(halve_ads, frame.assign(ads=-1.0), SPENDS)
+    assert len(answers) == len(frame)
+    assert (answers["reason"] == "bad_input").all()
+    assert not answers["moved"].any()
 
 
 def test_future_days_may_be_decided_on(frame):

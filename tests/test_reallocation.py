@@ -330,7 +330,7 @@ def test_every_long_step_tells_how_far_it_is():
         seen[step] = (done, total)
 
     ReAlloc(CONFIG).fit(window(), progress=watch)
-    assert {name.split(":")[0] for name in seen} == {"nuisances", "teacher", "replay", "student"}
+    assert {name.split(":")[0] for name in seen} == {"nuisances", "teacher", "replay", "student", "support"}
     assert all(done == total for done, total in seen.values())
 
 
@@ -360,7 +360,7 @@ class Interrupt:
             raise KeyboardInterrupt
 
 
-STAGES = ["nuisances", "teacher: kernel", "teacher: network", "replay", "student"]
+STAGES = ["nuisances", "teacher: kernel", "teacher: network", "replay", "student", "support"]
 
 
 @pytest.mark.parametrize("stage", ["teacher: kernel", "student"])

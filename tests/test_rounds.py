@@ -8,14 +8,28 @@ import pytest
 import torch
 
 from realloc import LogError, ReAlloc
+from realloc.logs import AuditConfig
 from realloc.rounds import draw
+from realloc.support.parts import to_parts
 from tests.small import CHANNELS, CONFIG, fitted, same_bits, today, updated, window, with_student
 
 ROUNDS = 12
 
 
 def student_bytes(state):
-    return sum(p.numel() * p.element_size() for p in state.student.network.parameters())
+    return sum(p.numel() * p.element_size() for p in state.main.student.network.parameters())
+
+
+def support_bytes(state):
+    """Of all arrays but the names of units, whose length is theirs."""
+    arrays = to_parts(state.support)[1]
+    return sum(values.nbytes for name, values in arrays.items() if name != "logged.unit_text")
+
+
+def doubt_bytes(state):
+    doubt = state.main.doubt
+    parts = [doubt.x, doubt.z, doubt.whiten, doubt.settled, *doubt.kernel.parameters()]
+    return sum(part.numel() * part.element_size() for part in parts)
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +53,23 @@ def history():
 
 def test_the_replay_never_holds_more_than_its_capacity(history):
     states, _ = history
-    sizes = [len(state.replay) for state in states]
+    sizes = [len(state.main.replay) for state in states]
     assert sizes[0] == 300
     assert sizes[1:] == [CONFIG.replay.capacity] * (ROUNDS - 1)
 
 
-def test_a_state_does_not_grow_once_the_replay_is_full(history):
+def test_a_state_does_not_grow_once_its_memories_are_full(history):
     states, _ = history
-    assert len({(state.replay.nbytes, student_bytes(state)) for state in states[1:]}) == 1
+    sizes = {(s.main.replay.nbytes, student_bytes(s), support_bytes(s), doubt_bytes(s)) for s in states[1:]}
+    assert len(sizes) == 1
+
+
+def test_the_support_never_remembers_more_than_its_capacity(history):
+    states, _ = history
+    sizes = [len(state.support.logged) for state in states]
+    assert sizes[0] == 300
+    assert sizes[1:] == [CONFIG.support.rows] * (ROUNDS - 1)
+    assert [len(state.support.ladder.values) for state in states] == sizes
 
 
 def test_a_late_round_labels_and_learns_from_as_much_as_an_early_one(history):
@@ -58,16 +81,18 @@ def test_a_saved_state_does_not_grow_either(history, tmp_path):
     states, _ = history
     model = fitted()
     sizes = []
-    for state in (states[1], states[-1]):
+    for state in (states[1], states[9]):  # units of later windows have longer names
         model.state = state
         model.save(tmp_path / "model")
         sizes.append((tmp_path / "model" / "weights.safetensors").stat().st_size)
     assert sizes[0] == sizes[1]
 
 
-def test_every_window_keeps_its_part_of_the_replay(history):
-    states, _ = history
-    windows, counts = np.unique(states[-1].replay.window, return_counts=True)
+@pytest.mark.parametrize("memory", ["replay", "support"])
+def test_every_window_keeps_its_part_of_the_memory(history, memory):
+    state = history[0][-1]
+    held = state.main.replay if memory == "replay" else state.support.logged
+    windows, counts = np.unique(held.window, return_counts=True)
     assert windows.tolist() == list(range(ROUNDS))
     assert counts.max() - counts.min() <= ROUNDS  # even, but for what does not divide
 
@@ -76,14 +101,14 @@ def test_rounds_are_counted_and_the_encoder_stays(history):
     states, _ = history
     assert [state.rounds for state in states] == list(range(1, ROUNDS + 1))
     assert all(state.encoder == states[0].encoder for state in states)
-    assert all(state.student.scaling is states[0].student.scaling for state in states)
+    assert all(state.main.student.scaling is states[0].main.student.scaling for state in states)
 
 
 def test_no_round_changes_a_state_that_it_came_from(history):
     states, _ = history
     assert same_bits(states[0].field(window(5)), fitted().state.field(window(5)))
     assert np.isfinite(states[-1].field(window(50))).all()
-    assert not any(p.requires_grad for state in states for p in state.student.network.parameters())
+    assert not any(p.requires_grad for state in states for p in state.main.student.network.parameters())
 
 
 # Windows that cannot be used
@@ -94,10 +119,10 @@ def same_shares(frame):
 
 
 BAD = {
-    "few rows": lambda f: f.head(150),
+    "few rows": lambda f: f.head(45),
     "no rows": lambda f: f.head(0),
     "few units": lambda f: f.assign(
-        item_id=[f"u{i % 5}" for i in range(len(f))], date=pd.date_range("2025-01-01", periods=len(f))
+        item_id=[f"u{i % 4}" for i in range(len(f))], date=pd.date_range("2025-01-01", periods=len(f))
     ),
     "no outcome": lambda f: f.assign(orders=np.nan),
     "constant outcome": lambda f: f.assign(orders=1.0),
@@ -131,10 +156,12 @@ def test_a_bad_refit_leaves_the_model_exactly_as_it_was(name):
 
 
 def test_too_small_a_window_says_how_large_it_must_be():
-    with pytest.raises(LogError, match="at least 200 rows of 10 units to learn from, got 150 rows of 30. Use a longer"):
-        fitted().update(window(1).take(np.arange(150)))
+    model = fitted()
+    model.config = replace(CONFIG, audit=AuditConfig(fewest_rows=10))  # or the audit would refuse it already
+    with pytest.raises(LogError, match="at least 50 rows of 10 units to learn from, got 49 rows of 10. Use a longer"):
+        model.update(window(1).take(np.arange(49)))
     many = replace(CONFIG, nuisances=replace(CONFIG.nuisances, folds=61))
-    with pytest.raises(LogError, match="at least 200 rows of 61 units .* got 300 rows of 60"):
+    with pytest.raises(LogError, match="at least 50 rows of 61 units .* got 300 rows of 60"):
         ReAlloc(many).fit(window())
 
 
@@ -142,7 +169,7 @@ def test_too_small_a_window_says_how_large_it_must_be():
 
 
 def flat(state):
-    return torch.cat([p.flatten() for p in state.student.network.parameters()]).double()
+    return torch.cat([p.flatten() for p in state.main.student.network.parameters()]).double()
 
 
 def after_update(ema):

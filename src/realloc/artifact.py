@@ -32,7 +32,7 @@ from safetensors.numpy import load, save
 from realloc.errors import ArtifactError
 from realloc.version import __version__
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 WEIGHTS = "weights.safetensors"
 NAMES = (MANIFEST, WEIGHTS)
@@ -299,6 +299,11 @@ def _read_folder(folder: Path, kind: str) -> Artifact:
         came = "it is no folder" if os.path.lexists(folder) else "there is none"
         raise ArtifactError(f"Expected an artifact of kind {kind!r} at {_show(folder)}, but {came}. Check the path.")
     manifest = _read_manifest(folder)
+    if manifest["format"] < FORMAT:
+        raise ArtifactError(
+            f"{_show(folder)} was written by an older realloc (format {manifest['format']}, this one reads {FORMAT}): "
+            "write it again with this one, from the same data."
+        )
     if manifest["kind"] != kind:
         raise ArtifactError(
             f"Expected an artifact of kind {kind!r} at {_show(folder)}, got one of kind {reprlib.repr(manifest['kind'])}. "
@@ -335,7 +340,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             f"{_show(folder)} was written by a newer realloc (format {version}, this one reads up to {FORMAT}): "
             "upgrade realloc."
         )
-    if version != FORMAT or type(version) is not int or set(table) != KEYS:
+    if type(version) is not int or version < 1 or set(table) != KEYS:
         raise ArtifactError(f"Expected a manifest of realloc in {_show(path)}, but its keys are others. {AGAIN}")
     digest = table.pop("digest")
     # Compared as bytes too: blanks and other spellings of the same values are changes as well.

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from realloc.decision.config import DecisionConfig
+from realloc.decision.constraints import Constraints
 from realloc.errors import ConfigError
 from realloc.features import FeatureConfig
 from realloc.fields import check_types, from_table, nearest
@@ -14,6 +16,7 @@ from realloc.logs import AuditConfig, Schema
 from realloc.nuisances.config import NuisanceConfig
 from realloc.replay.config import MoveConfig, ReplayConfig
 from realloc.student.config import StudentConfig
+from realloc.support.config import SupportConfig
 from realloc.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 
 
@@ -37,6 +40,9 @@ class Config:
     moves: MoveConfig = field(default_factory=MoveConfig)
     replay: ReplayConfig = field(default_factory=ReplayConfig)
     student: StudentConfig = field(default_factory=StudentConfig)
+    support: SupportConfig = field(default_factory=SupportConfig)
+    decision: DecisionConfig = field(default_factory=DecisionConfig)
+    constraints: Constraints = field(default_factory=Constraints)
 
     def __post_init__(self) -> None:
         check_types(self, "the config")
@@ -57,6 +63,9 @@ STAGES: dict[str, type[Any]] = {
     "moves": MoveConfig,
     "replay": ReplayConfig,
     "student": StudentConfig,
+    "support": SupportConfig,
+    "decision": DecisionConfig,
+    "constraints": Constraints,
 }
 
 

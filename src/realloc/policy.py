@@ -1,7 +1,7 @@
 """What a policy is and what it answers: two verbs, one table. Learners, baselines, evaluation and service meet here."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 import narwhals.stable.v2 as nw
@@ -14,8 +14,7 @@ from realloc.errors import LogError
 from realloc.extras import need
 from realloc.logs import Logs, Schema
 from realloc.logs.read import load_today
-
-Floats = NDArray[np.float64]
+from realloc.simplex import Floats
 
 REASONS = {
     "moved": "budget was moved",
@@ -23,6 +22,10 @@ REASONS = {
     "unsupported": "the best move leads where the logs hold no evidence",
     "uncertain": "the best move's gain may well be zero or negative",
     "constrained": "the best move is forbidden by a constraint",
+    "required": "the current shares break a constraint; moved no further than it demands",
+    "guardrail": "the best move may cost another outcome more than is tolerated",
+    "infeasible": "the constraints contradict each other for this row (see `binding`)",
+    "pooled": "the best move was given up for a cap over all units",
     "bad_input": "the row could not be read (see the warnings); nothing is recommended",
 }
 
@@ -37,6 +40,11 @@ class Decision:
     support: Floats
     steps: NDArray[np.int64]
     reason: NDArray[np.str_]
+    money: NDArray[np.int64] | None = None  # (n, K) minor units; None: shares are rounded by their largest remainders
+    further: dict[str, NDArray[Any]] = field(default_factory=dict[str, NDArray[Any]])  # more columns
+
+
+MOVED = ("moved", "required")
 
 
 class Policy(Protocol):
@@ -74,22 +82,26 @@ def recommend(decide: Callable[[Logs], Decision], frame: Any, schema: Schema, mo
     n = today.keys.num_rows
     table = today.keys
     for name, values in answers.items():
-        table = table.append_column(name, _spread(values, today.positions, n))
+        table = table.append_column(name, _spread(values, today.positions, n, "bad_input" if name == "reason" else ""))
     return _as_given(table, frame)
 
 
 def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDArray[Any]]:
     """The columns of the contract for readable rows."""
     channels, start = logs.schema.channels, logs.shares
-    shares = decision.shares / decision.shares.sum(axis=1, keepdims=True)
+    shares = decision.shares
+    if decision.money is None:  # shares that come with their money keep every constraint to the last digit already
+        shares = shares / shares.sum(axis=1, keepdims=True)
     if not np.all(np.isfinite(shares)) or np.any(shares < 0):
         raise LogError(
             "Expected shares on the simplex from the policy, got negative or non-finite ones. Nothing was written."
         )
-    moved = decision.reason == "moved"
+    moved = np.isin(decision.reason, MOVED)
     shares = np.where(moved[:, None], shares, start)
     by_name = np.argsort(np.argsort(channels))  # ties go by the channel's name, whatever the columns' order
-    minor = simplex.round_money(shares, logs.budget, money_digits, by_name)
+    minor = decision.money
+    if minor is None:
+        minor = simplex.round_money(shares, logs.budget, money_digits, by_name)
     columns: dict[str, NDArray[Any]] = {f"share_{name}": shares[:, k] for k, name in enumerate(channels)}
     columns |= {f"spend_{name}": minor[:, k] / 10.0**money_digits for k, name in enumerate(channels)}
     columns["moved"] = moved
@@ -99,13 +111,13 @@ def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDA
     columns["moved_share"] = np.where(moved, simplex.total_variation(shares, start), 0.0)
     columns["steps"] = np.where(moved, decision.steps, 0)
     columns["reason"] = decision.reason
-    return columns
+    return columns | decision.further
 
 
-def _spread(values: NDArray[Any], positions: NDArray[np.int64], n: int) -> pa.Array:
+def _spread(values: NDArray[Any], positions: NDArray[np.int64], n: int, absent_text: str) -> pa.Array:
     """Back to the order of the rows handed in; rows without an answer stay empty, unmoved, with reason bad_input."""
     if values.dtype.kind == "U":
-        spread = np.full(n, "bad_input", dtype=object)
+        spread = np.full(n, absent_text, dtype=object)
         spread[positions] = values
         return pa.array(spread, pa.string())
     spread = np.zeros(n, dtype=values.dtype)

@@ -1,5 +1,6 @@
 """ReAlloc: the model that users hold. `fit` is the first round of Algorithm 1, `update` every later one."""
 
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -8,16 +9,21 @@ from numpy.typing import NDArray
 
 from realloc.churn import Churn, compare_fields
 from realloc.config import Config
+from realloc.decision.config import DecisionConfig
+from realloc.decision.constraints import Constraints
 from realloc.errors import LogError
+from realloc.explanation import Explanation, explain_unit
+from realloc.fields import from_table
 from realloc.logs import Logs, Schema, read_logs
 from realloc.logs.audit import audit_logs
 from realloc.logs.read import load_today
 from realloc.logs.wanted import read_shares
+from realloc.policy import Decision, recommend
 from realloc.progress import Progress, guarded, show_progress
+from realloc.recommendation import recommend_rows
 from realloc.rounds import RoundState, run_round
 from realloc.saved import read_model, write_model
-
-Floats = NDArray[np.float64]
+from realloc.simplex import Floats
 
 
 class ReAlloc:
@@ -61,6 +67,33 @@ class ReAlloc:
         wanted = read_shares(to, self.known_schema.channels, len(logs))
         found = state.gain(logs, wanted[np.argsort(order)])[:, order]
         return found if members else found.mean(axis=0)
+
+    def recommend(self, today: Any, constraints: Any = None, pools: dict[str, float] | None = None) -> Any:
+        """One row of advice per row of `today`: shares and money, gain and its lower bound, support, and why.
+
+        `constraints`: a `Constraints` or a mapping with its keys, instead of the config's. `pools`: most money per channel
+        over all rows.
+        """
+        state, wanted = self.fitted, self._constraints(constraints)
+
+        def decide(logs: Logs) -> Decision:
+            return recommend_rows(state, logs, self.config, wanted, pools)
+
+        return recommend(decide, today, self.known_schema, self.config.money_digits)
+
+    def explain(self, today: Any, unit: Any, constraints: Any = None) -> Explanation:
+        """Why one unit of `today` is moved or kept: step by step, with the evidence."""
+        return explain_unit(self.fitted, self._today(today)[0], unit, self.config, self._constraints(constraints))
+
+    def decide_with(self, decision: DecisionConfig, constraints: Constraints) -> Self:
+        """The same model with other rules of decision; what it learned stays."""
+        self.config = replace(self.config, decision=decision, constraints=constraints)
+        return self
+
+    def _constraints(self, given: Any) -> Constraints:
+        if given is None:
+            return self.config.constraints
+        return given if isinstance(given, Constraints) else from_table(Constraints, given, "`constraints`")
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a folder, whole or not at all."""

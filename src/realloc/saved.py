@@ -17,16 +17,21 @@ from realloc.fields import from_table
 from realloc.logs import Logs, Schema
 from realloc.nuisances import Diagnostics
 from realloc.replay import Labels
-from realloc.rounds import RoundState
+from realloc.rounds import Learned, RoundState
 from realloc.student.distill import new_student
+from realloc.support.parts import from_parts as support_of_parts
+from realloc.support.parts import to_parts as support_parts
 from realloc.teacher.committee import Weighing
+from realloc.teacher.doubt import Doubt
+from realloc.teacher.kernel import Kernel
+from realloc.teacher.places import Places
 from realloc.teacher.sample import Scaling
 
 KIND = "model"
 MISFITS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 REPLAY = tuple(Labels.__dataclass_fields__)
 WHERE = "the saved model"
-AXES = {  # dtype and axes of every array: n rows, d features, q places, K channels, M members
+REPLAY_AXES = {  # dtype and axes of every array: n rows, d features, q places, K channels, M members
     "replay.x": ("float32", "nd"),
     "replay.shares": ("float32", "nqK"),
     "replay.source": ("int16", "nq"),
@@ -39,29 +44,90 @@ AXES = {  # dtype and axes of every array: n rows, d features, q places, K chann
     "scaling.centre": ("float32", "K"),
     "scaling.inverse": ("float32", "K"),
 }
+DOUBT = ("x", "z", "whiten", "settled")
+DOUBT_AXES = {  # m inducing rows
+    "doubt.x": ("float32", "md"),
+    "doubt.z": ("float32", "mK"),
+    "doubt.whiten": ("float32", "mm"),
+    "doubt.settled": ("float32", "mm"),
+    "doubt_scaling.centre": ("float32", "K"),
+    "doubt_scaling.inverse": ("float32", "K"),
+}
+PLACES = ("shares", "residual", "count")
+PLACES_AXES = {  # G mixes
+    "places.shares": ("float64", "GK"),
+    "places.residual": ("float64", "G"),
+    "places.count": ("int64", "G"),
+}
+SUPPORT_AXES = {  # N remembered actions, C coordinates, p terms and a constant P, S members, T bytes
+    "support.logged.x": ("float32", "Nd"),
+    "support.logged.shares": ("float64", "NK"),
+    "support.logged.time": ("int64", "N"),
+    "support.logged.window": ("int64", "N"),
+    "support.logged.rank": ("float64", "N"),
+    "support.logged.unit_text": ("uint8", "T"),
+    "support.logged.unit_ends": ("int64", "N"),
+    "support.location.centre": ("float64", "PC"),
+    "support.location.log_scale": ("float64", "P"),
+    "support.location.centre_precision": ("float64", "P"),
+    "support.location.scale_precision": ("float64", "P"),
+    "support.density.origin": ("float64", "C"),
+    "support.density.whiten": ("float64", "CC"),
+    "support.density.centres": ("float64", "SPC"),
+    "support.density.log_scales": ("float64", "SP"),
+    "support.basis.continuous": ("uint8", "d"),
+    "support.basis.mean": ("float64", "p"),
+    "support.basis.spread": ("float64", "p"),
+    "support.ladder": ("float64", "N"),
+}
 
 
 def write_model(path: str | PathLike[str], state: RoundState, config: Config, schema: Schema) -> None:
     """Write everything that `recommend` and the next round need."""
-    encoder, arrays = state.encoder.to_parts()
-    scaling = state.student.scaling
-    tensors = {f"encoder.{name}": values for name, values in arrays.items()}
-    tensors |= {f"replay.{name}": getattr(state.replay, name) for name in REPLAY}
-    tensors |= {f"student.{name}": values.numpy() for name, values in state.student.network.state_dict().items()}
-    tensors |= {"scaling.centre": scaling.centre.numpy(), "scaling.inverse": scaling.inverse.numpy()}
+    table, tensors = _state_parts(state)
     broken = _not_finite(tensors)
     if broken:
         raise ArtifactError(f"Expected finite numbers to save, but {broken[0]!r} holds others. Nothing was written.")
-    meta = {
-        "config": asdict(config),
-        "schema": asdict(schema),
-        "encoder": encoder,
-        "rounds": state.rounds,
+    write_artifact(path, KIND, tensors, plain({"config": asdict(config), "schema": asdict(schema), **table}))
+
+
+def _state_parts(state: RoundState) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    encoder, arrays = state.encoder.to_parts()
+    tensors = {f"encoder.{name}": values for name, values in arrays.items()}
+    support, arrays = support_parts(state.support)
+    tensors |= {f"support.{name}": values for name, values in arrays.items()}
+    outcomes: list[dict[str, Any]] = []
+    for number, (name, learned) in enumerate(state.outcomes.items()):
+        table, arrays = _learned_parts(learned)
+        outcomes.append({"name": name, **table})
+        tensors |= {f"outcome{number}.{part}": values for part, values in arrays.items()}
+    return {"encoder": encoder, "rounds": state.rounds, "support": support, "outcomes": outcomes}, tensors
+
+
+def _learned_parts(learned: Learned) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    scaling = learned.student.scaling
+    arrays: dict[str, NDArray[Any]] = {f"replay.{name}": getattr(learned.replay, name) for name in REPLAY}
+    arrays |= {f"student.{name}": values.numpy() for name, values in learned.student.network.state_dict().items()}
+    arrays |= {"scaling.centre": scaling.centre.numpy(), "scaling.inverse": scaling.inverse.numpy()}
+    if learned.doubt is not None:
+        arrays |= {f"doubt.{name}": getattr(learned.doubt, name).numpy() for name in DOUBT}
+        arrays |= {
+            f"kernel.{name}": v.numpy().reshape(v.shape) for name, v in learned.doubt.kernel.state_dict().items()
+        }
+        arrays |= {
+            f"doubt_scaling.{name}": getattr(learned.doubt.scaling, name).numpy() for name in ("centre", "inverse")
+        }
+    places = learned.places
+    if places is not None:
+        arrays |= {f"places.{name}": getattr(places, name) for name in PLACES}
+    table = {
         "outcome_scale": scaling.outcome,
-        "nuisances": state.nuisances.to_json(),
-        "weighing": asdict(state.weighing),
+        "doubt_scale": None if learned.doubt is None else learned.doubt.scaling.outcome,
+        "nuisances": learned.nuisances.to_json(),
+        "weighing": asdict(learned.weighing),
+        "places": None if places is None else {"lasting": places.lasting, "noise": places.noise},
     }
-    write_artifact(path, KIND, tensors, plain(meta))
+    return table, arrays
 
 
 def read_model(path: str | PathLike[str]) -> tuple[RoundState, Config, Schema]:
@@ -80,43 +146,89 @@ def read_model(path: str | PathLike[str]) -> tuple[RoundState, Config, Schema]:
 def _rebuild(meta: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> tuple[RoundState, Config, Schema]:
     config, schema = parse_config(meta["config"], WHERE), from_table(Schema, meta["schema"], WHERE)
     encoder = Encoder.from_parts(meta["encoder"], _under("encoder.", tensors))
-    sizes = {"K": len(schema.channels), "M": config.teacher.members, "q": config.moves.places}
-    _check_arrays(tensors, sizes | {"d": _width(encoder, schema)})
+    sizes = {"K": len(schema.channels), "d": _width(encoder, schema)}
+    _check_arrays(tensors, SUPPORT_AXES, dict(sizes))
     if set(encoder.features) != set(schema.features or ()):
         raise ValueError("the encoder and the schema name other features")
-    if int(meta["rounds"]) < 1 or float(meta["outcome_scale"]) <= 0:
-        raise ValueError("rounds or the scale of the outcome are not above 0")
+    if int(meta["rounds"]) < 1:
+        raise ValueError("rounds are not above 0")
+    names = [str(table["name"]) for table in meta["outcomes"]]
+    if names != [schema.outcome, *schema.guardrails]:
+        raise ValueError(f"the outcomes are {names}, the schema names others")
+    sizes |= {"M": config.teacher.members, "q": config.moves.places}
+    outcomes = {
+        name: _learned(table, _under(f"outcome{number}.", tensors), config, dict(sizes))
+        for number, (name, table) in enumerate(zip(names, meta["outcomes"], strict=True))
+    }
+    support = support_of_parts(meta["support"], _under("support.", tensors))
+    state = RoundState(encoder, outcomes, support, int(meta["rounds"]))
+    _check_whole(tensors, _state_parts(state)[1])
+    return state, config, schema
+
+
+def _check_whole(found: dict[str, NDArray[Any]], read: dict[str, NDArray[Any]]) -> None:
+    """Every array was read, and as it is: none is left over, cast or cut on the way."""
+    for name in sorted(found.keys() | read.keys()):
+        if name not in read:
+            raise ValueError(f"{name} belongs to nothing")
+        if found[name].dtype != read[name].dtype or not np.array_equal(found[name], read[name]):
+            raise ValueError(f"{name} is of {found[name].dtype} and shape {found[name].shape}, or holds other values")
+
+
+def _learned(meta: dict[str, Any], tensors: dict[str, NDArray[Any]], config: Config, sizes: dict[str, int]) -> Learned:
+    _check_arrays(tensors, REPLAY_AXES, sizes)
+    for name in ("replay.source", "replay.target"):
+        if np.any((tensors[name] < 0) | (tensors[name] >= sizes["K"])):
+            raise ValueError(f"{name} names a channel that there is not")
+    if float(meta["outcome_scale"]) <= 0:
+        raise ValueError("the scale of the outcome is not above 0")
     replay = Labels(**{name: tensors[f"replay.{name}"] for name in REPLAY})
     centre, inverse = (torch.from_numpy(tensors[f"scaling.{name}"]) for name in ("centre", "inverse"))
     student = new_student(replay, Scaling(centre, inverse, float(meta["outcome_scale"])), config.student, 0)
     weights = {name: torch.from_numpy(values) for name, values in _under("student.", tensors).items()}
     student.network.load_state_dict(weights)
     student.network.requires_grad_(False)
-    state = RoundState(
-        encoder=encoder,
-        replay=replay,
-        student=student,
-        rounds=int(meta["rounds"]),
-        nuisances=Diagnostics.from_json(meta["nuisances"]),
-        weighing=from_table(Weighing, meta["weighing"], WHERE),
-    )
-    return state, config, schema
+    weighing = from_table(Weighing, meta["weighing"], WHERE)
+    doubt = _doubt(meta["doubt_scale"], tensors, sizes)
+    places = _places(meta.get("places"), tensors, sizes)
+    return Learned(replay, student, Diagnostics.from_json(meta["nuisances"]), weighing, doubt, places)
 
 
-def _check_arrays(tensors: dict[str, NDArray[Any]], sizes: dict[str, int]) -> None:
-    """All arrays are finite and agree about n, d, q, K and M; what stands in `sizes` is given."""
+def _places(table: dict[str, Any] | None, tensors: dict[str, NDArray[Any]], sizes: dict[str, int]) -> Places | None:
+    if table is None:
+        return None
+    _check_arrays(tensors, PLACES_AXES, sizes)
+    lasting, noise = float(table["lasting"]), float(table["noise"])
+    if not (lasting > 0 and noise >= 0 and tensors["places.count"].min() > 0):
+        raise ValueError("the variances and counts of places are not above 0")
+    shares, residual, count = (tensors[f"places.{name}"] for name in PLACES)
+    return Places(shares, residual, count, lasting, noise)
+
+
+def _doubt(scale: float | None, tensors: dict[str, NDArray[Any]], sizes: dict[str, int]) -> Doubt | None:
+    if scale is None:
+        return None
+    _check_arrays(tensors, DOUBT_AXES, sizes)
+    if float(scale) <= 0:
+        raise ValueError("the scale of the doubt is not above 0")
+    kernel = Kernel(sizes["d"])
+    kernel.load_state_dict({name: torch.from_numpy(values) for name, values in _under("kernel.", tensors).items()})
+    centre, inverse = (torch.from_numpy(tensors[f"doubt_scaling.{name}"]) for name in ("centre", "inverse"))
+    parts = {name: torch.from_numpy(tensors[f"doubt.{name}"]) for name in DOUBT}
+    return Doubt(kernel=kernel.requires_grad_(False), scaling=Scaling(centre, inverse, float(scale)), **parts)
+
+
+def _check_arrays(tensors: dict[str, NDArray[Any]], kinds: dict[str, tuple[str, str]], sizes: dict[str, int]) -> None:
+    """All arrays are finite and agree about their axes; what stands in `sizes` is given."""
     broken = _not_finite(tensors)
     if broken:
         raise ValueError(f"{broken[0]} holds numbers that are not finite")
-    for name, (dtype, axes) in AXES.items():
+    for name, (dtype, axes) in kinds.items():
         found = tensors[name]
         if found.dtype.name != dtype or found.ndim != len(axes):
             raise ValueError(f"{name} is of {found.dtype} and shape {found.shape}")
         if any(sizes.setdefault(axis, size) != size for axis, size in zip(axes, found.shape, strict=True)):
             raise ValueError(f"{name} has shape {found.shape}, others make ({', '.join(axes)}) of {sizes}")
-    for name in ("replay.source", "replay.target"):
-        if np.any((tensors[name] < 0) | (tensors[name] >= sizes["K"])):
-            raise ValueError(f"{name} names a channel that there is not")
 
 
 def _width(encoder: Encoder, schema: Schema) -> int:

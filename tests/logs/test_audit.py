@@ -58,7 +58,7 @@ def test_too_little_to_learn_from_stops_a_fit_but_not_reading(frame):
     logs = read_logs(small, SPENDS)
     assert {finding.code for finding in logs.audit().errors} == {"too_few_rows"}
     assert "too_few_units" in codes(frame[frame["item"] == "i000"])
-    with pytest.raises(LogError, match="at least 100 rows"):
+    with pytest.raises(LogError, match="at least 50 rows"):
         logs.audit().require()
 
 

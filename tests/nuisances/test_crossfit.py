@@ -228,8 +228,8 @@ def test_bad_weights_are_refused_with_a_sentence(weights, text):
 
 
 def test_too_few_rows_and_no_rows_are_refused():
-    with pytest.raises(LogError, match="Expected at least 50 rows to learn from beside fold 0 .* got 24"):
-        cross_fit(*draw(n=40).inputs, quick())
+    with pytest.raises(LogError, match="Expected at least 20 rows to learn from beside fold 0 .* got 14"):
+        cross_fit(*draw(n=30).inputs, quick())
     with pytest.raises(LogError, match="Expected rows to learn from, got none"):
         cross_fit(*(values[:0] for values in draw(n=40).inputs), quick())
 

@@ -11,9 +11,9 @@ from realloc.cli.console import stdout
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = Path("realloc-demo"),
-    units: Annotated[int, typer.Option(min=50, help="Items in the training log.")] = 2000,
+    units: Annotated[int, typer.Option(min=50, help="Items in the training log.")] = 600,
 ) -> None:
-    """Simulate a log, audit it, fit a simple policy, recommend for new items, and compare with the known truth."""
+    """Simulate a log, audit it, fit, recommend for new items, and compare with the known truth."""
     from realloc.demo import run_demo  # noqa: PLC0415  the worlds load only when drawn from
 
     console = stdout()
@@ -25,9 +25,13 @@ def demo(
     console.print()
     for reason, count in result.reasons.items():
         console.print(f"  {reason:12}{count:6,}")
-    console.print(
-        "\nThis policy has one field for everybody: right on average, blind to who gains and who loses. "
-        f"Predicted gain {result.predicted:+.3f} orders an item; the world's truth {result.true:+.3f}; "
-        f"{result.harmed:.0%} of the moved items lose."
-    )
+    console.print("\n[bold]Why, for the first item[/]")
+    for line in result.why:
+        console.print(f"  {line}")
+    console.print("\n[bold]What it is truly worth[/], in orders an item (a real team cannot see this)")
+    for title, worth in (("ReAlloc", result.ours), ("one field for everybody", result.simple)):
+        console.print(
+            f"  {title:24} promised {worth.predicted:+.3f}, true {worth.true:+.3f}; {worth.harmed:.0%} of the moved items lose, "
+            f"{worth.certified:.0%} gain at least their lower value"
+        )
     console.print(f"Everything is in {out}/: {', '.join(result.files)}")

@@ -55,13 +55,7 @@ def update(
     quiet: Quiet = False,
 ) -> None:
     """Learn from one more window: a fast teacher on it, the slow student through the replay."""
-    from realloc.reallocation import load  # noqa: PLC0415  torch loads only where something is learned
-
-    if not _model(store).exists():
-        raise ConfigError(
-            f"Expected a store with a model at {str(store)!r}, but there is none. `realloc fit` makes one."
-        )
-    model = load(_model(store))
+    model = open_store(store)
     rows = _read(window, model.known_schema, quiet)
     with show_progress(quiet) as progress:
         model.update(rows, progress=progress, churn=churn)
@@ -70,6 +64,17 @@ def update(
     _show(model, rows, store, console)
     for line in model.churn.lines() if model.churn else ():
         console.print(Padding(line, (0, 0, 0, 2)))
+
+
+def open_store(store: Path) -> "ReAlloc":
+    """The model of a store."""
+    from realloc.reallocation import load  # noqa: PLC0415  torch loads only where something is learned
+
+    if not _model(store).exists():
+        raise ConfigError(
+            f"Expected a store with a model at {str(store)!r}, but there is none. `realloc fit` makes one."
+        )
+    return load(_model(store))
 
 
 def _model(store: Path) -> Path:
@@ -88,9 +93,10 @@ def _read(source: list[str], schema: Schema, quiet: bool) -> Logs:
 
 def _show(model: "ReAlloc", window: Logs, store: Path, console: Console) -> None:
     state = model.fitted
-    weights = dict(zip(model.config.teacher.surfaces, state.weighing.weights, strict=True))
+    learned = state.main
+    weights = dict(zip(model.config.teacher.surfaces, learned.weighing.weights, strict=True))
     console.print(f"[bold]Round {state.rounds}[/]  {len(window):,} rows of {window.unit_count:,} units → {store}/model")
-    for line in state.nuisances.lines(channels=window.schema.channels):
+    for line in learned.nuisances.lines(channels=window.schema.channels):
         console.print(Padding(line, (0, 0, 0, 2)))
     told = ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())
     console.print(Padding(f"Weights of the teacher's surfaces by held-out orthogonal loss: {told}.", (0, 0, 0, 2)))
@@ -98,4 +104,4 @@ def _show(model: "ReAlloc", window: Logs, store: Path, console: Console) -> None
         console.print(
             Padding("No surface predicts held-out units: nothing was learned, and every gain will be 0.", (0, 0, 0, 2))
         )
-    console.print(Padding(f"The replay holds {len(state.replay):,} rows of {state.rounds} rounds.", (0, 0, 0, 2)))
+    console.print(Padding(f"The replay holds {len(learned.replay):,} rows of {state.rounds} rounds.", (0, 0, 0, 2)))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from realloc.cli import check, demo, fit, init, simulate
+from realloc.cli import check, demo, fit, init, recommend, simulate
 from realloc.errors import ReallocError
 from realloc.version import __version__
 
@@ -26,6 +26,7 @@ app.command("init")(init.init)
 app.command("check")(check.check)
 app.command("fit")(fit.fit)
 app.command("update")(fit.update)
+app.command("recommend")(recommend.recommend)
 
 
 def _print_version(wanted: bool) -> None:

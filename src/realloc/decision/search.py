@@ -19,7 +19,7 @@ GainFunction = Callable[[Rows, Floats, Floats], Floats]
 # (rows of the batch, starts (a, K), candidates (a, C, K)) → allowed (a, C)
 SupportFunction = Callable[[Rows, Floats, Floats], NDArray[np.bool_]]
 
-SLACK = 1e-12  # float error of summed steps is not a longer way
+SLACK = 1e-12  # float error of summed steps: neither a longer way nor a share below 0 or above it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +30,8 @@ class SearchConfig:
     max_steps: int
     max_length: float  # Euclidean length of the whole trace; one transfer of δ is √2·δ long
     threshold: float = 0.0  # smallest gain of a step worth taking
+    max_turns: int = 40  # of the ascent
+    most_edges: int = 30  # transfers the ascent tries per turn; where there are more, the steepest by the field
 
     def __post_init__(self) -> None:
         if not self.steps or min(self.steps) <= 0:
@@ -70,9 +72,9 @@ def search_greedy(start: Floats, gain: GainFunction, allowed: SupportFunction, c
     for r in range(config.max_steps):
         shares = points[active, r]
         candidates = shares[:, None, :] + moves
-        possible = candidates.min(axis=-1) >= 0
+        possible = candidates.min(axis=-1) >= -SLACK
         possible &= length[active, None] + lengths <= config.max_length + SLACK
-        inside = np.maximum(candidates, 0)  # those below zero are not possible anyway
+        inside = np.where(candidates > SLACK, candidates, 0.0)  # a drained channel holds exactly nothing
         possible &= allowed(active, start[active], inside)
         score = np.where(possible, gain(active, shares, inside), -np.inf)
         best = score.argmax(axis=1)
@@ -81,7 +83,7 @@ def search_greedy(start: Floats, gain: GainFunction, allowed: SupportFunction, c
         active, best = active[going], best[going]
         if not len(active):
             break
-        points[active, r + 1 :] = candidates[going, best][:, None, :]
+        points[active, r + 1 :] = inside[going, best][:, None, :]
         steps[active] += 1
         length[active] += lengths[best]
         promised[active] += top[going]

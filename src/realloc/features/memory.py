@@ -94,15 +94,14 @@ class Memory:
         arrays: dict[str, NDArray[Any]] = {part.name: getattr(self.rows, part.name) for part in fields(self.rows)}
         if not is_text(self.units.type):
             return arrays | {"ids": self.units.to_numpy()}
-        texts = [unit.encode() for unit in self.units.to_pylist()]
-        ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
-        return arrays | {"id_text": np.frombuffer(b"".join(texts), np.uint8), "id_ends": ends}
+        text, ends = join_text(self.units)
+        return arrays | {"id_text": text, "id_ends": ends}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Memory":
         """The memory that `to_arrays` gave."""
         rows = Rows(*(arrays[part.name] for part in fields(Rows)))
-        units = pa.array(arrays["ids"]) if "ids" in arrays else _split_text(arrays["id_text"], arrays["id_ends"])
+        units = pa.array(arrays["ids"]) if "ids" in arrays else split_text(arrays["id_text"], arrays["id_ends"])
         sizes = {len(getattr(rows, part.name)) for part in fields(Rows)}
         codes = rows.codes
         if len(sizes) > 1 or np.any(np.diff(codes) < 0) or (len(codes) and not 0 <= codes[0] <= codes[-1] < len(units)):
@@ -110,6 +109,12 @@ class Memory:
                 f"Expected a memory of one row each of {len(units)} units in order, got arrays that disagree."
             )
         return cls(units, rows)
+
+
+def join_text(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Texts as one UTF-8 text and where each of them ends."""
+    parts = [text.encode() for text in texts.to_pylist()]
+    return np.frombuffer(b"".join(parts), np.uint8), np.cumsum([len(part) for part in parts], dtype=np.int64)
 
 
 def nothing(logs: Logs) -> Memory:
@@ -187,7 +192,8 @@ def _ids(logs: Logs) -> pa.Array:
     return decoded(units, logs.schema.unit) if is_text(units.type) else units.cast(pa.int64())
 
 
-def _split_text(text: NDArray[np.uint8], ends: Integers) -> pa.Array:
+def split_text(text: NDArray[np.uint8], ends: Integers) -> pa.Array:
+    """The inverse of `join_text`."""
     blob, starts = text.tobytes(), [0, *ends[:-1].tolist()]
     return pa.array(
         [blob[start:end].decode() for start, end in zip(starts, ends.tolist(), strict=True)] if len(ends) else [],

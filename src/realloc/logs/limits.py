@@ -10,7 +10,7 @@ from realloc.fields import check_types
 class AuditConfig:
     """Where the audit draws its lines (table `[audit]`)."""
 
-    fewest_rows: int = 100  # fewer: no fit
+    fewest_rows: int = 50  # fewer: no fit
     fewest_units: int = 2
     few_rows: int = 1000  # fewer: a warning
     few_units: int = 20

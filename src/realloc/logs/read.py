@@ -102,18 +102,14 @@ def load_today(source: Any, schema: Schema) -> Today:
     plan = replace(plan, has_outcome=False)
     intake = Intake(plan, date.max, opened.text, forgive=True)
     _stream(opened, plan, intake, None)
-    if not intake.seen:
-        intake.take(
-            Piece(pa.RecordBatch.from_pylist([], opened.columns.empty_table().select(plan.columns).schema), "", 1)
-        )
+    # A piece without rows, so that every column is there also where no row can be used.
+    intake.take(Piece(pa.RecordBatch.from_pylist([], opened.columns.empty_table().select(plan.columns).schema), "", 1))
     batches = [piece.batch for piece in opened.pieces([schema.unit, schema.time])]
     given = (
         pa.Table.from_batches(batches) if batches else opened.columns.empty_table().select([schema.unit, schema.time])
     )
     rows = intake.pile.take_all()
     positions = rows.columns.pop(POSITION, np.empty(0, np.int64))
-    if not len(rows) and intake.seen:
-        raise LogError(explain([*intake.tally.findings(), _unreadable(intake)]))
     order = _order(intake.unit_words.sorted()[1][rows.units], rows.times)
     table = _to_table(intake, rows)
     logs = Logs(plan.schema, table, tuple(plan.features), plan.findings)
@@ -198,18 +194,6 @@ def _screened(logs: Logs, plan: Plan, intake: Intake) -> Loaded:
     notes = (*logs.notes, *left_out.values())
     table = logs.table.drop_columns([name for name in left_out if name != logs.schema.currency])
     return Loaded(Logs(logs.schema, table, kept, notes), notes)
-
-
-def _unreadable(intake: Intake) -> Finding:
-    return Finding(
-        code="no_rows",
-        level="error",
-        what=f"Expected rows to decide on, but none of {intake.seen:,} can be used",
-        meaning="Each of them lacks a budget or has a value that cannot be read.",
-        advice="See the other findings.",
-        rows=intake.seen,
-        stops_reading=True,
-    )
 
 
 def _nothing_left(intake: Intake) -> Finding:

@@ -37,6 +37,10 @@ class Opened(Protocol):
         """∇_z f, of the shape of z."""
         ...
 
+    def take(self, rows: Tensor) -> "Opened":
+        """Some of the states, in that order."""
+        ...
+
 
 @dataclass(frozen=True)
 class OpenedBranch:
@@ -61,6 +65,10 @@ class OpenedBranch:
         gate = torch.sigmoid(pre)
         bend = gate * (1 + pre * (1 - gate)) * w
         return a + (bend.flatten(1, -2) @ self.directions.transpose(1, 2)).view(z.shape)
+
+    def take(self, rows: Tensor) -> "OpenedBranch":
+        """Some of the states."""
+        return OpenedBranch(self.directions, *(part[:, rows] for part in (self.a, self.s, self.w, self.heads)))
 
     def _lift(self, z: Tensor) -> Tensor:
         lifted = z.flatten(1, -2) @ self.directions
@@ -107,6 +115,10 @@ class OpenedPlain:
         x = self.x if z.ndim == self.x.ndim else self.x.unsqueeze(2).expand(-1, -1, z.shape[2], -1)
         together = torch.cat([x, z], dim=-1)
         return self.network(together.flatten(1, -2))[..., 0].view(z.shape[:-1])
+
+    def take(self, rows: Tensor) -> "OpenedPlain":
+        """Some of the states."""
+        return OpenedPlain(self.network, self.x[:, rows])
 
     def slopes(self, z: Tensor) -> Tensor:
         """∇_z f, differentiable again where parameters are being learned."""

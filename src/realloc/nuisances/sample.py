@@ -10,7 +10,7 @@ from realloc.errors import LogError
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-FEW_ROWS = 50  # fewer rows to learn from are refused
+FEW_ROWS = 20  # fewer rows to learn from are refused
 LARGEST_FEATURE = 1e6  # encoded features are of the order 1; float32 networks overflow far above
 LARGEST_OUTCOME = 1e100
 SUM_TOLERANCE = 1e-6

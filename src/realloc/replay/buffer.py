@@ -14,13 +14,19 @@ from realloc.replay.moves import Labels
 def remember(replay: Labels | None, fresh: Labels, capacity: int) -> Labels:
     """The memory after a round: never more than `capacity` rows."""
     everything = fresh if replay is None else replay.join(fresh)
-    windows, counts = np.unique(everything.window, return_counts=True)
-    quota = dict(zip(windows.tolist(), share_capacity(counts, capacity).tolist(), strict=True))
+    return everything.take(lowest_ranks(everything.window, everything.rank, capacity))
+
+
+def lowest_ranks(window: NDArray[np.integer], rank: NDArray[np.float64], capacity: int) -> NDArray[np.int64]:
+    """The rows that stay, in their order: of every window those of lowest rank."""
+    windows, counts = np.unique(window, return_counts=True)
     kept = [
-        rows[np.argsort(everything.rank[rows], kind="stable")[: quota[window]]]
-        for window, rows in ((w, np.flatnonzero(everything.window == w)) for w in windows.tolist())
+        rows[np.argsort(rank[rows], kind="stable")[:quota]]
+        for rows, quota in zip(
+            (np.flatnonzero(window == w) for w in windows), share_capacity(counts, capacity).tolist(), strict=True
+        )
     ]
-    return everything.take(np.sort(np.concatenate(kept)))
+    return np.sort(np.concatenate(kept))
 
 
 def share_capacity(counts: NDArray[np.integer], capacity: int) -> NDArray[np.int64]:

@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from realloc.networks.branch import Branch, BranchShape, Plain
+from realloc.errors import ConfigError
+from realloc.networks.branch import Branch, BranchShape, OpenedBranch, OpenedPlain, Plain
+from realloc.simplex import Floats
 from realloc.teacher.sample import Scaling
-
-Floats = NDArray[np.float64]
 
 CHUNK = 8192
 FORMS = {"branch": Branch, "plain": Plain}
@@ -47,6 +47,12 @@ class Potential:
         values = self.value(x, np.stack([start, end], axis=1))
         return values[..., 1] - values[..., 0]
 
+    @torch.no_grad()
+    def read(self, x: NDArray[np.float32]) -> "Reading":
+        """Read states (n, d) once; any number of shares can then be valued cheaply."""
+        states = torch.from_numpy(np.array(x, dtype=np.float32))
+        return Reading(self.network.open(states.expand(self.members, -1, -1)), self.scaling)
+
     def _value(self, x: Tensor, p: Tensor) -> Tensor:
         return self.network.open(x).value(self.scaling.shares(p)) * self.scaling.outcome
 
@@ -61,6 +67,47 @@ class Potential:
             places = torch.from_numpy(np.array(shares[rows], dtype=np.float32))
             parts.append(compute(states.expand(M, -1, -1), places.expand(M, *places.shape)).double().numpy())
         return np.concatenate(parts, axis=1)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The potential of n states that have been read."""
+
+    opened: OpenedBranch | OpenedPlain
+    scaling: Scaling
+
+    @torch.no_grad()
+    def gain(self, rows: NDArray[np.integer], start: Floats, ends: Floats) -> Floats:
+        """s(end) − s(start) of every member for some of the states: starts (a, K), ends (a, m, K) → (M, a, m)."""
+        both = np.concatenate([start[:, None], ends], axis=1).astype(np.float32)
+        z = self.scaling.shares(torch.from_numpy(both))
+        opened = self.opened.take(torch.from_numpy(np.array(rows)))
+        values = opened.value(z.expand(self.members, *z.shape)).double().numpy()
+        return (values[..., 1:] - values[..., :1]) * self.scaling.outcome
+
+    @torch.no_grad()
+    def field(self, rows: NDArray[np.integer], shares: Floats) -> Floats:
+        """The members' mean u at shares (a, K) of some of the states: (a, K)."""
+        z = self.scaling.shares(torch.from_numpy(shares.astype(np.float32)))
+        opened = self.opened.take(torch.from_numpy(np.array(rows)))
+        return self.scaling.field(opened.slopes(z.expand(self.members, *z.shape))).mean(0).double().numpy()
+
+    def drop(self, rate: float, draws: int, seed: int) -> "Reading":
+        """Monte-Carlo dropout: `draws` copies of every member, each without a random part of its trunk."""
+        if not isinstance(self.opened, OpenedBranch):
+            raise ConfigError('Expected `form = "branch"` in [student] for dropout, got "plain".')
+        a, s, w, heads = (
+            part.repeat(draws, 1, 1) for part in (self.opened.a, self.opened.s, self.opened.w, self.opened.heads)
+        )
+        generator = torch.Generator().manual_seed(seed)
+        kept = torch.rand(len(w), 1, w.shape[2], generator=generator) >= rate
+        directions = self.opened.directions.repeat(draws, 1, 1)
+        return Reading(OpenedBranch(directions, a, s, w * kept / (1 - rate), heads), self.scaling)
+
+    @property
+    def members(self) -> int:
+        """M."""
+        return len(self.opened.heads) if isinstance(self.opened, OpenedBranch) else self.opened.network.members
 
 
 def build(form: str, members: int, shape: BranchShape, scaling: Scaling, seed: int) -> Potential:

@@ -17,6 +17,7 @@ class TeacherConfig:
 
     surfaces: tuple[str, ...] = SURFACES
     members: int = 5
+    few_rows: int = 1000  # fewer: the kernel surface and ridge nuisances alone, unless others were chosen; 0: never
 
     def __post_init__(self) -> None:
         check_types(self, "[teacher]")
@@ -25,6 +26,8 @@ class TeacherConfig:
                 raise ConfigError(f"Unknown surface {name!r} in `surfaces` of [teacher].{nearest(name, SURFACES)}")
         if not self.surfaces or len(set(self.surfaces)) < len(self.surfaces):
             raise ConfigError(f"Expected one or more different `surfaces` in [teacher], got {list(self.surfaces)}.")
+        if self.few_rows < 0:
+            raise ConfigError(f"Expected `few_rows` of [teacher] of at least 0, got {self.few_rows}.")
         if not 1 <= self.members <= 100:
             raise ConfigError(f"Expected `members` of [teacher] from 1 to 100, got {self.members}.")
 

@@ -12,6 +12,7 @@ from realloc.nuisances.crossfit import Nuisances
 from realloc.progress import Progress, silent
 from realloc.teacher.committee import Weighing, weigh
 from realloc.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.teacher.doubt import Doubt
 from realloc.teacher.gaussian import fit_kernel
 from realloc.teacher.network import fit_network
 from realloc.teacher.sample import Sample, Scaling, scale
@@ -30,6 +31,7 @@ class Window:
     folds: NDArray[np.int64]
     units: NDArray[np.integer[Any]]
     weights: Floats
+    owners: NDArray[np.integer[Any]] | None = None  # the units themselves where `units` are blocks of their time
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Teacher:
     surfaces: tuple[Surface, ...]
     weighing: Weighing
     scaling: Scaling
+    doubt: Doubt | None = None  # of the kernel surface, where there is one
 
     @property
     def members(self) -> int:
@@ -88,7 +91,8 @@ def fit_teacher(
             own = surfaces.network if name == "network" else surfaces.factual
             fits.append(fit_network(sample, config.members, own, seed + 1 + (name == "factual"), progress))
     weighing = weigh(sample.y - sample.m, [fit.contrast for fit in fits], sample.weights, sample.units)
-    return Teacher(tuple(fit.surface for fit in fits), weighing, sample.scaling)
+    doubt = next((fit.doubt for fit in fits if fit.doubt is not None), None)
+    return Teacher(tuple(fit.surface for fit in fits), weighing, sample.scaling, doubt)
 
 
 def draw_sample(window: Window, nuisances: Nuisances) -> Sample:

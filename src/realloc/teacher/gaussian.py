@@ -18,6 +18,7 @@ from torch import Tensor
 from realloc.networks.train import one_cycle
 from realloc.progress import Progress, silent
 from realloc.teacher.config import KernelConfig
+from realloc.teacher.doubt import KernelParts, fit_doubt
 from realloc.teacher.kernel import Kernel
 from realloc.teacher.sample import Sample
 from realloc.teacher.surface import Fit, in_chunks
@@ -95,7 +96,10 @@ def fit_kernel(sample: Sample, members: int, config: KernelConfig, seed: int, pr
         noise = float(kernel.noise.exp())
         weights = whiten.T.double() @ _draw_members(sums, noise, members, generator)
         contrast = _contrast(sample, surface, lambda fold: whiten.T.double() @ sums.solve(_without(sums, fold), noise))
-    return Fit(replace(surface, weights=weights.float()), contrast)
+        crowded = noise * _crowding(sums, noise)
+        parts = KernelParts(kernel, surface.x, surface.z, whiten, sums.gram.sum(0), crowded)
+        doubt = fit_doubt(parts, sample.scaling)
+    return Fit(replace(surface, weights=weights.float()), contrast, doubt)
 
 
 def learn_kernel(
@@ -166,6 +170,20 @@ def _draw_members(sums: Sums, noise: float, members: int, generator: torch.Gener
         dim=1,
     )
     return mean + (members / (members - 1)) ** 0.5 * (draws - draws.mean(1, keepdim=True))
+
+
+def _crowding(sums: Sums, noise: float) -> float:
+    """How much more groups of units differ than independent rows would: Σ sᵀA⁻¹s / (σ² tr A⁻¹Σφφᵀ), at least 1.
+
+    s is a group's score Σφ(y − φᵀw). Rows of one unit that err alike are fewer rows than they seem.
+    """
+    w = sums.solve(torch.ones(len(sums.fold)), noise)
+    total = sums.gram.sum(0).double()
+    score = sums.moment.double() - sums.gram.double() @ w  # (G, m)
+    factor = torch.linalg.cholesky(total + noise * torch.eye(len(total), dtype=torch.float64))
+    spread = (score * torch.cholesky_solve(score.T, factor).T).sum()
+    expected = noise * torch.cholesky_solve(total, factor).diagonal().sum()
+    return max(1.0, float(spread / expected)) if float(expected) > 0 else 1.0
 
 
 def _without(sums: Sums, fold: int) -> Tensor:

@@ -7,7 +7,7 @@ channel. Each of b, l, q is a squared-exponential kernel with one length per fea
 length per feature is what makes it work: most features matter for one part only, and the likelihood finds out which.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -43,14 +43,28 @@ class Kernel(nn.Module):
 
     def effect_slopes(self, contexts: tuple[Tensor, Tensor], z: Tensor, other: Tensor, weights: Tensor) -> Tensor:
         """∇_z of effect @ weights (m, M), exactly: (M, n, K)."""
+        found = [part @ weights for part in self._slopes(contexts, z, other)]
+        return torch.stack(found, dim=-1).transpose(0, 1)
+
+    def slope_features(self, x: Tensor, z: Tensor, other_x: Tensor, other: Tensor) -> list[Tensor]:
+        """∂k/∂z_k between rows and others, (n, m) for each of the K channels."""
+        contexts = self.context("slope", x, other_x), self.context("curve", x, other_x)
+        return list(self._slopes(contexts, z, other))
+
+    def slope_variance(self, x: Tensor) -> Tensor:
+        """Prior variance of a slope ∂f/∂z_k at states (n, d): l(x, x) + q(x, x)/ζ²."""
+        return self._own("slope", x) + self._own("curve", x) * torch.exp(-2 * self.reach)
+
+    def _slopes(self, contexts: tuple[Tensor, Tensor], z: Tensor, other: Tensor) -> Iterator[Tensor]:
         slope, curve = contexts
         scale = torch.exp(-2 * self.reach)
         bumps = curve * torch.exp(-0.5 * _squared_distances(z, other) * scale)  # (n, m)
-        found: list[Tensor] = []
         for k in range(z.shape[1]):  # channels are few, and (n, m, K) would not fit
-            pull = bumps * ((other[:, k] - z[:, k, None]) * scale)
-            found.append((slope * other[:, k] + pull) @ weights)
-        return torch.stack(found, dim=-1).transpose(0, 1)
+            yield slope * other[:, k] + bumps * ((other[:, k] - z[:, k, None]) * scale)
+
+    def _own(self, part: str, x: Tensor) -> Tensor:
+        linear = (x.square() * self.linear[part].exp()).sum(1)
+        return self.amplitude[part].exp() + linear + self.constant[part].exp()
 
     def forward(self, x: Tensor, z: Tensor, other_x: Tensor, other_z: Tensor) -> Tensor:
         """k, (n, m)."""

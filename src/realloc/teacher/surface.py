@@ -7,6 +7,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from realloc.teacher.doubt import Doubt
+
 
 class Surface(Protocol):
     """M members of f(x, z); r(x, z − e) = f(x, z) − f(x, e) vanishes at z = e by construction."""
@@ -31,6 +33,7 @@ class Fit:
 
     surface: Surface
     contrast: Tensor  # (n,)
+    doubt: Doubt | None = None  # how far gains may be off, where the surface knows
 
 
 def in_chunks(rows: int, size: int, compute: Callable[[slice], Tensor]) -> Tensor:

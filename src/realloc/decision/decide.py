@@ -1,0 +1,267 @@
+"""Stage III for a batch of rows: search, certify, and say why.
+
+Every rule a search obeys is one of three: support (does the log hold evidence), limits (does the business allow it) and
+guardrails (does another outcome stay safe). For a row that keeps its shares the reason is the rule that stood in the way of
+the best conservative gain, or that there was none.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.decision.ascent import candidates, choose_edges, search_ascent
+from realloc.decision.config import DecisionConfig
+from realloc.decision.conservative import (
+    Evidence,
+    Mask,
+    Rows,
+    Stake,
+    conservative_gain,
+    guarded,
+    weigh_gain,
+    weigh_sigma,
+    weigh_slopes,
+)
+from realloc.decision.limits import Limits
+from realloc.decision.search import SLACK, SearchConfig, SupportFunction, search_greedy
+from realloc.simplex import Floats, total_variation
+
+UNMOVED = 1e-12  # shares that differ by less did not move
+TRIED = 100_000  # logged mixes times rows that are held at a time
+
+Names = NDArray[np.str_]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """n rows to decide on."""
+
+    start: Floats  # (n, K) current shares
+    evidence: Evidence
+    limits: Limits
+    stakes: tuple[Stake, ...]  # outcomes; those with a weight make the objective
+    radius: float  # standard deviations between a gain and its lower bound
+    evident: bool = True  # whether held-out units speak for the model at all; else nothing is moved
+    mixes: Floats | None = None  # (m, K) logged ones that repeat: ends to try beside those of the search
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Answers for n rows."""
+
+    shares: Floats
+    gain: Floats
+    sigma: Floats
+    reason: Names
+    binding: Names  # which constraint, guardrail or part of the support stood in the way
+    best_end: Floats  # (n, K) where the most promising first step leads, allowed or not
+    best_gain: Floats
+    best_sigma: Floats
+    turns: NDArray[np.int64]
+
+    @property
+    def moved(self) -> Mask:
+        """Rows whose shares change."""
+        return np.isin(self.reason, ("moved", "required"))
+
+
+def decide(case: Case, config: DecisionConfig) -> Verdict:
+    """The best end in reach of every row."""
+    base, problem = case.limits.repair()
+    shares, turns = search(case, base, config)
+    shares = np.where(case.limits.useful(shares)[:, None], shares, base)
+    found = explain_rest(case, base, shares, problem, config)
+    return (
+        _fall_back(case, base, replace(found, turns=turns), config) if config.fallback else replace(found, turns=turns)
+    )
+
+
+def search(case: Case, base: Floats, config: DecisionConfig) -> tuple[Floats, NDArray[np.int64]]:
+    """Ends (n, K) that keep every rule, and how many turns they took."""
+    if not case.evident:
+        return case.limits.settle(base), np.zeros(len(base), np.int64)
+    settings = on_grid(config.searching(), case.limits)
+
+    def objective(rows: Rows, start: Floats, ends: Floats) -> Floats:
+        return worth(case, rows, start, ends, config)[0]
+
+    def step_gain(rows: Rows, held: Floats, ends: Floats) -> Floats:
+        """Of the next step alone, as the paper's greedy trace wants it."""
+        return worth(case, rows, held, ends, config)[0]
+
+    allowed = allowed_by(case)
+    if config.search == "greedy" or case.limits.moves.grid is not None:
+        trace = search_greedy(base, step_gain, allowed, settings)
+    else:
+        trace = search_ascent(base, objective, allowed, settings, lambda rows, held: steepness(case, rows, held))
+    shares = trace.shares if case.mixes is None else try_mixes(case, base, trace.shares, case.mixes, config)
+    return case.limits.settle(shares), trace.steps
+
+
+def try_mixes(case: Case, base: Floats, shares: Floats, mixes: Floats, config: DecisionConfig) -> Floats:
+    """The ends `shares` (n, K), or where it is worth more an allowed logged mix: what is known of it no search can see."""
+    found, allowed, settings = shares.copy(), allowed_by(case), config.searching()
+    size = max(1, TRIED // len(mixes))
+    for first in range(0, len(base), size):
+        rows = np.arange(first, min(first + size, len(base)))
+        start, ends = base[rows], np.repeat(mixes[None], len(rows), axis=0)
+        length = np.linalg.norm(ends - start[:, None], axis=-1)
+        possible = allowed(rows, start, ends) & (length <= settings.max_length + SLACK)
+        score = np.where(possible, worth(case, rows, start, ends, config)[0], -np.inf)
+        best = score.argmax(axis=1)
+        held = worth(case, rows, start, shares[rows][:, None], config)[0][:, 0]
+        held = np.where(total_variation(shares[rows], start) > UNMOVED, held, settings.threshold)
+        better = score[np.arange(len(rows)), best] > held
+        found[rows[better]] = mixes[best[better]]
+    return found
+
+
+def allowed_by(case: Case) -> SupportFunction:
+    """All three rules as one."""
+
+    def allowed(rows: Rows, start: Floats, ends: Floats) -> Mask:
+        possible = case.limits.allows(rows, start, ends)
+        some = possible.any(axis=1)
+        possible[some] &= case.evidence.allowed(rows[some], start[some], ends[some])
+        some = possible.any(axis=1)
+        possible[some] &= guarded(case.stakes, case.radius, rows[some], case.start[rows[some]], ends[some])
+        return possible
+
+    return allowed
+
+
+def steepness(case: Case, rows: Rows, held: Floats) -> tuple[Floats, Floats]:
+    """The objective's field at shares (a, K): −inf for channels that may not get more, inf for those that may not give."""
+    K, field = held.shape[1], weigh_slopes(case.stakes, rows, held)
+    low, high = case.limits.bounds.low[rows, :K], case.limits.bounds.high[rows, :K]
+    return np.where(high > held, field, -np.inf), np.where(low < held, field, np.inf)
+
+
+def on_grid(settings: SearchConfig, limits: Limits) -> SearchConfig:
+    """Steps that are whole multiples of the grid, where there is one."""
+    grid = limits.moves.grid
+    if grid is None:
+        return settings
+    most = max(1, int(np.floor(settings.max_length / np.sqrt(2) / grid + 1e-9)))
+    return replace(settings, steps=tuple(grid * (part + 1) for part in range(most)))
+
+
+def worth(case: Case, rows: Rows, start: Floats, ends: Floats, config: DecisionConfig) -> tuple[Floats, Floats, Floats]:
+    """Conservative gain, gain and σ̂ of ends (a, m, K)."""
+    gain, sigma = (part(case.stakes, rows, start, ends) for part in (weigh_gain, weigh_sigma))
+    omega = case.evidence.omega(rows, ends) if config.lambda_support else None
+    return conservative_gain(gain, sigma, omega, config), gain, sigma
+
+
+def explain_rest(case: Case, base: Floats, shares: Floats, problem: Names, config: DecisionConfig) -> Verdict:
+    """Gains of what was found, and for rows that stay the rule that stood in the way."""
+    n, rows = len(base), np.arange(len(base))
+    moved = total_variation(shares, case.start) > UNMOVED
+    _, gain, sigma = (part[:, 0] for part in worth(case, rows, case.start, shares[:, None], config))
+    looked = look_around(case, base, config)
+    reason = np.where(moved, np.where((shares == base).all(axis=1), "required", "moved"), looked.reason)
+    reason = np.where(problem != "", "infeasible", reason)
+    short = ~moved & (looked.reason == "uncertain") & (case.limits.smallest > 0) & looked.open
+    reason = np.where(short, "constrained", reason)
+    binding = np.where(problem != "", problem, np.where(moved, "", np.where(short, "smallest move", looked.binding)))
+    if not case.evident:
+        kept = ~moved & (problem == "")
+        reason, binding = np.where(kept, "uncertain", reason), np.where(kept, "evidence", binding)
+    return Verdict(
+        shares=shares,
+        gain=np.where(moved, gain, 0.0),
+        sigma=np.where(moved, sigma, 0.0),
+        reason=reason,
+        binding=binding,
+        best_end=looked.end,
+        best_gain=looked.gain,
+        best_sigma=looked.sigma,
+        turns=np.zeros(n, np.int64),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Around:
+    """What first steps from every row promise, and what forbids the best one."""
+
+    reason: Names
+    binding: Names
+    end: Floats  # (n, K)
+    gain: Floats
+    sigma: Floats
+    open: Mask  # some first step is allowed and worth it
+
+
+def look_around(case: Case, base: Floats, config: DecisionConfig) -> Around:
+    """Try every first step and ask each rule about it."""
+    n, rows = len(base), np.arange(len(base))
+    settings = on_grid(config.searching(), case.limits)
+    field = weigh_slopes(case.stakes, rows, base)  # what a rule forbids is tried, too, so that the rule can be named
+    pairs = choose_edges(base, (field, field), settings.most_edges)
+    ends = candidates(base, base, pairs, np.array(settings.steps), settings.max_length)
+    score, gain, sigma = worth(case, rows, base, ends, config)
+    still = total_variation(ends, base[:, None]) <= UNMOVED  # the source was empty
+    score, gain = np.where(still, -np.inf, score), np.where(still, -np.inf, gain)
+    supported = case.evidence.allowed(rows, base, ends)
+    possible = case.limits.allows(rows, base, ends)
+    safe = guarded(case.stakes, case.radius, rows, case.start, ends)
+    good = score > config.threshold
+    free = good & supported & possible & safe
+    # The best step that nothing forbids; else the best that one rule alone forbids, so that this rule is named; else the best.
+    alone = good & (supported.astype(int) + possible + safe == 2)
+    best = score.argmax(axis=1)
+    for kind in (alone, free):
+        best = np.where(kind.any(axis=1), np.where(kind, score, -np.inf).argmax(axis=1), best)
+    at = (rows, best)
+    names = case.limits.binding(rows, base, ends[rows, best][:, None])[:, 0]
+    guard = name_guardrail(case, rows, ends[rows, best][:, None])
+    checks: list[tuple[Any, Any, Any]] = [
+        (~(gain > 0).any(axis=1), "no_gain", ""),
+        (~good.any(axis=1), "uncertain", "beta" if config.beta else "threshold"),
+        (free.any(axis=1), "uncertain", ""),
+        (~possible[at], "constrained", names),
+        (~supported[at], "unsupported", np.where(supported_start(case, base), "end", "start")),
+        (~safe[at], "guardrail", guard),
+    ]
+    reason = np.select([when for when, _, _ in checks], [np.full(n, what) for _, what, _ in checks], "unsupported")
+    binding = np.select([when for when, _, _ in checks], [np.broadcast_to(name, n) for _, _, name in checks], "")
+    shown = np.isfinite(gain[at])
+    return Around(
+        reason=reason,
+        binding=binding.astype(str),
+        end=ends[at],
+        gain=np.where(shown, gain[at], 0.0),
+        sigma=np.where(shown, sigma[at], 0.0),
+        open=np.asarray(free.any(axis=1)),
+    )
+
+
+def name_guardrail(case: Case, rows: Rows, ends: Floats) -> Names:
+    """The first guardrail that forbids ends (n, 1, K)."""
+    found = np.full(len(rows), "", dtype=object)
+    for stake in case.stakes:
+        unsafe = ~guarded((stake,), case.radius, rows, case.start, ends)[:, 0]
+        found[unsafe & (found == "")] = f"guardrail {stake.name}"
+    return found.astype(str)
+
+
+def supported_start(case: Case, base: Floats) -> Mask:
+    """Whether the rows' own shares are supported."""
+    return case.evidence.allowed(np.arange(len(base)), base, base[:, None])[:, 0]
+
+
+def _fall_back(case: Case, base: Floats, verdict: Verdict, config: DecisionConfig) -> Verdict:
+    """The paper's conditional improvement: keep the row unless its lower bound is at least 0."""
+    back = (verdict.reason == "moved") & (verdict.gain - case.radius * verdict.sigma < 0)
+    required = total_variation(base, case.start) > UNMOVED
+    _, gain, sigma = (part[:, 0] for part in worth(case, np.arange(len(base)), case.start, base[:, None], config))
+    return replace(
+        verdict,
+        shares=np.where(back[:, None], base, verdict.shares),
+        gain=np.where(back, np.where(required, gain, 0.0), verdict.gain),
+        sigma=np.where(back, np.where(required, sigma, 0.0), verdict.sigma),
+        reason=np.where(back, np.where(required, "required", "uncertain"), verdict.reason),
+        binding=np.where(back, "lower bound", verdict.binding),
+    )

@@ -1,0 +1,32 @@
+"""Coordinates in which logged shares are compared: log-ratios where all are positive, square roots where zeros occur.
+
+Log-ratios with a pseudo-count would measure the pseudo-count; square roots (the Hellinger sphere) are exact at zero.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.simplex import Floats, active_pattern, tangent_basis
+
+SMALLEST = float(np.finfo(np.float64).tiny)
+
+
+def choose(shares: Floats, wanted: str) -> str:
+    """`auto` becomes log_ratio where every logged share is above 0, else sphere."""
+    if wanted == "auto":
+        return "log_ratio" if bool((shares > 0).all()) else "sphere"
+    return wanted
+
+
+def locate(kind: str, shares: Floats) -> Floats:
+    """Coordinates of shares (..., K): (..., K−1) log-ratios, or (..., K) square roots. A zero share is far in log-ratios."""
+    if kind == "log_ratio":
+        return np.log(np.maximum(shares, SMALLEST)) @ tangent_basis(shares.shape[-1])
+    return np.sqrt(np.maximum(shares, 0.0))
+
+
+def pattern_codes(shares: Floats) -> NDArray[np.uint64]:
+    """A number for the set of active channels of each row (..., K): equal for equal sets."""
+    active = active_pattern(shares)
+    weights = np.array([pow(6364136223846793005, k + 1, 2**64) for k in range(shares.shape[-1])], dtype=np.uint64)
+    return (active * weights).sum(axis=-1, dtype=np.uint64)

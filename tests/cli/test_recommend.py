@@ -1,0 +1,77 @@
+"""`realloc recommend`, as a user types it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from tests.small import fitted, today
+
+REALLOC = Path(sys.executable).with_name("realloc")
+
+
+def run(*words):
+    return subprocess.run([REALLOC, *map(str, words)], check=False, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("recommend")
+    (out / "store").mkdir()
+    fitted().save(out / "store" / "model")
+    today().to_parquet(out / "today.parquet")
+    (out / "rules.toml").write_text(
+        '[schema]\nunit = "item_id"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon", "rebate"]\n'
+        '[decision]\nbeta = 0.0\nleast_evidence = 0.0\n[constraints]\nfrozen = ["rebate"]\n'
+    )
+    return out
+
+
+def test_answers_are_those_of_the_model_and_the_summary_counts_them(folder):
+    done = run("recommend", folder / "today.parquet", "--store", folder / "store", "--out", folder / "recs.parquet")
+    assert done.returncode == 0, done.stderr
+    found, expected = pq.read_table(folder / "recs.parquet").to_pandas(), fitted().recommend(today())
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    assert f"40 rows, {int(expected.moved.sum())} moved" in done.stdout
+    for reason, count in expected.reason.value_counts().items():
+        assert any(line.split()[:2] == [reason, str(count)] for line in done.stdout.splitlines())
+
+
+def test_rules_of_another_file_and_pools_hold(folder):
+    words = ["recommend", folder / "today.parquet", "--store", folder / "store", "--config", folder / "rules.toml"]
+    free = run(*words, "--out", folder / "free.csv")
+    assert free.returncode == 0, free.stderr
+    answers, given = pd.read_csv(folder / "free.csv"), today()
+    assert answers.moved.any()
+    assert answers.share_rebate.to_numpy() == pytest.approx(given.rebate.to_numpy(), abs=1e-12)
+    cap = round(float(answers.spend_coupon.sum()) - 0.1, 2)
+    done = run(*words, "--out", folder / "pool.csv", "--pool", f"coupon={cap}")
+    assert done.returncode == 0, done.stderr
+    assert round(pd.read_csv(folder / "pool.csv").spend_coupon.sum(), 2) <= cap
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--out", "recs.txt"), "Expected `--out` to end in .parquet or .csv, got 'recs.txt'"),
+        (("--out", "recs.csv", "--pool", "coupon"), "Expected `--pool` as channel=money"),
+        (("--out", "recs.csv", "--pool", "cupon=5"), "Unknown channel 'cupon' in the pools. Did you mean 'coupon'?"),
+        (("--out", "recs.csv", "--pool", "coupon=0"), "the least"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence_and_nothing_is_written(folder, words, told):
+    before = sorted(folder.iterdir())
+    done = run("recommend", folder / "today.parquet", "--store", folder / "store", *words)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_store_without_a_model_says_how_to_make_one(folder, tmp_path):
+    done = run("recommend", folder / "today.parquet", "--store", tmp_path / "none", "--out", tmp_path / "recs.csv")
+    assert done.returncode == 2
+    assert "`realloc fit` makes one" in done.stderr
