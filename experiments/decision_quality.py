@@ -9,9 +9,6 @@ better than greedy.
 """
 
 import argparse
-import json
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 import realloc
-from field_quality import commit, interval
+from field_quality import interval, run
 from realloc.decision.ascent import search_ascent
 from realloc.decision.decide import worth
 from realloc.decision.search import search_greedy
@@ -158,20 +155,6 @@ def objective(case: Any, ends: Floats, config: realloc.Config) -> Floats:
     return worth(case, np.arange(len(ends)), case.start, ends, config.decision)[0]
 
 
-def run(work: Callable[[str, int], Any], seeds: tuple[int, ...], path: Path, jobs: int) -> dict[str, Any]:
-    cells = json.loads(path.read_text()) if path.exists() else {}
-    todo = [(regime, seed) for seed in seeds for regime in NAMES if f"{regime}/{seed}" not in cells]
-    with ProcessPoolExecutor(jobs) as pool:
-        futures = {pool.submit(work, *key): key for key in todo}
-        for future in as_completed(futures):
-            regime, seed = futures[future]
-            cells[f"{regime}/{seed}"] = future.result()
-            cells["commit"] = commit()
-            path.write_text(json.dumps(dict(sorted(cells.items())), indent=1))
-            print(f"{regime}/{seed} done, {len(cells) - 1} cells", flush=True)
-    return cells
-
-
 def to_markdown(cells: dict[str, Any], seeds: tuple[int, ...]) -> str:
     done = {name: [s for s in seeds if f"{name}/{s}" in cells] for name in NAMES}
     count = ", ".join(f"{name} {len(found)}" for name, found in done.items())
@@ -258,7 +241,7 @@ def main() -> None:
     given = parser.parse_args()
     name = "support_quality" if given.support else "decision_quality"
     work = support_cell if given.support else cell
-    cells = run(work, tuple(given.seeds or SEEDS), RESULTS / f"{name}.json", given.jobs)
+    cells = run(name, work, tuple(given.seeds or SEEDS), NAMES, given.jobs)
     text = to_markdown(cells, SEEDS)
     (RESULTS / f"{name}.md").write_text(text)
     print(text)
