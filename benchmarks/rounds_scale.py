@@ -2,7 +2,8 @@
 
     python benchmarks/rounds_scale.py
 
-A small config (one nuisance model, two members, a replay of 4,000 rows), so that 32 rounds take minutes. One thread.
+A small config (one nuisance model, two members, 4,000 rows each in the replay and in the support's memory), so that 32 rounds
+take minutes; rounds are compared once both memories are full. One thread.
 """
 
 import json
@@ -20,6 +21,7 @@ import realloc
 from realloc.nuisances import NuisanceConfig
 from realloc.replay import ReplayConfig
 from realloc.student import StudentConfig
+from realloc.support import SupportConfig
 from realloc.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 
 RESULTS = Path(__file__).parent / "results" / "rounds_scale.json"
@@ -33,6 +35,7 @@ CONFIG = realloc.Config(
     factual=FactualConfig(epochs=5, width=64, least_steps=0),
     replay=ReplayConfig(capacity=CAPACITY),
     student=StudentConfig(epochs=3, width=64, least_steps=0),
+    support=SupportConfig(rows=CAPACITY),
 )
 
 
@@ -48,7 +51,9 @@ def main() -> None:
             model.save(Path(folder) / "model")
             size = sum(file.stat().st_size for file in (Path(folder) / "model").iterdir())
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            rows.append({"cpu": cpu, "saved_bytes": size, "peak_mib": peak, "replay_rows": len(model.fitted.replay)})
+            rows.append(
+                {"cpu": cpu, "saved_bytes": size, "peak_mib": peak, "replay_rows": len(model.fitted.main.replay)}
+            )
             print(
                 f"round {window + 1:2}: {cpu:5.1f} CPU s, {size / 2**20:.2f} MiB saved, peak {peak:.0f} MiB", flush=True
             )

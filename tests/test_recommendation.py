@@ -416,9 +416,9 @@ def test_the_spread_of_members_is_what_members_says():
     assert np.allclose(found.sigma[moved], gains.std(axis=0, ddof=1)[moved], atol=1e-4)
 
 
-def test_the_certificate_says_where_it_is_not_calibrated():
+def test_the_certificate_says_where_it_comes_from():
     frame = asked(10)
-    assert set(advised().recommend(frame).certificate) == {"calibrated"}
+    assert set(advised().recommend(frame).certificate) == {"simulated"}
     for kind in ("members", "dropout"):
         assert set(advised(uncertainty=kind).recommend(frame).certificate) == {"uncalibrated"}
     config = replace(CONFIG, teacher=replace(CONFIG.teacher, surfaces=("network",)))

@@ -83,7 +83,7 @@ def explain_unit(state: RoundState, logs: Logs, unit: Any, config: Config, const
     transfers: list[Transfer] = []
     for batch in open_batches(state, own, config, constraints):
         verdict = decide(batch.case, config.decision)
-        columns = answer(state, own, batch, verdict, config)
+        columns = answer(state, own, batch, verdict)
         times = own.times[batch.rows].astype(str)
         for i in range(len(batch.rows)):
             told.append(

@@ -77,7 +77,8 @@ class ReAlloc:
         state, wanted = self.fitted, self._constraints(constraints)
 
         def decide(logs: Logs) -> Decision:
-            return recommend_rows(state, logs, self.config, wanted, pools)
+            with show_progress(self.quiet) as shown:
+                return recommend_rows(state, logs, self.config, wanted, pools, shown)
 
         return recommend(decide, today, self.known_schema, self.config.money_digits)
 

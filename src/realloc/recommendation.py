@@ -18,6 +18,7 @@ from realloc.errors import ConfigError
 from realloc.fields import nearest
 from realloc.logs import Logs
 from realloc.policy import Decision
+from realloc.progress import Progress, silent
 from realloc.rounds import Learned, RoundState
 from realloc.simplex import Floats, edges, total_variation
 from realloc.student.potential import Reading
@@ -36,19 +37,33 @@ class Batch:
     rows: NDArray[np.int64]
     case: Case
     opened: Opened
-    calibrated: bool
+    posterior: bool  # whether σ̂ of every outcome is the teacher's posterior, for which the radius was chosen
 
 
 def recommend_rows(
-    state: RoundState, logs: Logs, config: Config, constraints: Constraints, pools: Pools | None = None
+    state: RoundState,
+    logs: Logs,
+    config: Config,
+    constraints: Constraints,
+    pools: Pools | None = None,
+    progress: Progress = silent,
 ) -> Decision:
-    """Decide on every row of `logs`."""
+    """Decide on every row of `logs`; only caps over all rows hold all batches at once."""
     check_names(state, config)
-    batches = list(open_batches(state, logs, config, constraints))
-    verdicts = [decide(batch.case, config.decision) for batch in batches]
-    if pools is not None or constraints.largest_move_per_day is not None:
+    together = pools is not None or constraints.largest_move_per_day is not None
+    parts: list[Decision] = []
+    held: list[tuple[Batch, Verdict]] = []
+    for batch in open_batches(state, logs, config, constraints):
+        verdict = decide(batch.case, config.decision)
+        if together:
+            held.append((batch, verdict))
+        else:
+            parts.append(answer(state, logs, batch, verdict))
+        progress("decisions", int(batch.rows[-1]) + 1 if len(batch.rows) else 0, len(logs))
+    if together:
+        batches, verdicts = [batch for batch, _ in held], [verdict for _, verdict in held]
         verdicts = pool(batches, verdicts, logs, config, constraints, pools or {})
-    parts = [answer(state, logs, batch, verdict, config) for batch, verdict in zip(batches, verdicts, strict=True)]
+        parts = [answer(state, logs, batch, verdict) for batch, verdict in zip(batches, verdicts, strict=True)]
     return join(parts)
 
 
@@ -79,10 +94,10 @@ def open_batches(state: RoundState, logs: Logs, config: Config, constraints: Con
             for name, learned in state.outcomes.items()
         )
         radius = NormalDist().inv_cdf(config.decision.confidence)
-        calibrated = config.decision.uncertainty == "posterior" and all(
+        posterior = config.decision.uncertainty == "posterior" and all(
             learned.doubt is not None for learned in state.outcomes.values()
         )
-        yield Batch(rows, Case(start[rows], opened, limits, stakes, radius, evident, mixes), opened, calibrated)
+        yield Batch(rows, Case(start[rows], opened, limits, stakes, radius, evident, mixes), opened, posterior)
 
 
 def is_evident(state: RoundState, config: Config) -> bool:
@@ -163,7 +178,7 @@ def pool(
     return share_out(offers, [days[b.rows] for b in batches], logs.schema.channels, settings, config.decision)
 
 
-def answer(state: RoundState, logs: Logs, batch: Batch, verdict: Verdict, config: Config) -> Decision:
+def answer(state: RoundState, logs: Logs, batch: Batch, verdict: Verdict) -> Decision:
     """The verdict of a batch as columns."""
     case, rows = batch.case, np.arange(len(batch.rows))
     moved = verdict.moved
@@ -190,7 +205,7 @@ def answer(state: RoundState, logs: Logs, batch: Batch, verdict: Verdict, config
             "omega": looked.omega,
             "neighbours": looked.count,
             "neighbour_ids": name_neighbours(state, looked.nearest),
-            "certificate": np.full(len(rows), "calibrated" if batch.calibrated else "uncalibrated"),
+            "certificate": np.full(len(rows), "simulated" if batch.posterior else "uncalibrated"),
         },
     )
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import typer
 from rich.console import Console
 
-from realloc.cli.console import busy, stdout
+from realloc.cli.console import stdout
 from realloc.cli.fit import open_store
 from realloc.config import read_config
 from realloc.errors import ConfigError
@@ -39,8 +39,8 @@ def recommend(
     if config is not None:
         _, given = read_config(config)
         model.decide_with(given.decision, given.constraints)
-    with busy("Recommending", quiet):
-        answers: pa.Table = model.recommend(today, pools=pools)
+    model.quiet = quiet
+    answers: pa.Table = model.recommend(today, pools=pools)
     _write(answers, out)
     _show(answers, model.known_schema.channels, out, stdout())
 

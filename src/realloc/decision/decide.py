@@ -59,7 +59,6 @@ class Verdict:
     best_end: Floats  # (n, K) where the most promising first step leads, allowed or not
     best_gain: Floats
     best_sigma: Floats
-    turns: NDArray[np.int64]
 
     @property
     def moved(self) -> Mask:
@@ -70,34 +69,29 @@ class Verdict:
 def decide(case: Case, config: DecisionConfig) -> Verdict:
     """The best end in reach of every row."""
     base, problem = case.limits.repair()
-    shares, turns = search(case, base, config)
+    shares = search(case, base, config)
     shares = np.where(case.limits.useful(shares)[:, None], shares, base)
     found = explain_rest(case, base, shares, problem, config)
-    return (
-        _fall_back(case, base, replace(found, turns=turns), config) if config.fallback else replace(found, turns=turns)
-    )
+    return _fall_back(case, base, found, config) if config.fallback else found
 
 
-def search(case: Case, base: Floats, config: DecisionConfig) -> tuple[Floats, NDArray[np.int64]]:
-    """Ends (n, K) that keep every rule, and how many turns they took."""
+def search(case: Case, base: Floats, config: DecisionConfig) -> Floats:
+    """Ends (n, K) that keep every rule."""
     if not case.evident:
-        return case.limits.settle(base), np.zeros(len(base), np.int64)
+        return case.limits.settle(base)
     settings = on_grid(config.searching(), case.limits)
 
-    def objective(rows: Rows, start: Floats, ends: Floats) -> Floats:
+    def conservative(rows: Rows, start: Floats, ends: Floats) -> Floats:
+        """From the row's base in the ascent; from the last step in the paper's greedy trace."""
         return worth(case, rows, start, ends, config)[0]
-
-    def step_gain(rows: Rows, held: Floats, ends: Floats) -> Floats:
-        """Of the next step alone, as the paper's greedy trace wants it."""
-        return worth(case, rows, held, ends, config)[0]
 
     allowed = allowed_by(case)
     if config.search == "greedy" or case.limits.moves.grid is not None:
-        trace = search_greedy(base, step_gain, allowed, settings)
+        trace = search_greedy(base, conservative, allowed, settings)
     else:
-        trace = search_ascent(base, objective, allowed, settings, lambda rows, held: steepness(case, rows, held))
+        trace = search_ascent(base, conservative, allowed, settings, lambda rows, held: steepness(case, rows, held))
     shares = trace.shares if case.mixes is None else try_mixes(case, base, trace.shares, case.mixes, config)
-    return case.limits.settle(shares), trace.steps
+    return case.limits.settle(shares)
 
 
 def try_mixes(case: Case, base: Floats, shares: Floats, mixes: Floats, config: DecisionConfig) -> Floats:
@@ -157,7 +151,7 @@ def worth(case: Case, rows: Rows, start: Floats, ends: Floats, config: DecisionC
 
 def explain_rest(case: Case, base: Floats, shares: Floats, problem: Names, config: DecisionConfig) -> Verdict:
     """Gains of what was found, and for rows that stay the rule that stood in the way."""
-    n, rows = len(base), np.arange(len(base))
+    rows = np.arange(len(base))
     moved = total_variation(shares, case.start) > UNMOVED
     _, gain, sigma = (part[:, 0] for part in worth(case, rows, case.start, shares[:, None], config))
     looked = look_around(case, base, config)
@@ -178,7 +172,6 @@ def explain_rest(case: Case, base: Floats, shares: Floats, problem: Names, confi
         best_end=looked.end,
         best_gain=looked.gain,
         best_sigma=looked.sigma,
-        turns=np.zeros(n, np.int64),
     )
 
 
