@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 import realloc
 from field_quality import interval, run
+from fitted import TEST, TRAIN, fitted
 from realloc.decision.ascent import search_ascent
 from realloc.decision.decide import worth
 from realloc.decision.search import search_greedy
@@ -34,8 +35,6 @@ from realloc.world.score import score_shares
 
 RESULTS = Path(__file__).parent / "results"
 NAMES, SEEDS = tuple(REGIMES), tuple(range(1, 11))
-TRAIN = {"units": 2000, "periods": 10, "seed": 0}
-TEST = {"units": 400, "periods": 5, "seed": 1}
 EXHAUSTED = 200  # rows of the exhaustive search
 Floats = NDArray[np.float64]
 
@@ -43,10 +42,8 @@ Floats = NDArray[np.float64]
 def cell(regime: str, seed: int) -> dict[str, float]:
     """Fit once with the public defaults; then swap truth in for each part."""
     torch.set_num_threads(1)
-    world = World(regime, seed)
-    logs, test = world.sample(**TRAIN), world.sample(**TEST)
-    model = realloc.ReAlloc(realloc.Config(seed=seed), quiet=True).fit(logs)
-    state = model.fitted
+    world, model = World(regime, seed), fitted(regime, seed)
+    test, state = world.sample(**TEST), model.fitted
     return support_figures(state.support, state.encoder.encode(test).values, world, test) | learned(model, world, test)
 
 

@@ -104,7 +104,7 @@ def measure(model: realloc.ReAlloc, market: Marketplace, test: Logs, decision: D
     true, known = (
         weigh(market.gain(state, start, ends), weights) for state in (market.state(rows), known_state(market, rows))
     )
-    gaps = {"true": gain - true, "known": gain - known}
+    parts = variances(model, rows, ends, weights)
     values = {
         "certified": (true >= lower).mean(),
         "certified_known": (known >= lower).mean(),
@@ -116,7 +116,8 @@ def measure(model: realloc.ReAlloc, market: Marketplace, test: Logs, decision: D
         "moved_share": answer["moved_share"].mean(),
         **scores(true, gain, sigma),
         "z_sd_known": ((known - gain) / sigma).std(),
-        **misfits_needed(gaps, variances(model, rows, ends, weights), decision.confidence),
+        "factor_needed": factor_needed(gain - true, parts, decision.confidence),
+        "factor_needed_known": factor_needed(gain - known, parts, decision.confidence),
     }
     return found | {name: float(value) for name, value in values.items()}
 
@@ -160,52 +161,31 @@ def scores(true: Floats, gain: Floats, sigma: Floats) -> dict[str, float]:
     return {"z_mean": z.mean(), "z_sd": z.std(), "z_05": np.quantile(z, 0.05), "z_rms": np.sqrt(np.square(z).mean())}
 
 
-def misfits_needed(
-    gaps: dict[str, Floats], parts: tuple[Floats, Floats, Floats], confidence: float
-) -> dict[str, float]:
-    """η at which `confidence` of these very moves would have been certified; the moves themselves stay as they are."""
-    settled, prior, common = parts
-    return {
-        "misfit_needed": misfit(gaps["true"], settled, prior, confidence),
-        "misfit_needed_known": misfit(gaps["known"], settled, prior, confidence),
-        "misfit_needed_without_common": misfit(gaps["true"], settled, prior - common, confidence),
-        "misfit_needed_known_without_common": misfit(gaps["known"], settled, prior - common, confidence),
-    }
-
-
-def misfit(gap: Floats, settled: Floats, prior: Floats, confidence: float) -> float:
-    """Smallest η with P(gap ≤ radius · √(settled + η² prior)) ≥ confidence, gap = promised − true."""
+def factor_needed(gap: Floats, parts: tuple[Floats, Floats], confidence: float) -> float:
+    """Smallest multiple c of the surfaces' disagreement at which `confidence` of these very moves would have been certified:
+    P(gap ≤ radius · √(posterior + c² disagreement)) ≥ confidence, gap = promised − true; the moves stay as they are."""
+    posterior, apart = parts
     radius, low, high = NormalDist().inv_cdf(confidence), 0.0, 20.0
     for _ in range(40):
-        eta = (low + high) / 2
-        enough = (gap <= radius * np.sqrt(np.maximum(settled + eta**2 * prior, 0))).mean() >= confidence
-        low, high = (low, eta) if enough else (eta, high)
+        factor = (low + high) / 2
+        enough = (gap <= radius * np.sqrt(posterior + factor**2 * apart)).mean() >= confidence
+        low, high = (low, factor) if enough else (factor, high)
     return high
 
 
-def variances(
-    model: realloc.ReAlloc, test: Logs, ends: Floats, weights: dict[str, float]
-) -> tuple[Floats, Floats, Floats]:
-    """σ̂² of moves in parts: posterior, prior, and of the prior what a slope common to all states has."""
+def variances(model: realloc.ReAlloc, test: Logs, ends: Floats, weights: dict[str, float]) -> tuple[Floats, Floats]:
+    """σ̂² of moves in parts: posterior, and the surfaces' disagreement."""
     x, start = model.fitted.encoder.encode(test).values, np.array(test.shares)
-    total = np.zeros((3, len(x)))
+    total = np.zeros((2, len(x)))
     for name, weight in weights.items():
         own = model.fitted.outcomes[name].doubt
-        if own is None:
-            return (np.full(len(x), np.nan),) * 3
-        none, one = (variance_with(own, eta, x, start, ends) for eta in (0.0, 1.0))
+        if own is None or own.misfit is None:
+            raise RuntimeError("Expected a teacher of several surfaces.")
+        bare = replace(own, misfit=0.0).covariance(x, start)
+        posterior = np.square(doubt.deviation(bare, start, ends[:, None])[:, 0])
         moved = np.square((ends - start) * own.scaling.inverse.numpy() * own.scaling.outcome).sum(axis=1)
-        total += weight**2 * np.stack([none, one - none, float(own.kernel.constant["slope"].exp()) * moved])
-    return total[0], total[1], total[2]
-
-
-def variance_with(own: doubt.Doubt, eta: float, x: NDArray[np.float32], start: Floats, ends: Floats) -> Floats:
-    """σ̂² of moves by a Gaussian process with another η."""
-    usual, doubt.MISFIT = doubt.MISFIT, eta
-    try:
-        return np.square(doubt.deviation(own.covariance(x, start), start, ends[:, None])[:, 0])
-    finally:
-        doubt.MISFIT = usual
+        total += weight**2 * np.stack([posterior, own.misfit / doubt.DISAGREEMENT**2 * moved])
+    return total[0], total[1]
 
 
 def any_move(model: realloc.ReAlloc, market: Marketplace, test: Logs, side: str) -> dict[str, float]:
@@ -318,8 +298,8 @@ def to_markdown(cells: dict[str, Any]) -> str:
         "moves for orders lower GMV: it shows what a guardrail does where there is such a trade-off, not how common that is.",
         "",
         "Known mean: E[gain | columns], an item's own taste and synergy averaged out; the rest of the truth is hidden from "
-        "every column. z = (true − promised) / σ̂. η needed: the MISFIT of teacher/doubt.py at which 95 % of these very moves "
-        "would have been certified; η′ the same if the slope common to all states (the kernel's constant) is left out of η²v. "
+        "every column. z = (true − promised) / σ̂. Factor needed: the multiple of the surfaces' disagreement at which 95 % of "
+        f"these very moves would have been certified; {doubt.DISAGREEMENT} is in use. "
         "Changes are means over all seeds; figures of moved rows, over the seeds that moved any.",
         "",
     ]
@@ -353,10 +333,8 @@ def world_tables(cells: dict[str, Any], world: str) -> list[str]:
         "z mean": "z_mean",
         "z sd": "z_sd",
         "z sd, known": "z_sd_known",
-        "η needed": "misfit_needed",
-        "η, known": "misfit_needed_known",
-        "η′ needed": "misfit_needed_without_common",
-        "η′, known": "misfit_needed_known_without_common",
+        "factor needed": "factor_needed",
+        "factor, known": "factor_needed_known",
     }
     moves = {
         "σ̂": "sigma",
@@ -384,7 +362,7 @@ def world_tables(cells: dict[str, Any], world: str) -> list[str]:
     lines += ["**Learned orders, but the true GMV in the guardrail**: what the doubt about GMV costs", ""]
     guarded = [policy for policy in truth if policy.startswith("orders, gmv")]
     lines += table(cells, world, {policy: (f"true gmv: {policy}",) for policy in guarded}, changes)
-    lines += ["**Certificate of moved rows** (nominal .95; η in use: 0.45), by the policy's own objective", ""]
+    lines += ["**Certificate of moved rows** (nominal .95), by the policy's own objective", ""]
     lines += table(cells, world, {policy: (policy,) for policy in POLICIES}, held)
     lines += ["**Certified, by seed**", "", "| | " + " | ".join(str(seed) for seed in seeds) + " |"]
     lines += ["|---" * (len(seeds) + 1) + "|"]

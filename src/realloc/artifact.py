@@ -32,7 +32,7 @@ from safetensors.numpy import load, save
 from realloc.errors import ArtifactError
 from realloc.version import __version__
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "manifest.json"
 WEIGHTS = "weights.safetensors"
 NAMES = (MANIFEST, WEIGHTS)

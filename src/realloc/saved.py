@@ -122,7 +122,9 @@ def _learned_parts(learned: Learned) -> tuple[dict[str, Any], dict[str, NDArray[
         arrays |= {f"places.{name}": getattr(places, name) for name in PLACES}
     table = {
         "outcome_scale": scaling.outcome,
-        "doubt_scale": None if learned.doubt is None else learned.doubt.scaling.outcome,
+        "doubt": None
+        if learned.doubt is None
+        else {"scale": learned.doubt.scaling.outcome, "misfit": learned.doubt.misfit},
         "nuisances": learned.nuisances.to_json(),
         "weighing": asdict(learned.weighing),
         "places": None if places is None else {"lasting": places.lasting, "noise": places.noise},
@@ -189,7 +191,7 @@ def _learned(meta: dict[str, Any], tensors: dict[str, NDArray[Any]], config: Con
     student.network.load_state_dict(weights)
     student.network.requires_grad_(False)
     weighing = from_table(Weighing, meta["weighing"], WHERE)
-    doubt = _doubt(meta["doubt_scale"], tensors, sizes)
+    doubt = _doubt(meta["doubt"], tensors, sizes)
     places = _places(meta.get("places"), tensors, sizes)
     return Learned(replay, student, Diagnostics.from_json(meta["nuisances"]), weighing, doubt, places)
 
@@ -205,17 +207,20 @@ def _places(table: dict[str, Any] | None, tensors: dict[str, NDArray[Any]], size
     return Places(shares, residual, count, lasting, noise)
 
 
-def _doubt(scale: float | None, tensors: dict[str, NDArray[Any]], sizes: dict[str, int]) -> Doubt | None:
-    if scale is None:
+def _doubt(table: dict[str, Any] | None, tensors: dict[str, NDArray[Any]], sizes: dict[str, int]) -> Doubt | None:
+    if table is None:
         return None
     _check_arrays(tensors, DOUBT_AXES, sizes)
-    if float(scale) <= 0:
+    scale, misfit = float(table["scale"]), None if table["misfit"] is None else float(table["misfit"])
+    if scale <= 0:
         raise ValueError("the scale of the doubt is not above 0")
+    if misfit is not None and not 0 <= misfit < np.inf:
+        raise ValueError("the misfit of the doubt is not a number of at least 0")
     kernel = Kernel(sizes["d"])
     kernel.load_state_dict({name: torch.from_numpy(values) for name, values in _under("kernel.", tensors).items()})
     centre, inverse = (torch.from_numpy(tensors[f"doubt_scaling.{name}"]) for name in ("centre", "inverse"))
     parts = {name: torch.from_numpy(tensors[f"doubt.{name}"]) for name in DOUBT}
-    return Doubt(kernel=kernel.requires_grad_(False), scaling=Scaling(centre, inverse, float(scale)), **parts)
+    return Doubt(kernel=kernel.requires_grad_(False), scaling=Scaling(centre, inverse, scale), misfit=misfit, **parts)
 
 
 def _check_arrays(tensors: dict[str, NDArray[Any]], kinds: dict[str, tuple[str, str]], sizes: dict[str, int]) -> None:

@@ -1,14 +1,14 @@
 """The teacher as a whole: units, channels, shares at the border, and a field that is the slope of its values."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 import torch
 
 from realloc.teacher import TeacherConfig, fit_teacher
-from realloc.teacher.fit import draw_sample
-from tests.teacher.simulated import QUICK, Simulated, known, simulate, tensors
+from realloc.teacher.fit import disagreement, draw_sample
+from tests.teacher.simulated import QUICK, Simulated, known, sample_of, simulate, tensors
 
 KERNEL = TeacherConfig(surfaces=("kernel",), members=2)
 BOTH = TeacherConfig(members=3)
@@ -182,3 +182,46 @@ def test_the_window_is_left_as_it_was_even_if_it_may_not_be_written():
     before = {name: getattr(simulated.window, name).copy() for name in ("x", "shares", "outcome")}
     fit(simulated)
     assert all(np.array_equal(getattr(simulated.window, name), value) for name, value in before.items())
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A surface of known slopes in scaled shares."""
+
+    slopes_of: tuple[float, ...]
+    members: int = 2
+
+    def values(self, x, z):
+        return (z @ torch.tensor(self.slopes_of))[None].expand(self.members, -1, -1)
+
+
+def test_disagreement_is_the_spread_of_slopes_along_moves():
+    """Two planes that differ by d in every slope differ by d·Σ Δz along a move; their variance is half of its square."""
+    simulated = simulate(n=400)
+    sample, shares = sample_of(simulated), simulated.window.shares
+    alike = disagreement(sample, shares, (Linear((1.0, 0.5, 0.0)), Linear((1.0, 0.5, 0.0))), seed=3)
+    apart = disagreement(sample, shares, (Linear((1.0, 0.0, 0.0)), Linear((0.0, 0.0, 0.0))), seed=3)
+    further = disagreement(sample, shares, (Linear((3.0, 0.0, 0.0)), Linear((0.0, 0.0, 0.0))), seed=3)
+    assert alike == 0
+    assert 0 < apart < 2**-0.5  # at most d/√2, where every move is along the first channel alone
+    assert np.isclose(further, 3 * apart)
+
+
+def test_disagreement_of_shares_that_never_move_is_nothing():
+    simulated = simulate(n=60)
+    still = with_shares(simulated, np.tile([0.2, 0.3, 0.5], (60, 1)), np.tile([0.2, 0.3, 0.5], (60, 1)))
+    found = disagreement(sample_of(still), still.window.shares, (Linear((1.0, 0.0, 0.0)), Linear((0.0, 0.0, 0.0))), 0)
+    assert found == 0
+
+
+def test_what_surfaces_disagree_about_is_doubted():
+    """Doubt of a committee exceeds the kernel's own posterior by its misfit; a kernel alone keeps a part of its prior."""
+    simulated = simulate()
+    alone, committee = fit(simulated, KERNEL).doubt, fit(simulated, TeacherConfig(members=2)).doubt
+    assert alone.misfit is None
+    assert committee.misfit > 0
+    x, shares = simulated.window.x[:20], simulated.window.shares[:20]
+    bare = replace(committee, misfit=0.0).covariance(x, shares)
+    more = np.diagonal(committee.covariance(x, shares) - bare, axis1=1, axis2=2)
+    scale = committee.scaling.inverse.numpy() * committee.scaling.outcome
+    assert np.allclose(more, committee.misfit * scale**2, rtol=1e-3)

@@ -1,10 +1,11 @@
 """How far a learned gain may be off: the posterior covariance of the field, by the Gaussian-process surface.
 
-sd(p → p')² = (p' − p)ᵀ V(x, p) (p' − p),   V = (1 + η²) v I + Φᵀ [σ²(Σφφᵀ + σ²I)⁻¹ − I] Φ
+sd(p → p')² = (p' − p)ᵀ V(x, p) (p' − p),   V = (v + δ²) I + Φᵀ [σ²(Σφφᵀ + σ²I)⁻¹ − I] Φ
 
 Members of an ensemble agree about what none of them has learned. A Gaussian process knows what it has not: v is the prior
 variance of a slope, Φ (m, K) are the slopes of the whitened features, and the bracket takes off what the rows have settled.
-η² v stays for what the process itself may be wrong about; docs/decisions/0006 says how η and the radius were chosen.
+δ² stays for what the process itself may be wrong about: how far surfaces of other kinds disagree with it about moves, or η² v
+where there is no other. docs/decisions/0006 says how the factor of δ and η were chosen.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,9 @@ from realloc.simplex import Floats
 from realloc.teacher.kernel import Kernel
 from realloc.teacher.sample import Scaling
 
-MISFIT = 0.45  # η
+ALONE = 0.45  # η
+DISAGREEMENT = 1.5  # δ as a multiple of the surfaces' standard deviation
+REACH, MOVES = 0.2, 3000  # longest move about which surfaces are asked, and how many
 CHUNK = 2048
 
 
@@ -44,6 +47,7 @@ class Doubt:
     whiten: Tensor  # (m, m)
     settled: Tensor  # (m, m) σ²(Σφφᵀ + σ²I)⁻¹ − I, at most 0
     scaling: Scaling
+    misfit: float | None = None  # δ², in units of scaled shares and outcome; None: η² v
 
     @torch.no_grad()
     def covariance(self, x: NDArray[np.float32], shares: Floats) -> Floats:
@@ -61,7 +65,8 @@ class Doubt:
     def _covariance(self, x: Tensor, z: Tensor) -> Tensor:
         kernel = self.kernel
         features = torch.stack(kernel.slope_features(x, z, self.x, self.z), dim=1) @ self.whiten.T  # (n, K, m)
-        prior = kernel.slope_variance(x) * (1 + MISFIT**2)
+        prior = kernel.slope_variance(x)
+        prior = prior * (1 + ALONE**2) if self.misfit is None else prior + self.misfit
         settled = (features @ self.settled) @ features.transpose(1, 2)
         return settled + prior[:, None, None] * torch.eye(z.shape[1])
 

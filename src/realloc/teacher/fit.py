@@ -1,6 +1,6 @@
 """Stage I: the fast teacher. Surfaces learn r on one window, a held-out orthogonal loss weighs them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from realloc.nuisances.crossfit import Nuisances
 from realloc.progress import Progress, silent
 from realloc.teacher.committee import Weighing, weigh
 from realloc.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
-from realloc.teacher.doubt import Doubt
+from realloc.teacher.doubt import DISAGREEMENT, MOVES, REACH, Doubt
 from realloc.teacher.gaussian import fit_kernel
 from realloc.teacher.network import fit_network
 from realloc.teacher.sample import Sample, Scaling, scale
@@ -91,8 +91,29 @@ def fit_teacher(
             own = surfaces.network if name == "network" else surfaces.factual
             fits.append(fit_network(sample, config.members, own, seed + 1 + (name == "factual"), progress))
     weighing = weigh(sample.y - sample.m, [fit.contrast for fit in fits], sample.weights, sample.units)
+    parts = tuple(fit.surface for fit in fits)
     doubt = next((fit.doubt for fit in fits if fit.doubt is not None), None)
-    return Teacher(tuple(fit.surface for fit in fits), weighing, sample.scaling, doubt)
+    if doubt is not None and len(parts) > 1:
+        doubt = replace(doubt, misfit=(DISAGREEMENT * disagreement(sample, window.shares, parts, seed)) ** 2)
+    return Teacher(parts, weighing, sample.scaling, doubt)
+
+
+def disagreement(sample: Sample, shares: Floats, surfaces: tuple[Surface, ...], seed: int) -> float:
+    """√(Σ variance between surfaces' gains / Σ‖Δz‖²) of moves towards other rows' shares, none longer than REACH.
+
+    One number: about a single move surfaces agree or not by chance, about thousands they tell how wrong their kind can be.
+    """
+    random = np.random.default_rng(seed)
+    rows = random.permutation(len(shares))[:MOVES]
+    off = shares[random.permutation(rows)] - shares[rows]
+    length = np.linalg.norm(off, axis=1, keepdims=True)
+    ends = shares[rows] + off * np.minimum(1.0, REACH / np.maximum(length, 1e-12))
+    end, start = sample.scaling.shares(torch.from_numpy(ends).float()), sample.z[rows]
+    pair = torch.stack([start, end], dim=1)
+    values = torch.stack([surface.values(sample.x[rows], pair).double().mean(0) for surface in surfaces])  # (S, n, 2)
+    gains = values[..., 1] - values[..., 0]
+    moved = float((end - start).square().sum())
+    return float(gains.var(dim=0).sum() / moved) ** 0.5 if moved > 0 else 0.0
 
 
 def draw_sample(window: Window, nuisances: Nuisances) -> Sample:
