@@ -19,17 +19,22 @@ TRAIN = {"units": 2000, "periods": 10, "seed": 0}
 TEST = {"units": 400, "periods": 5, "seed": 1}
 
 
-def fitted(regime: str, seed: int, config: realloc.Config | None = None) -> realloc.ReAlloc:
+def fitted(
+    regime: str, seed: int, config: realloc.Config | None = None, train: dict[str, int] | None = None
+) -> realloc.ReAlloc:
     """With the public defaults and the world's seed, unless a config says otherwise."""
     config = config or realloc.Config(seed=seed)
-    learned = {name: table for name, table in asdict(config).items() if name not in ("decision", "constraints")}
+    train = train or TRAIN
+    learned = {"train": train} | {
+        name: table for name, table in asdict(config).items() if name not in ("decision", "constraints")
+    }
     name = f"{regime}-{seed}-{hashlib.sha256(repr(learned).encode()).hexdigest()[:12]}"
     path = kept_in() / digest() / name
     if path.exists():
         model = realloc.load(path)
         model.config = config
         return model
-    model = realloc.ReAlloc(config, quiet=True).fit(World(regime, seed).sample(**TRAIN))
+    model = realloc.ReAlloc(config, quiet=True).fit(World(regime, seed).sample(**train))
     path.parent.mkdir(parents=True, exist_ok=True)
     model.save(path)
     return model

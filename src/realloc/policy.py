@@ -50,11 +50,11 @@ MOVED = ("moved", "required")
 class Policy(Protocol):
     """Everything that recommends, ours or a baseline."""
 
-    def fit(self, logs: Logs) -> Self:
+    def fit(self, logs: Logs, /) -> Self:
         """Learn from logs."""
         ...
 
-    def recommend(self, frame: Any) -> Any:
+    def recommend(self, frame: Any, /) -> Any:
         """One row of advice per row of `frame`, in its order and as the same kind of frame."""
         ...
 

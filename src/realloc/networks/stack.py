@@ -1,6 +1,6 @@
 """M small networks of one shape as one: every weight has a leading member axis, every layer is one batched product.
 
-x (M, n, in) → (M, n, out). Hidden layers are linear, layer norm, SiLU (smooth, so that gradients of the output are);
+x (M, n, in) → (M, n, out). Hidden layers are linear, layer norm, SiLU (smooth, so that gradients of the output are) or ReLU;
 a linear path from the input to the output takes what is linear off the network's hands.
 """
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 EPS = 1e-5
+ACTIVATIONS = {"silu": nn.functional.silu, "relu": nn.functional.relu}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +23,7 @@ class Shape:
     width: int = 128
     depth: int = 3
     linear_path: bool = True
+    activation: str = "silu"  # of ACTIVATIONS
 
 
 class Stack(nn.Module):
@@ -30,6 +32,7 @@ class Stack(nn.Module):
     def __init__(self, members: int, shape: Shape, seed: int) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
+        self.activate = ACTIVATIONS[shape.activation]
         sizes = [shape.inputs, *[shape.width] * shape.depth]
         self.weights = nn.ParameterList([_draw(members, a, b, generator) for a, b in pairwise(sizes)])
         self.biases = nn.ParameterList([nn.Parameter(torch.zeros(members, 1, size)) for size in sizes[1:]])
@@ -49,7 +52,7 @@ class Stack(nn.Module):
         for weight, bias, gain, shift in zip(self.weights, self.biases, self.gains, self.shifts, strict=True):
             x = torch.baddbmm(bias, x, weight)
             x = torch.nn.functional.layer_norm(x, x.shape[-1:], eps=EPS) * gain + shift
-            x = torch.nn.functional.silu(x)
+            x = self.activate(x)
         return x
 
     def forward(self, x: Tensor) -> Tensor:

@@ -1,0 +1,205 @@
+"""What all network baselines share: one backbone, one optimiser, one budget of training, one search without limits.
+
+A surface f(x, z) of M members is learned from standardised shares z and outcomes; member i is stopped by the units of fold i,
+which it never learns from. The response is the mean of the members.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from realloc.baselines.lbfgs import Climbable, search_lbfgs
+from realloc.baselines.response import ResponsePolicy, States, Task
+from realloc.config import Config
+from realloc.errors import ConfigError
+from realloc.fields import check_types, nearest
+from realloc.networks.config import TrainConfig
+from realloc.networks.stack import ACTIVATIONS, Shape, Stack
+from realloc.networks.train import Loss, Split, train
+from realloc.simplex import Floats
+from realloc.teacher.fit import Window
+from realloc.teacher.sample import Scaling, scale
+
+CHUNK = 16_384  # places valued at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backbone:
+    """Three hidden layers with layer norm; decay was chosen by held-out error on world seeds 201 and 202."""
+
+    members: int = 5
+    activation: str = "silu"  # or relu
+    width: int = 64
+    epochs: int = 20
+    batch: int = 512
+    rate: float = 1e-2
+    weight_decay: float = 0.5
+    least_steps: int = 300  # however few the rows
+
+    def __post_init__(self) -> None:
+        check_types(self, "the backbone")
+        if self.activation not in ACTIVATIONS:
+            raise ConfigError(f"Unknown `activation` {self.activation!r}.{nearest(self.activation, ACTIVATIONS)}")
+        if self.members < 1 or self.width < 1:
+            raise ConfigError(
+                f"Expected `members` and `width` of at least 1, got {self.members} members of width {self.width}."
+            )
+        self.training()
+
+    def training(self) -> TrainConfig:
+        """All epochs run; each member keeps its best one."""
+        return TrainConfig(
+            epochs=self.epochs,
+            batch=self.batch,
+            rate=self.rate,
+            weight_decay=self.weight_decay,
+            patience=self.epochs,
+            least_steps=self.least_steps,
+        )
+
+    def stack(self, inputs: int, outputs: int, seed: int) -> Stack:
+        """A network of this shape."""
+        shape = Shape(inputs=inputs, outputs=outputs, width=self.width, activation=self.activation)
+        return Stack(self.members, shape, seed)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a surface learns from: states x (n, d), scaled shares z (n, K) and outcomes y (n,), folds by unit (n,)."""
+
+    x: Tensor
+    z: Tensor
+    y: Tensor
+    folds: Tensor
+    scaling: Scaling
+
+    def split(self, members: int) -> Split:
+        """Member i is judged by fold i."""
+        held = [i % (int(self.folds.max()) + 1) for i in range(members)]
+        return Split([torch.where(self.folds != f)[0] for f in held], [torch.where(self.folds == f)[0] for f in held])
+
+    def scaled(self, outcome: Floats) -> Tensor:
+        """Differences of outcomes (n,) in the units of y."""
+        return as_tensor(outcome / self.scaling.outcome)
+
+
+def open_rows(window: Window) -> Rows:
+    """Standardise a window."""
+    scaling = scale(window.shares, window.outcome)
+    return Rows(
+        x=as_tensor(window.x),
+        z=scaling.shares(as_tensor(window.shares)),
+        y=as_tensor((window.outcome - window.outcome.mean()) / scaling.outcome),
+        folds=torch.from_numpy(np.array(window.folds)),
+        scaling=scaling,
+    )
+
+
+class Surface(nn.Module):
+    """M members of f, up to a function of the state; every parameter has a leading member axis."""
+
+    @property
+    @abstractmethod
+    def members(self) -> int:
+        """M."""
+
+    @abstractmethod
+    def forward(self, x: Tensor, z: Tensor) -> Tensor:
+        """At states (M, n, d) and scaled shares (M, n, q, K): (M, n, q)."""
+
+    def at(self, rows: Rows, index: Tensor) -> Tensor:
+        """At logged rows (M, b): (M, b)."""
+        return self(rows.x[index], rows.z[index].unsqueeze(2))[..., 0]
+
+
+@dataclass(frozen=True)
+class NetworkResponse:
+    """The mean of a surface's members, in units of the outcome."""
+
+    surface: Surface
+    scaling: Scaling
+    held_out: float  # mean loss on held-out units, in units of the outcome's variance
+
+    @torch.no_grad()
+    def values(self, x: States, shares: Floats) -> Floats:
+        """At states (n, d) and shares (n, q, K): (n, q)."""
+        return self._chunks(x, shares, self.mean)
+
+    def slopes(self, x: States, shares: Floats) -> Floats:
+        """∇_p at shares (n, K): (n, K)."""
+
+        def part(states: Tensor, places: Tensor) -> Tensor:
+            places.requires_grad_()
+            return torch.autograd.grad(self.mean(states, places).sum(), places)[0]
+
+        return self._chunks(x, shares[:, None], part)[:, 0]
+
+    def mean(self, x: Tensor, p: Tensor) -> Tensor:
+        """At states (n, d) and shares (n, q, K), differentiable: (n, q)."""
+        M, z = self.surface.members, self.scaling.shares(p)
+        return self.surface(x.expand(M, *x.shape), z.expand(M, *z.shape)).mean(0) * self.scaling.outcome
+
+    def _chunks(self, x: States, shares: Floats, compute: Callable[[Tensor, Tensor], Tensor]) -> Floats:
+        size = max(1, CHUNK // shares.shape[1])
+        parts = [
+            compute(as_double(x[first : first + size]), as_double(shares[first : first + size])).numpy()
+            for first in range(0, max(len(x), 1), size)
+        ]
+        return np.concatenate(parts)
+
+
+class NetworkPolicy(ResponsePolicy):
+    """A network response; without limits it is searched by L-BFGS."""
+
+    response: NetworkResponse
+
+    def __init__(self, search: str = "ascent", config: Config | None = None, settings: Backbone | None = None) -> None:
+        super().__init__(search, config)
+        self.settings = settings or Backbone()
+
+    @abstractmethod
+    def fit_response(self, task: Task) -> NetworkResponse:
+        """Train a surface."""
+
+    def search_anywhere(self, x: States, start: Floats) -> Floats:
+        """By gradients over softmax logits, from several starts."""
+        return search_lbfgs(self.climbable(x), start)
+
+    def climbable(self, x: States) -> Climbable:
+        """(rows (a,), shares (a, q, K)) → (a, q), differentiable in the shares."""
+        states = as_double(x)
+        return lambda rows, shares: self.response.mean(states[rows], shares)
+
+
+def fit_surface(surface: Surface, rows: Rows, loss: Loss, settings: Backbone, seed: int) -> NetworkResponse:
+    """Train all members at once."""
+    held_out = train(surface, loss, rows.split(surface.members), settings.training(), seed)
+    # In double precision from here on: a row's answer must not depend on the batch it came in.
+    return NetworkResponse(surface.requires_grad_(False).double(), rows.scaling, float(held_out.mean()))
+
+
+def fit_factual(make: Callable[[int, int, Backbone, int], Surface], task: Task, settings: Backbone) -> NetworkResponse:
+    """y ≈ f(x, p) by squared error, of the surface that `make` gives for d states, K channels, settings and a seed."""
+    rows = open_rows(task.window)
+    surface = make(rows.x.shape[1], rows.z.shape[1], settings, task.seed)
+
+    def loss(index: Tensor) -> Tensor:
+        return (surface.at(rows, index) - rows.y[index]).square().mean(1)
+
+    return fit_surface(surface, rows, loss, settings, task.seed)
+
+
+def as_tensor(values: NDArray[Any]) -> Tensor:
+    """A copy in single precision."""
+    return torch.from_numpy(np.array(values, dtype=np.float32))
+
+
+def as_double(values: NDArray[Any]) -> Tensor:
+    """A copy in double precision."""
+    return torch.from_numpy(np.array(values, dtype=np.float64))

@@ -1,0 +1,50 @@
+"""CausalForestDML (EconML): double machine learning with an effect that is a generalised random forest of the state.
+
+y − m̂(x) = θ(x)·[t − ê(x)] + noise,   θ a forest of honest trees
+
+The response is linear in the shares of every state: it knows which way is up, not how far to go.
+"""
+
+from realloc.baselines.peers_dml import MODELS, Effect, check_models, make_models, split_by
+from realloc.baselines.response import Response, ResponsePolicy, Task
+from realloc.config import Config
+from realloc.extras import need
+from realloc.logs import Logs
+from realloc.simplex import tangent_basis
+
+
+class CausalForestDMLPolicy(ResponsePolicy):
+    """EconML's CausalForestDML and a search."""
+
+    def __init__(
+        self,
+        search: str = "ascent",
+        config: Config | None = None,
+        trees: int = 200,
+        least_rows: int = 20,
+        models: tuple[str, ...] = MODELS,
+    ) -> None:
+        super().__init__(search, config)
+        self.trees, self.least_rows, self.models = trees, least_rows, check_models(models)
+
+    def learn(self, logs: Logs) -> None:
+        """Look for the package first: support takes a while."""
+        need("econml.dml", "peers")
+        super().learn(logs)
+
+    def fit_response(self, task: Task) -> Response:
+        """Cross-fit by unit, then grow a forest on the residuals; leaves hold at least `least_rows`."""
+        rows, dml = task.window, need("econml.dml", "peers")
+        model_y, model_t = make_models(self.models, task.seed)
+        estimator = dml.CausalForestDML(
+            model_y=model_y,
+            model_t=model_t,
+            cv=split_by(rows.folds),
+            n_estimators=self.trees,
+            min_samples_leaf=self.least_rows,
+            inference=False,
+            n_jobs=1,
+            random_state=task.seed % 2**31,
+        )
+        estimator.fit(rows.outcome, rows.shares @ tangent_basis(rows.shares.shape[1]), X=rows.x)
+        return Effect(estimator)

@@ -1,0 +1,112 @@
+"""What the DML peers share: treatments, cross-fitting by unit, nuisances, and an effect θ(x)·φ(t) of the shares.
+
+t = Qᵀp are the shares in tangent coordinates, so that even shares are t = 0. φ(t) is t, or t with squares and products.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.baselines.response import States
+from realloc.errors import ConfigError
+from realloc.extras import need
+from realloc.simplex import Floats, tangent_basis
+
+MODELS = ("products", "boosting")
+Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The effect of shares relative to even ones, by a fitted EconML estimator."""
+
+    estimator: Any
+    degree: int = 1
+
+    def values(self, x: States, shares: Floats) -> Floats:
+        """θ(x)·φ(t) at shares (n, q, K): (n, q)."""
+        t = shares @ tangent_basis(shares.shape[-1])
+        return np.einsum("nf,nqf->nq", self.theta(x), expand(t, self.degree))
+
+    def slopes(self, x: States, shares: Floats) -> Floats:
+        """∇_p at shares (n, K): (n, K)."""
+        Q = tangent_basis(shares.shape[-1])
+        return np.einsum("nf,nfd->nd", self.theta(x), expand_slopes(shares @ Q, self.degree)) @ Q.T
+
+    def theta(self, x: States) -> Floats:
+        """The effect of every feature of the shares at states (n, d): (n, f)."""
+        return self.estimator.const_marginal_effect(x).reshape(len(x), -1)
+
+
+def expand(t: Floats, degree: int) -> Floats:
+    """φ(t), (..., f): as sklearn's PolynomialFeatures without the constant.
+
+    >>> expand(np.array([2.0, 3.0]), 2).tolist()
+    [2.0, 3.0, 4.0, 6.0, 9.0]
+    """
+    if degree == 1:
+        return t
+    i, j = np.triu_indices(t.shape[-1])
+    return np.concatenate([t, t[..., i] * t[..., j]], axis=-1)
+
+
+def expand_slopes(t: Floats, degree: int) -> Floats:
+    """∂φ/∂t at t (n, D): (n, f, D)."""
+    eye = np.eye(t.shape[-1])
+    first = np.broadcast_to(eye, (len(t), *eye.shape))
+    if degree == 1:
+        return first
+    i, j = np.triu_indices(t.shape[-1])
+    return np.concatenate([first, t[:, i, None] * eye[j] + t[:, j, None] * eye[i]], axis=1)
+
+
+def split_by(folds: NDArray[np.int64]) -> list[Split]:
+    """Rows to learn from and rows to predict, for every fold: whole units on either side."""
+    return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
+
+
+def check_models(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of nuisance models, or a sentence."""
+    if not names or not set(names) <= set(MODELS):
+        raise ConfigError(f"Expected one or more `models` of {list(MODELS)}, got {list(names)}.")
+    return tuple(names)
+
+
+def make_models(names: Sequence[str], seed: int) -> tuple[list[Any], list[Any]]:
+    """Candidates for outcome and treatments that EconML chooses from by cross-validation."""
+    several = need("sklearn.multioutput", "peers").MultiOutputRegressor
+    outcome = {"products": products, "boosting": lambda: boosting(seed)}
+    treatments = {"products": products, "boosting": lambda: several(boosting(seed))}
+    return [outcome[name]() for name in names], [treatments[name]() for name in names]
+
+
+def boosting(seed: int) -> Any:
+    """Gradient boosted trees."""
+    return need("lightgbm").LGBMRegressor(
+        n_estimators=200,
+        learning_rate=0.05,
+        num_leaves=8,
+        min_child_samples=40,
+        subsample=0.8,
+        subsample_freq=1,
+        colsample_bytree=0.7,
+        reg_lambda=5.0,
+        random_state=seed % 2**31,
+        deterministic=True,
+        force_row_wise=True,
+        n_jobs=1,
+        verbose=-1,
+    )
+
+
+def products() -> Any:
+    """Ridge regression on features, their squares and products."""
+    preprocessing, linear = need("sklearn.preprocessing", "peers"), need("sklearn.linear_model", "peers")
+    return need("sklearn.pipeline", "peers").make_pipeline(
+        preprocessing.PolynomialFeatures(degree=2, include_bias=False),
+        preprocessing.StandardScaler(),
+        linear.RidgeCV(alphas=np.logspace(0, 4, 5)),
+    )

@@ -1,0 +1,38 @@
+"""SNetwork: y ≈ f([x, p]) by squared error, one network on states and shares together.
+
+With one member and ReLU it is the paper's S-NN; with several and SiLU the ensemble of S-learners.
+"""
+
+import torch
+from torch import Tensor
+
+from realloc.baselines.backbone import Backbone, NetworkPolicy, NetworkResponse, Surface, fit_factual
+from realloc.baselines.response import Task
+
+PAPER = Backbone(members=1, activation="relu", weight_decay=1.5)  # a single network needs more decay
+
+
+class Joint(Surface):
+    """f(x, z) of one network."""
+
+    def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:
+        super().__init__()
+        self.network = settings.stack(states + channels, 1, seed)
+
+    @property
+    def members(self) -> int:
+        """M."""
+        return self.network.members
+
+    def forward(self, x: Tensor, z: Tensor) -> Tensor:
+        """f."""
+        wide = torch.cat([x.unsqueeze(2).expand(-1, -1, z.shape[2], -1), z], dim=-1)
+        return self.network(wide.flatten(1, 2)).view(z.shape[:-1])
+
+
+class SNetwork(NetworkPolicy):
+    """The joint S-learner by networks."""
+
+    def fit_response(self, task: Task) -> NetworkResponse:
+        """Squared error."""
+        return fit_factual(Joint, task, self.settings)

@@ -1,0 +1,59 @@
+"""TeacherOnly: the orthogonal teacher of one window, deployed directly: no replay, no student, no doubt about gains.
+
+With the network surface alone and one member it is the paper's Teacher-Only; with all surfaces, ReAlloc without its student.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from realloc.baselines.response import ResponsePolicy, States, Task
+from realloc.config import Config
+from realloc.nuisances import cross_fit
+from realloc.rounds import draw
+from realloc.simplex import Floats
+from realloc.teacher import SurfaceConfigs, Teacher, fit_teacher
+
+
+@dataclass(frozen=True)
+class TeacherResponse:
+    """The mean of a teacher's members."""
+
+    teacher: Teacher
+
+    def values(self, x: States, shares: Floats) -> Floats:
+        """At states (n, d) and shares (n, q, K): (n, q)."""
+        return self.teacher.values(_tensor(x), _tensor(shares)).mean(0).double().numpy()
+
+    def slopes(self, x: States, shares: Floats) -> Floats:
+        """P₀∇_p at shares (n, K)."""
+        return self.teacher.field(_tensor(x), _tensor(shares)).mean(0).double().numpy()
+
+
+class TeacherOnly(ResponsePolicy):
+    """A teacher and a search."""
+
+    def __init__(
+        self,
+        search: str = "greedy",
+        config: Config | None = None,
+        surfaces: tuple[str, ...] = ("network",),
+        members: int = 1,
+    ) -> None:
+        config = config or Config()
+        teacher = replace(config.teacher, surfaces=surfaces, members=members)
+        super().__init__(search, replace(config, teacher=teacher))
+
+    def fit_response(self, task: Task) -> TeacherResponse:
+        """Stage I, with the seeds of a first round."""
+        rows, config = task.window, task.config
+        nuisances = cross_fit(
+            rows.x, rows.shares, rows.outcome, rows.folds, config.nuisances, draw(config.seed, "nuisances", 0)
+        )
+        surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network, factual=config.factual)
+        return TeacherResponse(fit_teacher(rows, nuisances, config.teacher, surfaces, draw(config.seed, "teacher", 0)))
+
+
+def _tensor(values: States | Floats) -> torch.Tensor:
+    return torch.from_numpy(np.array(values, dtype=np.float32))

@@ -1,0 +1,121 @@
+"""VCNet: varying coefficients with functional targeted regularisation (Nie et al., ICLR 2021), extended to K shares.
+
+f(x, p) = v(p)ᵀ σ(U(p)ᵀ h(x)),   U(p) = Σ_b ψ_b(p) U_b,   v(p) = Σ_b ψ_b(p) v_b
+loss = (y − f)² − α log π(p|x) + β (y − f − ε(p) / π(p|x))²
+
+h is the backbone's last hidden layer. The paper's spline ψ of one dose becomes an additive and pairwise basis: 1, per channel a
+quadratic truncated power spline with two knots, and the products of two channels; no tensor product, so it grows with K² only.
+π is, as in the paper, a softmax over bins of the dose on h, one per channel and their product; bins lie at quantiles and π is
+relative to their frequency, so that the weights 1/π are stabilised. ε is linear in ψ.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import torch
+from torch import Tensor, nn
+
+from realloc.baselines.backbone import Backbone, NetworkPolicy, NetworkResponse, Rows, Surface, fit_surface, open_rows
+from realloc.baselines.response import Task
+from realloc.config import Config
+from realloc.errors import ConfigError
+
+BINS, LEAST = 10, 0.1  # of the density: bins per channel, and the smallest relative density that is divided by
+KNOTS = (1 / 3, 2 / 3)
+HIDDEN = 32  # of the head
+
+
+@dataclass(frozen=True, kw_only=True)
+class VCNetConfig(Backbone):
+    """The backbone and the weights of the loss."""
+
+    density: float = 0.5  # α
+    targeted: float = 0.5  # β
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if min(self.density, self.targeted) < 0:
+            raise ConfigError("Expected `density` and `targeted` of at least 0.")
+
+
+class Varying(Surface):
+    """f, with the heads of π and ε that only the loss needs."""
+
+    knots: Tensor
+    edges: Tensor
+    frequency: Tensor
+
+    def __init__(self, rows: Rows, settings: Backbone, seed: int) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed + 1)
+        M, K, W = settings.members, rows.z.shape[1], settings.width
+        self.pairs = list(combinations(range(K), 2))
+        size = 1 + (2 + len(KNOTS)) * K + len(self.pairs)
+        self.body = settings.stack(rows.x.shape[1], K * BINS, seed)  # its outputs are the logits of π
+        self.first = nn.Parameter(torch.randn(M, W, size * HIDDEN, generator=generator) * (2 / W / size) ** 0.5)
+        self.second = nn.Parameter(torch.zeros(M, HIDDEN, size))
+        self.epsilon = nn.Parameter(torch.zeros(M, size, 1))
+        self.register_buffer("knots", torch.quantile(rows.z, torch.tensor(KNOTS), dim=0))  # (2, K)
+        self.register_buffer("edges", torch.quantile(rows.z, torch.arange(1, BINS) / BINS, dim=0).T.contiguous())
+        bins = nn.functional.one_hot(self.bins(rows.z), BINS)
+        self.register_buffer("frequency", bins.float().mean(0).clamp(min=1e-3))  # (K, BINS)
+
+    @property
+    def members(self) -> int:
+        """M."""
+        return self.body.members
+
+    def basis(self, z: Tensor) -> Tensor:
+        """ψ at z (…, K): (…, size)."""
+        above = [(z - knot).clamp(min=0).square() for knot in self.knots]
+        products = [z[..., k : k + 1] * z[..., l : l + 1] for k, l in self.pairs]
+        return torch.cat([torch.ones_like(z[..., :1]), z, z.square(), *above, *products], dim=-1)
+
+    def bins(self, z: Tensor) -> Tensor:
+        """The bin of every share (…, K)."""
+        return (z.unsqueeze(-1) > self.edges).sum(-1)
+
+    def forward(self, x: Tensor, z: Tensor) -> Tensor:
+        """f."""
+        return self.head(self.body.hidden(x), self.basis(z))
+
+    def head(self, h: Tensor, psi: Tensor) -> Tensor:
+        """f of representations (M, n, W) and bases (M, n, q, size): (M, n, q)."""
+        M, n, _, size = psi.shape
+        coefficients = (h @ self.first).view(M, n, size, HIDDEN)
+        lifted = self.body.activate(psi @ coefficients)  # (M, n, q, HIDDEN)
+        return ((lifted @ self.second.unsqueeze(1)) * psi).sum(-1)
+
+    def log_density(self, x: Tensor, z: Tensor) -> Tensor:
+        """log π at logged rows x (M, b, d), z (M, b, K), relative to the bins' frequency: (M, b)."""
+        found = self.body(x).view(*z.shape, BINS).log_softmax(-1) - self.frequency.log()
+        return found.gather(-1, self.bins(z).unsqueeze(-1))[..., 0].sum(-1)
+
+
+def vcnet_loss(surface: Varying, rows: Rows, index: Tensor, settings: VCNetConfig) -> Tensor:
+    """The loss of every member on its rows (M, b): (M,); held-out rows are judged by the first term alone."""
+    x, z = rows.x[index], rows.z[index]
+    psi = surface.basis(z)
+    off = rows.y[index] - surface.head(surface.body.hidden(x), psi.unsqueeze(2))[..., 0]
+    if not torch.is_grad_enabled():
+        return off.square().mean(1)
+    log_density = surface.log_density(x, z)
+    weight = 1 / log_density.detach().exp().clamp(min=LEAST)
+    targeted = (off - (psi @ surface.epsilon)[..., 0] * weight).square()
+    return (off.square() - settings.density * log_density + settings.targeted * targeted).mean(1)
+
+
+class VCNet(NetworkPolicy):
+    """Varying coefficient network."""
+
+    def __init__(
+        self, search: str = "ascent", config: Config | None = None, settings: VCNetConfig | None = None
+    ) -> None:
+        self.own = settings or VCNetConfig()
+        super().__init__(search, config, self.own)
+
+    def fit_response(self, task: Task) -> NetworkResponse:
+        """The three terms together."""
+        rows = open_rows(task.window)
+        surface = Varying(rows, self.own, task.seed)
+        return fit_surface(surface, rows, lambda index: vcnet_loss(surface, rows, index, self.own), self.own, task.seed)
