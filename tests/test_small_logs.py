@@ -77,9 +77,9 @@ def test_what_was_chosen_by_hand_stays():
 
 def test_a_surface_that_was_not_fitted_has_no_weight_and_the_error_of_nothing(taught):
     weighing = taught.fitted.main.weighing
-    assert len(weighing.weights) == len(weighing.alone) == 3
-    assert weighing.weights[1:] == (0.0, 0.0)
-    assert weighing.alone[1:] == (weighing.nothing, weighing.nothing)
+    assert len(weighing.weights) == len(weighing.alone) == 4
+    assert weighing.weights[1:] == (0.0,) * 3
+    assert weighing.alone[1:] == (weighing.nothing,) * 3
 
 
 # Repeated mixes

@@ -114,3 +114,12 @@ def test_weak_evidence_is_no_weight_at_all():
     found = weigh(y, [a], torch.ones(50))
     assert found.evidence == pytest.approx(1)
     assert found.weights[0] == pytest.approx(0, abs=1e-6)
+
+
+def test_twins_share_what_one_of_them_deserves():
+    """Two surfaces that differ by a trifle: chance alone would give one of them everything."""
+    truth = draw(0)
+    twins = [truth + 0.02 * draw(1), truth + 0.02 * draw(2)]
+    found = weigh(0.8 * truth + 2 * draw(3), twins, torch.ones(N))
+    assert found.weights == pytest.approx((found.weights[0],) * 2, rel=0.2)
+    assert sum(found.weights) == pytest.approx(0.8, abs=0.15)

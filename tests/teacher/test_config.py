@@ -12,7 +12,7 @@ from realloc.teacher import KernelConfig, NetworkConfig, TeacherConfig
         ({"surfaces": ("kernal",)}, r"Unknown surface 'kernal' in `surfaces` of \[teacher\]. Did you mean 'kernel'\?"),
         (
             {"surfaces": ("zzz",)},
-            r"Unknown surface 'zzz' in `surfaces` of \[teacher\]. Known: kernel, network, factual\.",
+            r"Unknown surface 'zzz' in `surfaces` of \[teacher\]. Known: kernel, network, factual, sparse\.",
         ),
         ({"surfaces": ()}, r"Expected one or more different `surfaces` in \[teacher\], got \[\]"),
         (

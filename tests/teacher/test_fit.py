@@ -133,10 +133,10 @@ def test_the_residual_branch_is_anchored_at_the_mean_shares():
 def test_a_surface_without_weight_is_not_asked():
     simulated = simulate(n=300)
     teacher = fit(simulated, BOTH)
-    silent = replace(teacher, weighing=replace(teacher.weighing, weights=(0.0, 0.0, 0.0)))
+    silent = replace(teacher, weighing=replace(teacher.weighing, weights=(0.0,) * 4))
     x, p = tensors(simulated.window)
     assert torch.equal(silent.field(x, p), torch.zeros(3, 300, 3))
-    only = replace(teacher, weighing=replace(teacher.weighing, weights=(0.5, 0.0, 0.0)))
+    only = replace(teacher, weighing=replace(teacher.weighing, weights=(0.5, 0.0, 0.0, 0.0)))
     own = teacher.scaling.field(teacher.surfaces[0].slopes(x, teacher.scaling.shares(p)))
     assert torch.allclose(only.field(x, p), 0.5 * own, atol=1e-5)
 
@@ -145,7 +145,7 @@ def test_the_weights_are_those_of_the_held_out_loss():
     weighing = fit(simulate(n=600), BOTH).weighing
     assert weighing.rows == 600
     assert weighing.together < 0.9 * weighing.nothing
-    assert len(weighing.weights) == len(weighing.alone) == 3
+    assert len(weighing.weights) == len(weighing.alone) == 4
     assert min(weighing.weights) >= 0
 
 

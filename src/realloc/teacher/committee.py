@@ -1,9 +1,10 @@
 """Weigh several surfaces by the held-out orthogonal loss: Ỹ = Y − m regressed on f_k(p) − f_k(e), weights of at least 0.
 
 No single learner wins everywhere. m and e are out of fold, and so are the contrasts, so a surface that only fits noise or
-only knows the baseline gets no weight. Then all weights shrink by the evidence that they help at all: by max(0, 1 − 1/t²),
-where t is the improvement of the held-out loss over its standard error across units. No weight at all is an answer too:
-nothing was learned, and nothing will be moved.
+only knows the baseline gets little weight. Surfaces that know the same are hard to tell apart, so weights are drawn towards
+equal ones, as by a prior of standard deviation `APART` around what the surfaces' mean deserves. Then all weights shrink by
+the evidence that they help at all: by max(0, 1 − 1/t²), where t is the improvement of the held-out loss over its standard
+error across units. No weight at all is an answer too: nothing was learned, and nothing will be moved.
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ import numpy as np
 import torch
 from scipy.optimize import nnls
 from torch import Tensor
+
+APART = 0.1
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ def weigh(residual: Tensor, contrasts: list[Tensor], weights: Tensor, units: Ten
     known = design.isfinite().all(dim=1)
     A, y, w = design[known].numpy(), residual[known].double().numpy(), weights[known].double().numpy()
     root = np.sqrt(w)
-    found, _ = nnls(A * root[:, None], y * root)
+    found = _towards_equal(A * root[:, None], y * root, float(w.sum()))
 
     def error(fitted: np.ndarray) -> float:
         return float(np.average(np.square(y - fitted), weights=w))
@@ -44,3 +47,14 @@ def weigh(residual: Tensor, contrasts: list[Tensor], weights: Tensor, units: Ten
     shrunk = found * (max(0.0, 1 - 1 / t**2) if t > 0 else 0.0)
     alone = tuple(error(A[:, k]) for k in range(A.shape[1]))
     return Weighing(tuple(float(v) for v in shrunk), error(np.zeros(len(y))), alone, error(A @ shrunk), len(y), t)
+
+
+def _towards_equal(A: np.ndarray, y: np.ndarray, n: float) -> np.ndarray:
+    """argmin ‖y − Aw‖²/σ² + ‖w − w̄‖²/APART² over w of at least 0, w̄ the same for all."""
+    surfaces = A.shape[1]
+    noise = float(np.square(y - A @ nnls(A, y)[0]).sum()) / n if n else 0.0
+    together = A.mean(axis=1)
+    size = float(together @ together)
+    equal = max(0.0, float(together @ y) / size) / surfaces if size else 0.0
+    pull = noise**0.5 / APART
+    return nnls(np.vstack([A, pull * np.eye(surfaces)]), np.append(y, np.full(surfaces, pull * equal)))[0]

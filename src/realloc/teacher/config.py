@@ -7,7 +7,7 @@ from realloc.errors import ConfigError
 from realloc.fields import check_types, nearest
 from realloc.networks.config import TrainConfig
 
-SURFACES = ("kernel", "network", "factual")
+SURFACES = ("kernel", "network", "factual", "sparse")
 FORMS = ("branch", "plain")
 
 

@@ -20,7 +20,7 @@ from realloc.teacher.kernel import Kernel
 from realloc.teacher.sample import Scaling
 
 ALONE = 0.45  # η
-DISAGREEMENT = 1.5  # δ as a multiple of the surfaces' standard deviation
+DISAGREEMENT = 1.6  # δ as a multiple of the surfaces' standard deviation
 REACH, MOVES = 0.2, 3000  # longest move about which surfaces are asked, and how many
 CHUNK = 2048
 

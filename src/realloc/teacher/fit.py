@@ -16,6 +16,7 @@ from realloc.teacher.doubt import DISAGREEMENT, MOVES, REACH, Doubt
 from realloc.teacher.gaussian import fit_kernel
 from realloc.teacher.network import fit_network
 from realloc.teacher.sample import Sample, Scaling, scale
+from realloc.teacher.sparse import fit_sparse
 from realloc.teacher.surface import Fit, Surface
 
 Floats = NDArray[np.float64]
@@ -87,6 +88,8 @@ def fit_teacher(
     for name in config.surfaces:
         if name == "kernel":
             fits.append(fit_kernel(sample, config.members, surfaces.kernel, seed, progress))
+        elif name == "sparse":
+            fits.append(fit_sparse(sample, config.members, seed + 3, progress))
         else:
             own = surfaces.network if name == "network" else surfaces.factual
             fits.append(fit_network(sample, config.members, own, seed + 1 + (name == "factual"), progress))
