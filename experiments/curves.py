@@ -1,0 +1,117 @@
+"""What decides: rows, confounding, the number of channels, the number of members. Hard regime unless the curve is about it.
+
+    python experiments/curves.py                    # seeds 1 to 5; hours; resumable
+    python experiments/curves.py --curves rows      # one curve
+    python experiments/curves.py --quick            # the ends of every curve at a small size
+
+Rivals are the strongest of the static table. Safe Recovery with the greedy search, the movement budget and the learned support
+of all; outside and harm beside it. Only one parameter changes along a curve.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import realloc
+from realloc.baselines import BASELINES
+from realloc.world import REGIMES, World
+from runner import RESULTS, Figures, Study, arguments, describe, markdown, run
+from static_quality import decide, judge
+
+SEEDS = (1, 2, 3, 4, 5)
+TEST = {"units": 300, "periods": 4, "seed": 1}
+SMALL_TEST = {"units": 60, "periods": 2, "seed": 1}
+RIVALS = ("s_nn_ensemble", "r_learner", "linear_dml")
+METHODS = ("realloc", *RIVALS)
+ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A parameter, its values, and which methods it concerns."""
+
+    title: str
+    values: tuple[float, ...]
+    methods: tuple[str, ...] = METHODS
+
+
+CURVES = {
+    "rows": Curve("rows", (5_000, 10_000, 20_000, 50_000, 100_000, 200_000)),
+    "confounding": Curve("α_cf (all else as in hard)", (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)),
+    "channels": Curve("channels K", (3, 5, 9)),
+    "members": Curve("members of the teacher", (1, 3, 5, 10), ("realloc",)),
+}
+
+
+def cell(key: str, quick: bool = False) -> Figures:
+    """One method at one place of a curve."""
+    curve, text, method, number = key.split("/")
+    value, seed = float(text), int(number)
+    regime = replace(REGIMES["hard"], confounding=value) if curve == "confounding" else REGIMES["hard"]
+    world = World(regime, seed, channels=int(value) if curve == "channels" else 3)
+    rows = 1500 if quick else (int(value) if curve == "rows" else ROWS)
+    logs, test = world.sample(units=rows // 10, periods=10, seed=0), world.sample(**(SMALL_TEST if quick else TEST))
+    config = realloc.Config(seed=seed)
+    if curve == "members":
+        config = replace(config, teacher=replace(config.teacher, members=int(value)))
+    if method == "realloc":
+        model = realloc.ReAlloc(config, quiet=True).fit(logs)
+        return {
+            name: judge(world, test, decide(model, test, replace(config.decision, search=name)))
+            for name in ("greedy", "ascent")
+        }
+    policy: Any = BASELINES[method](config=config, search="greedy")
+    policy.fit(logs)
+    found = {"greedy": judge(world, test, policy.decide(test))}
+    policy.search = "ascent"
+    return found | {"ascent": judge(world, test, policy.decide(test))}
+
+
+def keys(curves: list[str], seeds: tuple[int, ...], quick: bool) -> tuple[str, ...]:
+    """Ends first where it has to be quick."""
+    found = []
+    for seed in seeds:
+        for name in curves:
+            curve = CURVES[name]
+            values = (curve.values[0], curve.values[-1]) if quick else curve.values
+            found += [f"{name}/{value:g}/{method}/{seed}" for value in values for method in curve.methods]
+    return tuple(found)
+
+
+def to_markdown(cells: dict[str, Figures]) -> str:
+    """A table per curve and search."""
+    lines = ["# Curves", "", f"Hard regime. {describe(cells)} Cells: Safe Recovery (outside, harmed).", ""]
+    for name, curve in CURVES.items():
+        for search in ("greedy", "ascent"):
+            rows = []
+            for value in curve.values:
+                row = [f"{value:g}"]
+                for method in curve.methods:
+                    found = [one[search] for key, one in cells.items() if key.startswith(f"{name}/{value:g}/{method}/")]
+                    parts = ("safe_local_recovery", "oos_rate", "harm_rate")
+                    shown = [f"{np.mean([one[part] for one in found]):.3f}" for part in parts] if found else []
+                    row.append(f"{shown[0]} ({shown[1]}, {shown[2]}; {len(found)} seeds)" if shown else "–")
+                if any(entry != "–" for entry in row[1:]):
+                    rows.append(row)
+            if rows:
+                lines += [f"**{curve.title}**, {search}", "", *markdown([curve.title, *curve.methods], rows)]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--curves", nargs="+", choices=list(CURVES), default=list(CURVES))
+    given = parser.parse_args()
+    seeds = tuple(given.seeds or ((1,) if given.quick else SEEDS))
+    name = "curves_quick" if given.quick else "curves"
+    study = Study(name, partial(cell, quick=given.quick), keys(given.curves, seeds, given.quick))
+    cells = study.done() if given.table else run(study, given.jobs)
+    text = to_markdown(cells)
+    (RESULTS / f"{name}.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
