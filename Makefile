@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real figures clean
+.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-static bench-ablation bench-curves figures clean
 
 demo: .venv/.core
 	$(BIN)/realloc demo
@@ -64,9 +64,20 @@ bench-real: .venv/.dev  ## Olympus and Conjura, where ../shared/data is there (a
 	$(BIN)/python experiments/real_olympus.py
 	$(BIN)/python experiments/real_conjura.py
 
-figures: .venv/.dev  ## of the world, into experiments/results
+bench-static: .venv/.dev  ## the paper's static table with every rival, 10 seeds × 4 regimes (four hours; resumable; ARGS=--quick)
+	$(BIN)/pip install --quiet --editable '.[peers]'
+	$(BIN)/python experiments/static_quality.py $(ARGS)
+
+bench-ablation: .venv/.dev  ## the paper's ablation in the hard regime, 10 seeds (an hour; resumable; ARGS=--quick)
+	$(BIN)/python experiments/ablation.py $(ARGS)
+
+bench-curves: .venv/.dev  ## rows, confounding, channels, members (hours; resumable; ARGS=--quick)
+	$(BIN)/python experiments/curves.py $(ARGS)
+
+figures: .venv/.dev  ## of the world and of policies in it, into experiments/results
 	$(BIN)/pip install --quiet --editable '.[report]'
 	$(BIN)/python experiments/world_figures.py
+	$(BIN)/python experiments/policy_figures.py
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer, got $$($(PYTHON) --version). Name another with make PYTHON=python3.12 ..."; exit 2; }

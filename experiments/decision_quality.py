@@ -10,7 +10,6 @@ better than greedy.
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 import realloc
-from field_quality import interval, run
+from field_quality import run
 from fitted import TEST, TRAIN, fitted
 from realloc.decision.ascent import search_ascent
 from realloc.decision.decide import worth
@@ -32,8 +31,8 @@ from realloc.support import Support, fit_support, remember_logged
 from realloc.world import REGIMES, World
 from realloc.world.oracle import search_config, search_global, true_gain, true_support
 from realloc.world.score import score_shares
+from runner import RESULTS, interval
 
-RESULTS = Path(__file__).parent / "results"
 NAMES, SEEDS = tuple(REGIMES), tuple(range(1, 11))
 EXHAUSTED = 200  # rows of the exhaustive search
 Floats = NDArray[np.float64]

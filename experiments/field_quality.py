@@ -8,11 +8,9 @@ Finished cells are kept in experiments/results/field_quality.json; `--jobs 2` us
 
 import argparse
 import json
-import subprocess
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,8 +31,8 @@ from realloc.teacher.fit import draw_sample
 from realloc.world import REGIMES, World
 from realloc.world.oracle import search_config, true_support
 from realloc.world.score import gain_of_potential, score_field, score_shares
+from runner import RESULTS, commit, interval
 
-RESULTS = Path(__file__).parent / "results"
 NAMES = tuple(REGIMES)
 SEEDS, TUNING = tuple(range(1, 11)), (201, 202)
 TRAIN = {"units": 2000, "periods": 10, "seed": 0}
@@ -171,20 +169,8 @@ def run(name: str, work: Callable[[str, int], Any], seeds: tuple[int, ...], regi
     return cells
 
 
-def commit() -> str:
-    """The code that is running, for the card."""
-    git = ["git", "describe", "--always", "--dirty", "--exclude=*"]
-    return subprocess.run(git, cwd=RESULTS, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
-
-
 def values(cells: dict[str, Any], regime: str, method: str, metric: str) -> NDArray[np.float64]:
     return np.array([cells[f"{regime}/{s}"][method].get(metric, np.nan) for s in SEEDS if f"{regime}/{s}" in cells])
-
-
-def interval(differences: NDArray[np.float64]) -> tuple[float, float]:
-    """95 % bootstrap interval of the mean over seeds."""
-    draws = np.random.default_rng(0).choice(differences, size=(4000, len(differences))).mean(axis=1)
-    return float(np.quantile(draws, 0.025)), float(np.quantile(draws, 0.975))
 
 
 def to_markdown(cells: dict[str, Any]) -> str:

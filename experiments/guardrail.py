@@ -23,7 +23,6 @@ import torch
 from numpy.typing import NDArray
 
 import realloc
-from field_quality import commit
 from realloc.decision.config import DecisionConfig
 from realloc.decision.conservative import Stake
 from realloc.decision.decide import Case, decide
@@ -33,6 +32,7 @@ from realloc.teacher import doubt
 from realloc.world.platform import Marketplace, MarketplaceParameters, ResponseParameters, State
 from realloc.world.platform.draws import Draws
 from realloc.world.platform.items import draw_items, parse_names
+from runner import commit
 
 RESULTS = Path(__file__).parent / "results"
 STRONG = ResponseParameters(scale=0.54, basket=2.4, discount_pull=1.0)

@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from field_quality import commit
 from realloc import Config, ReAlloc, Schema, read_logs
 from realloc.features import FeatureConfig
 from realloc.simplex import total_variation
+from runner import commit
 
 ROOT = Path(__file__).resolve().parents[1]
 SLICE = ROOT.parent / "shared/data/conjura/conjura_slice_4999rows.csv"

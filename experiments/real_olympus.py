@@ -214,7 +214,7 @@ def main() -> None:
     repeats = dict(zip(SIZES, wanted, strict=True))
     run("rivals" if given.forest else "ours", rivals if given.forest else ours, repeats, given.first, path)
     if not given.forest:
-        from field_quality import commit  # noqa: PLC0415
+        from runner import commit  # noqa: PLC0415
 
         path.with_suffix(".md").write_text(to_markdown(json.loads(path.read_text()), commit()))
 

@@ -99,10 +99,14 @@ def installed(name: str) -> str:
 
 
 def commit() -> str:
-    """The code that is running."""
-    git = ["git", "describe", "--always", "--dirty", "--exclude=*"]
-    found = subprocess.run(git, cwd=RESULTS.parent, capture_output=True, text=True, check=False)  # noqa: S603
-    return found.stdout.strip()
+    """The code that is running; results that were written meanwhile do not make it another one."""
+
+    def git(*arguments: str) -> str:
+        command, where = ["git", *arguments], RESULTS.parent.parent
+        return subprocess.run(command, cwd=where, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
+
+    changed = git("status", "--porcelain", "--", "src", "experiments/*.py", "benchmarks/*.py")
+    return git("rev-parse", "--short", "HEAD") + ("-dirty" if changed else "")
 
 
 def describe(cells: dict[str, Figures]) -> str:

@@ -4,6 +4,7 @@ from functools import cache
 
 import pytest
 
+import ablation
 import static_quality
 from static_quality import cell, to_markdown
 
@@ -40,15 +41,40 @@ def test_the_true_support_rejects_nothing():
     assert measured("s_nn")["true support"]["oos_rate"] == 0
 
 
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Where the one model of this module is kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("models")
+        patch.setenv("REALLOC_MODELS", str(folder))
+        yield folder
+
+
 @pytest.mark.slow
-def test_realloc_is_safe_and_certified_where_it_moves(tmp_path, monkeypatch):
-    monkeypatch.setenv("REALLOC_MODELS", str(tmp_path))
+def test_realloc_is_safe_and_certified_where_it_moves(models):
     found = cell("realloc/hard/205", SIZES)
     assert set(found) == {"field", "greedy", "ascent", "fallback", "true support"}
     assert found["ascent"]["oos_rate"] <= 0.05
     assert found["fallback"]["moved"] <= found["ascent"]["moved"]
     assert measured("s_nn")["global"]["oos_rate"] > found["ascent"]["oos_rate"]
-    assert len(list(tmp_path.glob("*/hard-205-*"))) == 1
+    assert len(list(models.glob("*/hard-205-*"))) == 1
+
+
+@pytest.mark.slow
+def test_without_support_the_same_model_leaves_it(models):
+    whole, free = (ablation.cell(f"{variant}/205", SIZES) for variant in ("realloc", "without_support"))
+    assert len(list(models.glob("*/hard-205-*"))) == 1  # one model serves both
+    assert free["field"] == whole["field"]
+    assert free["decision"]["oos_rate"] > whole["decision"]["oos_rate"] + 0.2
+    text = ablation.to_markdown(
+        {
+            f"{name}/205": {**found, "seconds": 1.0, "code": "test"}
+            for name, found in (("realloc", whole), ("without_support", free))
+        },
+        (205,),
+    )
+    assert "| **ReAlloc** |" in text
+    assert "| w/o support |" in text
 
 
 def test_the_table_names_every_method_and_search():
