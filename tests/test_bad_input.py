@@ -100,7 +100,7 @@ def test_shares_that_hardly_vary_teach_nothing_and_gain_nothing():
     field, gains = answers(model, frame)
     assert not field.any()
     assert not gains.any()
-    assert model.state.main.weighing.weights == (0.0, 0.0, 0.0)  # no surface earned a say: that is the reason
+    assert model.state.main.weighing.weights == (0.0,) * 4  # no surface earned a say: that is the reason
 
 
 def test_rows_without_an_outcome_are_left_out():
