@@ -51,12 +51,14 @@ def models(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_realloc_is_safe_and_certified_where_it_moves(models):
+def test_realloc_moves_nothing_where_the_log_proves_nothing(models):
+    """600 rows at this noise: rivals move and lose all the same."""
     found = cell("realloc/hard/205", SIZES)
     assert set(found) == {"field", "greedy", "ascent", "fallback", "true support"}
-    assert found["ascent"]["oos_rate"] <= 0.05
-    assert found["fallback"]["moved"] <= found["ascent"]["moved"]
-    assert measured("s_nn")["global"]["oos_rate"] > found["ascent"]["oos_rate"]
+    assert {found[name]["moved"] for name in ("greedy", "ascent", "fallback")} == {0.0}
+    assert found["ascent"]["deployable_uplift"] == 0
+    assert measured("s_nn")["greedy"]["moved"] > 0.5
+    assert measured("s_nn")["greedy"]["harm_rate"] > 0.1
     assert len(list(models.glob("*/hard-205-*"))) == 1
 
 
