@@ -19,7 +19,7 @@ from realloc.baselines import TeacherOnly, WithoutOrthogonalization
 from realloc.baselines.ablations import forget
 from realloc.teacher.config import SURFACES
 from realloc.world import World
-from runner import RESULTS, Figures, Study, arguments, describe, interval, markdown, run
+from runner import Figures, Study, arguments, conclude, describe, interval, markdown
 from static_quality import FULL, QUICK_SEEDS, SEEDS, SMALL, decide, geometry, judge
 
 REGIME = "hard"
@@ -124,10 +124,7 @@ def main() -> None:
     name = "ablation_quick" if given.quick else "ablation"
     keys = tuple(f"{variant}/{seed}" for seed in seeds for variant in VARIANTS)
     study = Study(name, partial(cell, sizes=SMALL if given.quick else FULL), keys)
-    cells = study.done() if given.table else run(study, given.jobs)
-    text = to_markdown(cells, seeds)
-    (RESULTS / f"{name}.md").write_text(text)
-    print(text)
+    conclude(study, given, lambda cells: to_markdown(cells, seeds))
 
 
 if __name__ == "__main__":

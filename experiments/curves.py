@@ -17,7 +17,7 @@ import numpy as np
 import realloc
 from realloc.baselines import BASELINES
 from realloc.world import REGIMES, World
-from runner import RESULTS, Figures, Study, arguments, describe, markdown, run
+from runner import Figures, Study, arguments, conclude, describe, markdown
 from static_quality import decide, judge
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -107,10 +107,7 @@ def main() -> None:
     seeds = tuple(given.seeds or ((1,) if given.quick else SEEDS))
     name = "curves_quick" if given.quick else "curves"
     study = Study(name, partial(cell, quick=given.quick), keys(given.curves, seeds, given.quick))
-    cells = study.done() if given.table else run(study, given.jobs)
-    text = to_markdown(cells)
-    (RESULTS / f"{name}.md").write_text(text)
-    print(text)
+    conclude(study, given, to_markdown)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import realloc
 from field_rivals import Rival, RivalConfig, fit_r_learner, fit_s_learner
-from realloc.decision.search import search_greedy
+from realloc.decision.search import gain_of_potential, search_greedy
 from realloc.features import fit_encoder
 from realloc.logs import Logs
 from realloc.nuisances import cross_fit
@@ -30,7 +30,7 @@ from realloc.teacher import SurfaceConfigs, Teacher, fit_teacher
 from realloc.teacher.fit import draw_sample
 from realloc.world import REGIMES, World
 from realloc.world.oracle import search_config, true_support
-from realloc.world.score import gain_of_potential, score_field, score_shares
+from realloc.world.score import score_field, score_shares
 from runner import RESULTS, commit, interval
 
 NAMES = tuple(REGIMES)

@@ -109,6 +109,13 @@ def commit() -> str:
     return git("rev-parse", "--short", "HEAD") + ("-dirty" if changed else "")
 
 
+def conclude(study: Study, given: argparse.Namespace, to_markdown: Callable[[dict[str, Figures]], str]) -> None:
+    """Measure what is missing, write the table beside the cells and print it."""
+    text = to_markdown(study.done() if given.table else run(study, given.jobs))
+    study.path.with_suffix(".md").write_text(text)
+    print(text)
+
+
 def describe(cells: dict[str, Figures]) -> str:
     """One sentence about the code and the cost of cells."""
     codes = sorted({str(cell["code"]) for cell in cells.values()})

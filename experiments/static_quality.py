@@ -30,7 +30,7 @@ from realloc.policy import MOVED, Decision
 from realloc.world import REGIMES, World
 from realloc.world.oracle import search_config, true_support
 from realloc.world.score import score_field, score_shares
-from runner import RESULTS, Figures, Study, arguments, describe, interval, markdown, run
+from runner import Figures, Study, arguments, conclude, describe, interval, markdown
 
 NAMES, SEEDS = tuple(REGIMES), tuple(range(1, 11))
 QUICK_SEEDS, QUICK_REGIMES = (1, 2), ("hard",)
@@ -279,10 +279,7 @@ def main() -> None:
     keys = tuple(f"{m}/{r}/{s}" for s in seeds for r in regimes for m in given.methods if METHODS[m].seeds >= s)
     name = "static_quick" if given.quick else "static_quality"
     study = Study(name, partial(cell, sizes=SMALL if given.quick else FULL), keys)
-    cells = study.done() if given.table else run(study, given.jobs)
-    text = to_markdown(cells, regimes)
-    (RESULTS / f"{name}.md").write_text(text)
-    print(text)
+    conclude(study, given, lambda cells: to_markdown(cells, regimes))
 
 
 if __name__ == "__main__":

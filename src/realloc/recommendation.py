@@ -238,6 +238,7 @@ def join(parts: list[Decision]) -> Decision:
     def column(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(part, name) for part in parts])
 
-    names = ("shares", "gain", "gain_lower", "support", "steps", "reason", "money")
+    names = ("shares", "gain", "gain_lower", "support", "steps", "reason")
+    money = None if parts[0].money is None else column("money")
     further = {name: np.concatenate([part.further[name] for part in parts]) for name in parts[0].further}
-    return Decision(**{name: column(name) for name in names}, further=further)
+    return Decision(**{name: column(name) for name in names}, money=money, further=further)

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from realloc import World
-from realloc.decision.search import SearchConfig, search_greedy
+from realloc.decision.search import SearchConfig, gain_of_potential, search_greedy
 from realloc.simplex import Floats, project_tangent
 from realloc.world.oracle import true_support
 from realloc.world.response import Surface
-from realloc.world.score import gain_of_potential
 from realloc.world.support import Region
 
 STEP, FLOAT = 0.02, 1e-9

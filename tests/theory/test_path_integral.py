@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from realloc import World
-from realloc.decision.search import SearchConfig, search_greedy
+from realloc.decision.search import SearchConfig, gain_of_potential, search_greedy
 from realloc.simplex import Floats, path_length, tangent_basis
-from realloc.world.score import gain_of_potential
 from tests.theory.exact import Path, bent, integrate, random_student, through
 
 ROWS = 40

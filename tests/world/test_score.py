@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
+from realloc.decision.search import gain_of_potential
 from realloc.errors import LogError
 from realloc.world import World
 from realloc.world.oracle import search_local, true_gain, true_support
-from realloc.world.score import decompose_loss, gain_of_potential, score_field, score_shares
+from realloc.world.score import decompose_loss, score_field, score_shares
 from tests.world.drawn import draw
 
 WORLD = World("hard", 1)

@@ -9,7 +9,6 @@ Support, movement budget and steps are those of ReAlloc, so that what differs is
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,13 +18,13 @@ from numpy.typing import NDArray
 from realloc.baselines.fitted import Fitted
 from realloc.config import Config
 from realloc.decision.ascent import search_ascent
-from realloc.decision.search import GainFunction, SearchConfig, SupportFunction, search_greedy
+from realloc.decision.search import GainFunction, SearchConfig, SupportFunction, gain_of_potential, search_greedy
 from realloc.errors import ConfigError
 from realloc.features import fit_encoder
 from realloc.fields import nearest
 from realloc.logs import Logs
 from realloc.policy import Decision
-from realloc.recommendation import count_transfers
+from realloc.recommendation import count_transfers, join
 from realloc.rounds import draw, open_window
 from realloc.simplex import Floats, edge_directions, edges, project_tangent
 from realloc.support import fit_support, remember_logged
@@ -89,19 +88,7 @@ class ResponsePolicy(Fitted):
         """The best predicted end of every row that the search finds."""
         size = max(32, PLACES // 1000)
         batches = np.split(np.arange(len(logs)), range(size, len(logs), size))
-        parts = [self._decide(logs.take(rows)) for rows in batches]
-
-        def column(name: str) -> NDArray[Any]:
-            return np.concatenate([getattr(part, name) for part in parts])
-
-        return Decision(
-            shares=column("shares"),
-            gain=column("gain"),
-            gain_lower=column("gain_lower"),
-            support=column("support"),
-            steps=column("steps"),
-            reason=column("reason"),
-        )
+        return join([self._decide(logs.take(rows)) for rows in batches])
 
     def field(self, logs: Logs) -> Floats:
         """The predicted field P₀∇_p at the logged shares, (n, K); by differences where there is no gradient."""
@@ -147,7 +134,7 @@ class ResponsePolicy(Fitted):
 
     def gain_at(self, x: States) -> GainFunction:
         """Predicted gains of moves from states (n, d), for any search."""
-        return gain_of(lambda rows, shares: self.response.values(x[rows], shares))
+        return gain_of_potential(lambda rows, shares: self.response.values(x[rows], shares))
 
     def _differences(self, x: States, shares: Floats) -> Floats:
         """The field whose edge scores are nearest to differences over NEAR, one-sided at a border."""
@@ -157,16 +144,6 @@ class ResponsePolicy(Fitted):
         found = self.response.values(x, np.concatenate([shares[:, None], ends], axis=1))
         score = np.where(room > 0, (found[:, 1:] - found[:, :1]) / np.where(room > 0, room, 1), 0.0)
         return score @ np.linalg.pinv(directions).T
-
-
-def gain_of(potential: Callable[[NDArray[np.integer[Any]], Floats], Floats]) -> GainFunction:
-    """Gains of a potential (rows, shares (a, m, K)) → (a, m): differences to where a row is."""
-
-    def gain(rows: NDArray[np.integer[Any]], shares: Floats, ends: Floats) -> Floats:
-        values = potential(rows, np.concatenate([shares[:, None, :], ends], axis=1))
-        return values[:, 1:] - values[:, :1]
-
-    return gain
 
 
 def everywhere(rows: NDArray[np.integer[Any]], start: Floats, ends: Floats) -> NDArray[np.bool_]:

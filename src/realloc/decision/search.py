@@ -88,3 +88,13 @@ def search_greedy(start: Floats, gain: GainFunction, allowed: SupportFunction, c
         length[active] += lengths[best]
         promised[active] += top[going]
     return Trace(points, steps, length, promised)
+
+
+def gain_of_potential(potential: Callable[[Rows, Floats], Floats]) -> GainFunction:
+    """Gains of a learned potential (rows, shares (a, m, K)) → (a, m): differences to where a row is."""
+
+    def gain(rows: Rows, shares: Floats, candidates: Floats) -> Floats:
+        values = potential(rows, np.concatenate([shares[:, None, :], candidates], axis=1))
+        return values[:, 1:] - values[:, :1]
+
+    return gain

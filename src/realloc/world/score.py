@@ -1,9 +1,6 @@
 """Score recommendations with the world's truth, and say whether support, field or search lost the uplift."""
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.decision.search import GainFunction, SearchConfig, SupportFunction, search_greedy
 from realloc.errors import LogError
@@ -87,13 +84,3 @@ def decompose_loss(
     }
     rows = [deployed(name, search_greedy(start, *pair, settings).shares) for name, pair in parts.items()]
     return EstimateTable((deployed("global", search_global(world, state, start)), *rows))
-
-
-def gain_of_potential(potential: Callable[[NDArray[np.integer], Floats], Floats]) -> GainFunction:
-    """Gains of a learned potential s(rows, shares (a, m, K)) → (a, m): differences to the current shares."""
-
-    def gain(rows: NDArray[np.integer], shares: Floats, candidates: Floats) -> Floats:
-        values = potential(rows, np.concatenate([shares[:, None, :], candidates], axis=1))
-        return values[:, 1:] - values[:, :1]
-
-    return gain
