@@ -60,7 +60,7 @@ METHODS: dict[str, Method] = {
     "additive_roi": Method("Additive ROI", baselines.AdditiveROI),
     "s_gbdt": Method("S-GBDT", baselines.STrees, EVERY, seeds=5),
     "s_nn": Method("S-NN", BASELINES["s_nn_local"], EVERY),
-    "s_nn_ensemble": Method("S-NN ensemble, SiLU", BASELINES["s_nn_ensemble"], EVERY),
+    "s_nn_ensemble": Method("S-NN ensemble, SiLU", BASELINES["s_nn_ensemble"]),
     "r_learner": Method("R-Learner", baselines.RLearner),
     "context_only": Method("Context-Only", baselines.ContextOnly),
     "vcnet": Method("VCNet", baselines.VCNet, seeds=5),

@@ -74,7 +74,7 @@ def test_the_support_never_remembers_more_than_its_capacity(history):
 
 def test_a_late_round_labels_and_learns_from_as_much_as_an_early_one(history):
     _, work = history
-    assert work == [[300, CONFIG.student.epochs]] * ROUNDS
+    assert work == [[300, CONFIG.student.epochs]] + [[300, CONFIG.student.later_epochs]] * (ROUNDS - 1)
 
 
 def test_a_saved_state_does_not_grow_either(history, tmp_path):

@@ -19,7 +19,7 @@ from realloc.simplex import Floats
 from realloc.student import Potential
 from realloc.student.distill import distill
 from realloc.support import Support, fit_support, remember_logged
-from realloc.teacher import SurfaceConfigs, Window, fit_teacher
+from realloc.teacher import Start, SurfaceConfigs, Window, fit_teacher
 from realloc.teacher.committee import Weighing
 from realloc.teacher.config import SURFACES
 from realloc.teacher.doubt import Doubt
@@ -101,7 +101,8 @@ def learn(former: Learned | None, rows: Window, config: Config, rounds: int, see
         progress,
     )
     surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network, factual=config.factual)
-    teacher = fit_teacher(rows, nuisances, config.teacher, surfaces, draw(seed, "teacher", rounds), progress)
+    start = Start(former.doubt.kernel) if former is not None and former.doubt is not None else None
+    teacher = fit_teacher(rows, nuisances, config.teacher, surfaces, draw(seed, "teacher", rounds), progress, start)
 
     # Stage II: slow student
     labels = label_moves(teacher, rows, config.moves, rounds, draw(seed, "moves", rounds), progress)

@@ -19,6 +19,7 @@ from realloc.baselines.s_trees import STrees
 from realloc.baselines.teacher_only import TeacherOnly
 from realloc.baselines.uniform import Uniform
 from realloc.baselines.vcnet import VCNet
+from realloc.baselines.warm_teacher import WarmTeacher
 from realloc.policy import Policy
 from realloc.teacher.config import SURFACES, TeacherConfig
 
@@ -45,6 +46,7 @@ BASELINES: dict[str, Callable[..., Policy]] = {
     "cql": CQLPolicy,
     "teacher_only": TeacherOnly,
     "without_student": partial(TeacherOnly, search="ascent", surfaces=SURFACES, members=TeacherConfig().members),
+    "warm_teacher": partial(WarmTeacher, surfaces=SURFACES, members=TeacherConfig().members),
     "without_orthogonalization": WithoutOrthogonalization,
     "without_support": WithoutSupport,
 }
@@ -66,6 +68,7 @@ __all__ = [
     "TeacherOnly",
     "Uniform",
     "VCNet",
+    "WarmTeacher",
     "WithoutOrthogonalization",
     "WithoutSupport",
 ]

@@ -20,7 +20,7 @@ from realloc.config import Config
 from realloc.decision.ascent import search_ascent
 from realloc.decision.search import GainFunction, SearchConfig, SupportFunction, gain_of_potential, search_greedy
 from realloc.errors import ConfigError
-from realloc.features import fit_encoder
+from realloc.features import Encoder, fit_encoder
 from realloc.fields import nearest
 from realloc.logs import Logs
 from realloc.policy import Decision
@@ -78,11 +78,15 @@ class ResponsePolicy(Fitted):
     def learn(self, logs: Logs) -> None:
         """Encoder, support and folds as ReAlloc has them, and the response."""
         config, seed = self.config, self.config.seed
-        self.encoder = fit_encoder(logs, config.features)
+        self.encoder = self.open_encoder(logs)
         window = open_window(logs, self.encoder, config, seed, None)
         logged = remember_logged(None, logs, window.x, 0, config.support.rows, draw(seed, "logged", 0))
         self.support = fit_support(logged, config.support, draw(seed, "support", 0))
         self.response = self.fit_response(Task(window, config, draw(seed, type(self).__name__, 0)))
+
+    def open_encoder(self, logs: Logs) -> Encoder:
+        """How states become numbers: learned anew from every log."""
+        return fit_encoder(logs, self.config.features)
 
     def decide(self, logs: Logs) -> Decision:
         """The best predicted end of every row that the search finds."""

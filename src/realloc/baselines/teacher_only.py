@@ -13,7 +13,7 @@ from realloc.config import Config
 from realloc.nuisances import cross_fit
 from realloc.rounds import draw
 from realloc.simplex import Floats
-from realloc.teacher import SurfaceConfigs, Teacher, fit_teacher
+from realloc.teacher import Start, SurfaceConfigs, Teacher, fit_teacher
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,12 @@ class TeacherOnly(ResponsePolicy):
             rows.x, rows.shares, rows.outcome, rows.folds, config.nuisances, draw(config.seed, "nuisances", 0)
         )
         surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network, factual=config.factual)
-        return TeacherResponse(fit_teacher(rows, nuisances, config.teacher, surfaces, draw(config.seed, "teacher", 0)))
+        seed = draw(config.seed, "teacher", 0)
+        return TeacherResponse(fit_teacher(rows, nuisances, config.teacher, surfaces, seed, start=self.start()))
+
+    def start(self) -> Start | None:
+        """Where surfaces begin to learn: nowhere."""
+        return None
 
 
 def _tensor(values: States | Floats) -> torch.Tensor:

@@ -22,11 +22,12 @@ class StudentConfig:
     width: int = 128
     trunk: int = 32
     epochs: int = 10
+    later_epochs: int = 5  # in rounds after the first: it begins where it was
     batch: int = 512
     rate: float = 1e-2
     weight_decay: float = 1e-2
     held_out: float = 0.1
-    least_steps: int = 350  # however few the rows: targets are exact, so there is little to overfit
+    least_steps: int = 350  # however few the rows: targets are exact, little can be overfit; half in later rounds
 
     def __post_init__(self) -> None:
         check_types(self, "[student]")
@@ -41,14 +42,16 @@ class StudentConfig:
         if not 0 <= self.ema < 1 or not 0 < self.held_out < 1:
             raise ConfigError("Expected `ema` from 0 to below 1 and `held_out` between 0 and 1 in [student].")
         self.training()
+        self.training(first=False)
 
-    def training(self) -> TrainConfig:
+    def training(self, first: bool = True) -> TrainConfig:
         """How it is trained."""
+        epochs = self.epochs if first else self.later_epochs
         return TrainConfig(
-            epochs=self.epochs,
+            epochs=epochs,
             batch=self.batch,
             rate=self.rate,
             weight_decay=self.weight_decay,
-            patience=self.epochs,
-            least_steps=self.least_steps,
+            patience=epochs,
+            least_steps=self.least_steps if first else self.least_steps // 2,
         )

@@ -57,7 +57,8 @@ def distill(
         progress("student: distillation", epoch, epochs)
 
     network = fresh.network.requires_grad_(True)
-    train(network, lambda rows: student_loss(fresh, targets, rows, config), split, config.training(), seed, report)
+    how = config.training(first=former is None)
+    train(network, lambda rows: student_loss(fresh, targets, rows, config), split, how, seed, report)
     network.requires_grad_(False)
     return fresh if former is None else average(former, fresh, config.ema)
 

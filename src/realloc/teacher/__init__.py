@@ -6,12 +6,13 @@ from realloc.lazy import load_when_used
 
 if TYPE_CHECKING:
     from realloc.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
-    from realloc.teacher.fit import SurfaceConfigs, Teacher, Window, fit_teacher
+    from realloc.teacher.fit import Start, SurfaceConfigs, Teacher, Window, fit_teacher
 
 __all__ = [
     "FactualConfig",
     "KernelConfig",
     "NetworkConfig",
+    "Start",
     "SurfaceConfigs",
     "Teacher",
     "TeacherConfig",
@@ -25,6 +26,7 @@ __getattr__ = load_when_used(
         "FactualConfig": "config",
         "KernelConfig": "config",
         "NetworkConfig": "config",
+        "Start": "fit",
         "SurfaceConfigs": "fit",
         "Teacher": "fit",
         "TeacherConfig": "config",

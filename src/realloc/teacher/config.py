@@ -38,14 +38,15 @@ class KernelConfig:
 
     inducing: int = 1000
     steps: int = 150
+    later_steps: int = 40  # in rounds that begin where the last one ended
     rows: int = 800  # per step
     rate: float = 0.1
 
     def __post_init__(self) -> None:
         check_types(self, "[kernel]")
-        if min(self.inducing, self.rows) < 10 or self.steps < 1 or self.rate <= 0:
+        if min(self.inducing, self.rows) < 10 or min(self.steps, self.later_steps) < 1 or self.rate <= 0:
             raise ConfigError(
-                "Expected `inducing` and `rows` of at least 10, `steps` of at least 1 and `rate` above 0."
+                "Expected `inducing` and `rows` of at least 10, `steps` and `later_steps` of at least 1 and `rate` above 0."
             )
 
 

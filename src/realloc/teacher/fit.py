@@ -14,7 +14,8 @@ from realloc.teacher.committee import Weighing, weigh
 from realloc.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from realloc.teacher.doubt import DISAGREEMENT, MOVES, REACH, Doubt
 from realloc.teacher.gaussian import fit_kernel
-from realloc.teacher.network import fit_network
+from realloc.teacher.kernel import Kernel
+from realloc.teacher.network import NetworkSurface, fit_network
 from realloc.teacher.sample import Sample, Scaling, scale
 from realloc.teacher.sparse import fit_sparse
 from realloc.teacher.surface import Fit, Surface
@@ -74,6 +75,19 @@ class SurfaceConfigs:
     factual: FactualConfig
 
 
+@dataclass(frozen=True)
+class Start:
+    """Where surfaces begin to learn: the lengths of a former kernel, and, for a teacher that only goes on, all of it."""
+
+    kernel: Kernel | None = None
+    teacher: Teacher | None = None
+
+    def network(self, number: int) -> NetworkSurface | None:
+        """The former network in this place of the committee."""
+        found = None if self.teacher is None else self.teacher.surfaces[number]
+        return found if isinstance(found, NetworkSurface) else None
+
+
 def fit_teacher(
     window: Window,
     nuisances: Nuisances,
@@ -81,18 +95,21 @@ def fit_teacher(
     surfaces: SurfaceConfigs,
     seed: int,
     progress: Progress = silent,
+    start: Start | None = None,
 ) -> Teacher:
     """Fit every surface of the committee and weigh them."""
-    sample = draw_sample(window, nuisances)
+    start = start or Start()
+    sample = draw_sample(window, nuisances, None if start.teacher is None else start.teacher.scaling)
     fits: list[Fit] = []
-    for name in config.surfaces:
+    for number, name in enumerate(config.surfaces):
         if name == "kernel":
-            fits.append(fit_kernel(sample, config.members, surfaces.kernel, seed, progress))
+            fits.append(fit_kernel(sample, config.members, surfaces.kernel, seed, progress, start.kernel))
         elif name == "sparse":
             fits.append(fit_sparse(sample, config.members, seed + 3, progress))
         else:
             own = surfaces.network if name == "network" else surfaces.factual
-            fits.append(fit_network(sample, config.members, own, seed + 1 + (name == "factual"), progress))
+            own_seed = seed + 1 + (name == "factual")
+            fits.append(fit_network(sample, config.members, own, own_seed, progress, start.network(number)))
     weighing = weigh(sample.y - sample.m, [fit.contrast for fit in fits], sample.weights, sample.units)
     parts = tuple(fit.surface for fit in fits)
     doubt = next((fit.doubt for fit in fits if fit.doubt is not None), None)
@@ -119,10 +136,10 @@ def disagreement(sample: Sample, shares: Floats, surfaces: tuple[Surface, ...], 
     return float(gains.var(dim=0).sum() / moved) ** 0.5 if moved > 0 else 0.0
 
 
-def draw_sample(window: Window, nuisances: Nuisances) -> Sample:
-    """The window's rows in the units a teacher learns in."""
+def draw_sample(window: Window, nuisances: Nuisances, scaling: Scaling | None = None) -> Sample:
+    """The window's rows in the units a teacher learns in: its own, or those of a former teacher."""
     counted = window.weights > 0
-    scaling = scale(window.shares[counted], window.outcome[counted])
+    scaling = scaling or scale(window.shares[counted], window.outcome[counted])
     centre = float(np.average(window.outcome, weights=window.weights))
 
     def tensor(values: NDArray[Any], dtype: torch.dtype = torch.float32) -> Tensor:

@@ -9,6 +9,7 @@ They differ by what the units disagree about where there is data, and by what th
 one; their mean is w exactly. Far from all logged *shares* they agree on little effect: that is for the support to forbid.
 """
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -84,10 +85,17 @@ class Sums:
         return torch.cholesky_solve((moment + pull)[:, None], torch.linalg.cholesky(gram))[:, 0]
 
 
-def fit_kernel(sample: Sample, members: int, config: KernelConfig, seed: int, progress: Progress = silent) -> Fit:
-    """Learn the kernel, then the weights of all members."""
+def fit_kernel(
+    sample: Sample,
+    members: int,
+    config: KernelConfig,
+    seed: int,
+    progress: Progress = silent,
+    start: Kernel | None = None,
+) -> Fit:
+    """Learn the kernel, from `start` if there is one, then the weights of all members."""
     generator = torch.Generator().manual_seed(seed)
-    kernel = learn_kernel(sample, config, generator, progress)
+    kernel = learn_kernel(sample, config, generator, progress, start)
     with torch.no_grad():
         rows = torch.randperm(len(sample.y), generator=generator)[: config.inducing]
         surface = KernelSurface(kernel, sample.x[rows], sample.z[rows], torch.zeros(len(rows), 1))
@@ -103,16 +111,21 @@ def fit_kernel(sample: Sample, members: int, config: KernelConfig, seed: int, pr
 
 
 def learn_kernel(
-    sample: Sample, config: KernelConfig, generator: torch.Generator, progress: Progress = silent
+    sample: Sample,
+    config: KernelConfig,
+    generator: torch.Generator,
+    progress: Progress = silent,
+    start: Kernel | None = None,
 ) -> Kernel:
-    """Maximise the likelihood of random blocks of rows."""
+    """Maximise the likelihood of random blocks of rows; in fewer steps from where another search ended."""
     counted = torch.where(sample.weights > 0)[0]
-    kernel, n = Kernel(sample.x.shape[1]), len(counted)
+    kernel = Kernel(sample.x.shape[1]) if start is None else copy.deepcopy(start).requires_grad_(True)
+    n, steps = len(counted), config.steps if start is None else config.later_steps
     size = min(config.rows, n)
     optimizer = torch.optim.Adam(kernel.parameters(), lr=config.rate)
-    schedule = one_cycle(optimizer, config.rate, config.steps, warm=0.2)
+    schedule = one_cycle(optimizer, config.rate, steps, warm=0.2)
     order = torch.randperm(n, generator=generator)
-    for step in range(config.steps):
+    for step in range(steps):
         if len(order) < size:
             order = torch.randperm(n, generator=generator)
         rows, order = counted[order[:size]], order[size:]
@@ -121,7 +134,7 @@ def learn_kernel(
         loss.backward()
         optimizer.step()
         schedule.step()
-        progress("teacher: kernel", step + 1, config.steps)
+        progress("teacher: kernel", step + 1, steps)
     return kernel.requires_grad_(False)
 
 

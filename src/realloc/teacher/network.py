@@ -47,11 +47,20 @@ class NetworkSurface:
         return in_chunks(len(x), CHUNK, part)
 
 
-def fit_network(sample: Sample, members: int, config: NetworkConfig, seed: int, progress: Progress = silent) -> Fit:
-    """Train all members at once; member i is stopped by the units of fold i, which it never learns from."""
+def fit_network(
+    sample: Sample,
+    members: int,
+    config: NetworkConfig,
+    seed: int,
+    progress: Progress = silent,
+    start: NetworkSurface | None = None,
+) -> Fit:
+    """Train all members at once, from `start` if given; member i is stopped by the units of fold i, unknown to it."""
     K, d = sample.z.shape[1], sample.x.shape[1]
     shape = BranchShape(inputs=d, channels=K, width=config.width, trunk=config.trunk, heads=HEADS)
     branch = (Plain if config.form == "plain" else Branch)(members, shape, seed)
+    if start is not None:
+        branch.load_state_dict(start.branch.state_dict())
     held = [i % sample.count for i in range(members)]
     split = Split(
         [torch.where(sample.folds != fold)[0] for fold in held], [torch.where(sample.folds == fold)[0] for fold in held]

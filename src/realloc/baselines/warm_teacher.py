@@ -1,0 +1,24 @@
+"""WarmTeacher: a teacher that goes on from the last window's weights and lengths, without any memory of its rows."""
+
+from realloc.baselines.teacher_only import TeacherOnly, TeacherResponse
+from realloc.features import Encoder
+from realloc.logs import Logs
+from realloc.teacher import Start
+
+
+class WarmTeacher(TeacherOnly):
+    """`fit` once for every window, in their order."""
+
+    response: TeacherResponse | None = None
+    encoder: Encoder | None = None
+
+    def open_encoder(self, logs: Logs) -> Encoder:
+        """That of the first window: weights are about its numbers."""
+        return self.encoder or super().open_encoder(logs)
+
+    def start(self) -> Start | None:
+        """All that the last teacher knew; its kernel's lengths are in its doubt."""
+        if self.response is None:
+            return None
+        former = self.response.teacher
+        return Start(None if former.doubt is None else former.doubt.kernel, former)
