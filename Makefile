@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-static bench-ablation bench-curves figures clean
+.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-static bench-ablation bench-curves bench-temporal figures clean
 
 demo: .venv/.core
 	$(BIN)/realloc demo
@@ -73,6 +73,9 @@ bench-ablation: .venv/.dev  ## the paper's ablation in the hard regime, 10 seeds
 
 bench-curves: .venv/.dev  ## rows, confounding, channels, members (hours; resumable; ARGS=--quick)
 	$(BIN)/python experiments/curves.py $(ARGS)
+
+bench-temporal: .venv/.dev  ## sixteen rotating windows: six ways to remember (hours; resumable; ARGS=--quick)
+	$(BIN)/python experiments/temporal.py $(ARGS)
 
 figures: .venv/.dev  ## of the world and of policies in it, into experiments/results
 	$(BIN)/pip install --quiet --editable '.[report]'

@@ -14,6 +14,7 @@ time is interpolated between them.
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -57,12 +58,12 @@ Sizes = dict[str, int]
 Gains = Callable[[Logs], GainFunction]
 
 
-def cell(key: str, sizes: Sizes = FULL) -> Figures:
+def cell(key: str, sizes: Sizes = FULL, config: realloc.Config | None = None) -> Figures:
     """One method through all windows of one world."""
     method, number = key.split("/")
     world = World("hard", int(number))
     rows = sizes["units"] * sizes["periods"]
-    config = realloc.Config(seed=int(number), replay=ReplayConfig(capacity=rows))
+    config = replace(config or realloc.Config(), seed=int(number), replay=ReplayConfig(capacity=rows))
     windows = [
         world.sample(units=sizes["units"], periods=sizes["periods"], seed=w, window=w) for w in range(sizes["windows"])
     ]

@@ -32,7 +32,8 @@ def test_a_teacher_out_of_range_is_refused_with_a_sentence(change, sentence):
 @pytest.mark.parametrize("change", [{"inducing": 9}, {"rows": 9}, {"steps": 0}, {"later_steps": 0}, {"rate": 0.0}])
 def test_a_kernel_out_of_range_is_refused_with_a_sentence(change):
     with pytest.raises(
-        ConfigError, match="Expected `inducing` and `rows` of at least 10, `steps` and `later_steps` of at least 1 and `rate`"
+        ConfigError,
+        match="Expected `inducing` and `rows` of at least 10, `steps` and `later_steps` of at least 1 and `rate`",
     ):
         KernelConfig(**change)
 

@@ -75,6 +75,19 @@ def test_learning_raises_the_likelihood():
     assert after < before - 0.1
 
 
+def test_a_later_search_begins_where_the_last_one_ended_and_takes_fewer_steps():
+    sample, seen = sample_of(simulate(n=300)), []
+    config = KernelConfig(inducing=10, steps=60, later_steps=2, rows=150)
+    first = learn_kernel(sample, config, torch.Generator().manual_seed(0))
+    kept = torch.cat([p.flatten() for p in first.parameters()])
+    later = learn_kernel(sample, config, torch.Generator().manual_seed(1), lambda *at: seen.append(at), first)
+    anew = learn_kernel(sample, replace(config, steps=2), torch.Generator().manual_seed(1))
+    loss = [float(negative_log_likelihood(k, sample.x, sample.z, sample.y)) for k in (first, later, anew)]
+    assert [at[1:] for at in seen] == [(1, 2), (2, 2)]
+    assert abs(loss[1] - loss[0]) < 0.2 * (loss[2] - loss[0])
+    assert torch.equal(torch.cat([p.flatten() for p in first.parameters()]), kept)  # the former kernel is not touched
+
+
 @pytest.mark.parametrize("steps", [1, 5, 10])
 def test_any_number_of_steps_can_be_asked_for(steps):
     """Of five steps, a fifth to warm up is one step, which torch divides by zero for."""

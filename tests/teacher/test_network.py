@@ -48,6 +48,17 @@ def test_the_loss_is_the_composite_loss_of_the_branch(centred):
     assert teacher_loss(branch, sample, rows, config).tolist() == pytest.approx(ell.mean(1).tolist())
 
 
+def test_a_network_that_goes_on_keeps_what_it_knew():
+    sample = sample_of(simulate(n=2000, noise=0.3))
+    config = NetworkConfig(least_steps=0, epochs=15, width=32, trunk=16, batch=128)
+    known = fit_network(sample, 2, config, 0).surface
+    pause = replace(config, epochs=1, rate=1e-9)
+    later, anew = (fit_network(sample, 2, pause, 1, start=start).surface for start in (known, None))
+    found = [surface.slopes(sample.x, sample.z) for surface in (known, later, anew)]
+    assert torch.allclose(found[0], found[1], atol=1e-5)
+    assert not torch.allclose(found[0], found[2], atol=1e-2)
+
+
 def test_it_finds_the_field_under_confounding():
     simulated = simulate(n=2000, noise=0.3)
     sample = sample_of(simulated)
