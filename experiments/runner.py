@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,8 @@ def run(study: Study, jobs: int) -> dict[str, Figures]:
     cells, began = study.done(), time.monotonic()
     todo = [key for key in study.keys if key not in cells]
     failed: list[str] = []
-    with ProcessPoolExecutor(jobs, max_tasks_per_child=8) as pool:
+    # Without max_tasks_per_child, whose workers are not replaced where all tasks are submitted at once (CPython issue 115634).
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         futures = {pool.submit(measure, study.work, key): key for key in todo}
         for count, future in enumerate(as_completed(futures), start=1):
             key = futures[future]

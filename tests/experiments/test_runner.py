@@ -26,6 +26,11 @@ def keys(count):
     return tuple(f"cell/{number}" for number in range(1, count + 1))
 
 
+def test_workers_do_not_run_out_of_tasks(tmp_path):
+    """They once did after eight each, and the run stood still."""
+    assert len(run(Study("squares", square, keys(20), tmp_path), jobs=2)) == 20
+
+
 def test_every_cell_is_measured_once_and_kept(tmp_path, capsys):
     first = run(Study("squares", square, keys(3), tmp_path), jobs=2)
     assert {key: cell["value"] for key, cell in first.items()} == {"cell/1": 1, "cell/2": 4, "cell/3": 9}
