@@ -69,9 +69,12 @@ STAGES: dict[str, type[Any]] = {
 }
 
 
+ELSEWHERE = ("abtest",)  # tables of the same file that other verbs read
+
+
 def read_config(path: str | Path) -> tuple[Schema, Config]:
     """Read and check a TOML file; an unknown key is refused with the nearest known one."""
-    table = _read_toml(Path(path))
+    table = read_toml(Path(path))
     if "schema" not in table:
         raise ConfigError(f"Expected a table [schema] in {path}, but there is none.{_misspelt('schema', table)}")
     own = {spec.name for spec in fields(Schema)}
@@ -81,6 +84,8 @@ def read_config(path: str | Path) -> tuple[Schema, Config]:
     if misplaced:
         raise ConfigError(f"Expected `{misplaced[0]}` above the first table of {path}, but it stands below [schema].")
     schema = from_table(Schema, _table(table.pop("schema"), f"[schema] of {path}"), f"[schema] of {path}")
+    for name in ELSEWHERE:
+        table.pop(name, None)
     return schema, parse_config(table, str(path))
 
 
@@ -114,7 +119,8 @@ def _table(value: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file as a table, or one sentence."""
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError as problem:

@@ -1,5 +1,7 @@
 """Evaluation: one function per metric or estimator, each returning a value with its interval."""
 
+from typing import TYPE_CHECKING
+
 from realloc.evaluate.oracle import (
     deployable_uplift,
     edge_ndcg,
@@ -17,23 +19,123 @@ from realloc.evaluate.oracle import (
     top_edge_regret,
 )
 from realloc.evaluate.result import Estimate, EstimateTable, mean_estimate
+from realloc.lazy import load_when_used
+
+if TYPE_CHECKING:
+    from realloc.evaluate.agreement import agreement_lift
+    from realloc.evaluate.balance import balance_table, select_setting
+    from realloc.evaluate.ceiling import effect_sd, noise_ceiling
+    from realloc.evaluate.events import at_previous, find_events
+    from realloc.evaluate.matched import Replay, ReplayConfig, Window, match_window, rank_window, replay
+    from realloc.evaluate.matching import Setting, match_events
+    from realloc.evaluate.outcome_model import fit_outcome_model, no_model
+    from realloc.evaluate.propensity import check_propensities, estimate_propensities
+    from realloc.evaluate.randomized import RandomizedMoves, RandomizedShares, randomized_moves
+    from realloc.evaluate.ranking import (
+        Bootstrap,
+        aligned_gap,
+        mean_response,
+        rank_correlation,
+        support_violation,
+        within_unit_concordance,
+    )
+    from realloc.evaluate.value import ValueConfig, bandwidth_sensitivity, policy_value, smoothed_value
+    from realloc.evaluate.weights import effective_size, target_arms, target_mix, target_shares
 
 __all__ = [
+    "Bootstrap",
     "Estimate",
     "EstimateTable",
+    "RandomizedMoves",
+    "RandomizedShares",
+    "Replay",
+    "ReplayConfig",
+    "Setting",
+    "ValueConfig",
+    "Window",
+    "agreement_lift",
+    "aligned_gap",
+    "at_previous",
+    "balance_table",
+    "bandwidth_sensitivity",
+    "check_propensities",
     "deployable_uplift",
     "edge_ndcg",
     "edge_scores",
+    "effect_sd",
+    "effective_size",
+    "estimate_propensities",
+    "find_events",
+    "fit_outcome_model",
     "gain_bias",
     "harm_rate",
+    "match_events",
+    "match_window",
     "mean_estimate",
     "mean_movement",
+    "mean_response",
+    "no_model",
+    "noise_ceiling",
     "oos_gain",
     "oos_rate",
     "pairwise_corr",
     "path_nonconformity",
+    "policy_value",
+    "randomized_moves",
+    "rank_correlation",
+    "rank_window",
     "raw_uplift",
+    "replay",
     "safe_local_recovery",
+    "select_setting",
+    "smoothed_value",
+    "support_violation",
+    "target_arms",
+    "target_mix",
+    "target_shares",
     "top_edge_acc",
     "top_edge_regret",
+    "within_unit_concordance",
 ]
+
+__getattr__ = load_when_used(
+    __name__,
+    {
+        "Bootstrap": "ranking",
+        "RandomizedMoves": "randomized",
+        "RandomizedShares": "randomized",
+        "Replay": "matched",
+        "ReplayConfig": "matched",
+        "Setting": "matching",
+        "ValueConfig": "value",
+        "Window": "matched",
+        "agreement_lift": "agreement",
+        "aligned_gap": "ranking",
+        "at_previous": "events",
+        "balance_table": "balance",
+        "bandwidth_sensitivity": "value",
+        "check_propensities": "propensity",
+        "effect_sd": "ceiling",
+        "effective_size": "weights",
+        "estimate_propensities": "propensity",
+        "find_events": "events",
+        "fit_outcome_model": "outcome_model",
+        "match_events": "matching",
+        "match_window": "matched",
+        "mean_response": "ranking",
+        "no_model": "outcome_model",
+        "noise_ceiling": "ceiling",
+        "policy_value": "value",
+        "randomized_moves": "randomized",
+        "rank_correlation": "ranking",
+        "rank_window": "matched",
+        "replay": "matched",
+        "select_setting": "balance",
+        "smoothed_value": "value",
+        "support_violation": "ranking",
+        "target_arms": "weights",
+        "target_mix": "weights",
+        "target_shares": "weights",
+        "within_unit_concordance": "ranking",
+    },
+)

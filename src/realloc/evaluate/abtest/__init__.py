@@ -1,0 +1,21 @@
+"""Randomized tests: plan them, read them out, and hold the model's predicted gains against what was realised."""
+
+from realloc.evaluate.abtest.calibration import Calibration
+from realloc.evaluate.abtest.config import AbtestConfig, Metric, parse_abtest
+from realloc.evaluate.abtest.metrics import Effect
+from realloc.evaluate.abtest.page import to_html
+from realloc.evaluate.abtest.power import Plan, plan_test
+from realloc.evaluate.abtest.readout import Readout, read_out
+
+__all__ = [
+    "AbtestConfig",
+    "Calibration",
+    "Effect",
+    "Metric",
+    "Plan",
+    "Readout",
+    "parse_abtest",
+    "plan_test",
+    "read_out",
+    "to_html",
+]

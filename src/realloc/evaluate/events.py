@@ -1,0 +1,83 @@
+"""Events and controls: rows whose shares differ from their unit's row before, and rows that held theirs.
+
+‖Δp‖₁ is the distance to the shares of the unit's previous row. A unit's first row is neither an event nor a control.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from realloc.errors import ConfigError, LogError
+from realloc.logs import Logs
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.intp]
+
+TOLERANCE = 1e-6  # shares that differ by less are the same up to rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """For every row of a log, how far it moved from its unit's previous row."""
+
+    previous: Rows  # (n,) position of the unit's previous row, −1 for its first
+    moved_by: Floats  # (n,) ‖Δp‖₁, NaN where there is nothing to compare with
+    tolerance: float
+
+    @property
+    def is_event(self) -> Mask:
+        """Rows that moved."""
+        return self.moved_by > self.tolerance
+
+    @property
+    def is_control(self) -> Mask:
+        """Rows that held their shares."""
+        return self.moved_by <= self.tolerance
+
+
+def find_events(logs: Logs, tolerance: float = TOLERANCE) -> Events:
+    """Compare every row with the row before it of the same unit."""
+    if not isinstance(logs, Logs):
+        raise LogError(f"Expected logs (from `read_logs`), got {type(logs).__name__}.")
+    if not 0 <= tolerance < 2:
+        raise ConfigError(f"Expected a tolerance from 0 to below 2 (the largest ‖Δp‖₁), got {tolerance}.")
+    units, times, shares = logs.unit_codes, logs.times, logs.shares
+    order = np.lexsort((times, units))
+    later, earlier = order[1:], order[:-1]
+    same_unit = units[later] == units[earlier]
+    twice = np.flatnonzero(same_unit & (times[later] == times[earlier]))
+    if len(twice):
+        row = int(later[twice[0]])
+        unit = logs.units[int(units[row])].as_py()
+        raise LogError(
+            f"Expected one row per unit and time, got two of {unit!r} on {times[row]}. "
+            "Which of them came first cannot be known: leave one out or sum them up."
+        )
+    previous = np.full(len(logs), -1, dtype=np.intp)
+    previous[later[same_unit]] = earlier[same_unit]
+    moved_by = np.full(len(logs), np.nan)
+    rows = np.flatnonzero(previous >= 0)
+    moved_by[rows] = np.abs(shares[rows] - shares[previous[rows]]).sum(axis=1)
+    return Events(previous, moved_by, tolerance)
+
+
+def at_previous(logs: Logs, events: Events, rows: Rows | None = None) -> Logs:
+    """Rows as they stood before the decision: the row's own state and budget, split by the previous shares.
+
+    `rows`: positions with a previous row; all events unless given. Outcomes are left out: no policy can know them.
+    """
+    rows = np.flatnonzero(events.is_event) if rows is None else rows
+    before = events.previous[rows]
+    if np.any(before < 0):
+        raise LogError("Expected rows that have a previous row of their unit, got the first row of a unit.")
+    schema, table = logs.schema, logs.table.take(pa.array(rows))
+    amounts = logs.shares[before]
+    if schema.budget is None:
+        amounts = amounts * logs.budget[rows][:, None]
+    for k, channel in enumerate(schema.channels):
+        table = table.set_column(table.column_names.index(channel), channel, pa.array(amounts[:, k]))
+    after = {schema.outcome, *schema.guardrails}
+    return replace(logs, table=table.select([name for name in table.column_names if name not in after]))

@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+
+from realloc import ConfigError, LogError
+from realloc.evaluate.ceiling import effect_sd, noise_ceiling
+from realloc.evaluate.ranking import Bootstrap
+
+
+@pytest.mark.parametrize(("effect", "noise"), [(0.018, 0.34), (1.0, 1.0), (3.0, 1.0)])
+def test_the_ceiling_of_normal_effects_is_the_known_one(effect, noise):
+    found = noise_ceiling(effect, noise, events=2000, draws=300)
+    r = effect / np.hypot(effect, noise)
+    assert abs(found.value - 6 / np.pi * np.arcsin(r / 2)) < 4 * found.error
+    assert found.error < 0.003
+
+
+def test_the_papers_ceiling():
+    found = noise_ceiling(0.018, 0.34, events=10_000, draws=60)
+    assert abs(found.value - 0.050) < 0.004
+
+
+def test_the_monte_carlo_error_is_how_far_repeats_stray():
+    repeats = [noise_ceiling(1.0, 3.0, events=200, draws=25, seed=seed) for seed in range(60)]
+    values, errors = np.array([found.value for found in repeats]), np.array([found.error for found in repeats])
+    assert np.isclose(values.std(ddof=1), errors.mean(), rtol=4 / np.sqrt(2 * 59))
+    assert np.isclose(repeats[0].spread, repeats[0].error * 5)
+    interval = repeats[0].estimate()
+    assert np.isclose(interval.high - interval.low, 2 * 1.959964 * repeats[0].error)
+
+
+def test_more_noise_lowers_the_ceiling_and_none_leaves_it_at_one():
+    values = [noise_ceiling(1.0, noise, events=500, draws=20).value for noise in (0.0, 0.5, 2.0, 100.0)]
+    assert values[0] == 1
+    assert values == sorted(values, reverse=True)
+    assert values[-1] < 0.05
+    assert abs(noise_ceiling(0.0, 1.0, events=500, draws=50).value) < 0.05
+
+
+def test_given_values_are_drawn_from_as_they_are():
+    rng = np.random.default_rng(0)
+    heavy = rng.standard_t(2, 5000)
+    by_value = noise_ceiling(heavy, rng.normal(0, 3, 5000), events=1000, draws=100).value
+    by_sd = noise_ceiling(float(heavy.std()), 3.0, events=1000, draws=100).value
+    normal = noise_ceiling(rng.normal(0, 1, 5000), rng.normal(0, 3, 5000), events=1000, draws=100)
+    assert by_value < by_sd - 0.02  # most effects are smaller than their standard deviation says
+    assert abs(normal.value - noise_ceiling(1.0, 3.0, events=1000, draws=100).value) < 0.02
+
+
+def test_a_shift_of_all_effects_changes_no_ranking():
+    tau = np.random.default_rng(0).standard_normal(300)
+    assert noise_ceiling(tau + 50, 1.0, draws=20) == noise_ceiling(tau, 1.0, draws=20)
+
+
+@pytest.mark.parametrize(
+    ("effect", "noise", "message"),
+    [
+        (-1.0, 1.0, "Expected a standard deviation of the effect of at least 0, got -1.0"),
+        (1.0, float("nan"), "Expected a standard deviation of the noise of at least 0, got nan"),
+        (np.array([1.0, np.nan, 2.0]), 1.0, "Expected at least 3 finite values of the effect, got 3 or missing ones"),
+    ],
+)
+def test_sizes_that_are_none_are_refused(effect, noise, message):
+    with pytest.raises((ConfigError, LogError), match=message):
+        noise_ceiling(effect, noise)
+
+
+def test_too_small_a_monte_carlo_is_refused():
+    with pytest.raises(ConfigError, match="Expected at least 3 events and 2 draws, got 2 and 200"):
+        noise_ceiling(1.0, 1.0, events=2)
+
+
+def responses(effect, seed, n=4000):
+    rng = np.random.default_rng(seed)
+    units = np.repeat(np.arange(n // 4), 4)
+    return rng.normal(0, 1, n) + rng.normal(0, effect, n), units, rng.normal(0, 1, n), units
+
+
+def test_the_size_of_effects_is_found_with_its_interval():
+    hits = 0
+    for seed in range(40):
+        found = effect_sd(*responses(0.6, seed), Bootstrap(draws=200, seed=seed))
+        hits += found.low <= 0.6 <= found.high
+    assert hits >= 34  # 38 expected, standard deviation 1.4
+    assert abs(effect_sd(*responses(0.6, 0, n=40_000)).value - 0.6) < 0.05
+
+
+def test_an_effect_that_may_be_none_has_an_interval_from_zero():
+    found = [responses(0.0, seed) for seed in range(20)]
+    positive = [data for data in found if data[0].var() > data[2].var()]
+    assert 3 <= len(positive) <= 17
+    lows = [effect_sd(*data, Bootstrap(draws=200)).low for data in positive]
+    assert np.mean(np.array(lows) == 0) >= 0.8
+
+
+def test_effects_that_drown_in_noise_are_refused():
+    moved, units, placebo, others = responses(0.6, 0)
+    with pytest.raises(LogError, match="Expected responses of moved events to vary more than those of placebos, got"):
+        effect_sd(placebo, others, moved, units)
+    with pytest.raises(LogError, match="Expected two or more finite responses of placebo events, got 0"):
+        effect_sd(moved, units, placebo[:0], others[:0])
+
+
+def test_one_unit_gives_a_size_without_an_interval():
+    moved, units, placebo, others = responses(0.6, 0)
+    found = effect_sd(moved, units * 0, placebo, others)
+    assert found.value > 0
+    assert np.isnan([found.low, found.high]).all()

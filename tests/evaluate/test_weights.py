@@ -1,0 +1,148 @@
+import numpy as np
+import pytest
+
+from realloc.errors import ConfigError, LogError
+from realloc.evaluate.weights import (
+    IntervalConfig,
+    default_bandwidth,
+    effective_size,
+    kernel_weights,
+    menu_weights,
+    target_arms,
+    target_mix,
+    target_shares,
+    weighted_mean,
+)
+from tests.evaluate.drawn import CHANCES, density_rows, menu_rows
+
+ROWS = menu_rows(units=20, days=2)
+CLUSTER, BOOTSTRAP = IntervalConfig(), IntervalConfig(kind="bootstrap")
+
+
+def test_menu_weights_are_chance_over_propensity():
+    target = target_mix(ROWS, np.tile([0.2, 0.5, 0.3], (40, 1)))
+    assert np.allclose(menu_weights(ROWS, target.probabilities), (np.array([0.2, 0.5, 0.3]) / CHANCES)[ROWS.drawn])
+
+
+def test_target_shares_go_to_the_nearest_arm_within_the_tolerance():
+    shares = ROWS.start + np.array([0.09, -0.09])
+    found = target_shares(ROWS, shares, tolerance=0.02)
+    assert found.on_menu.all()
+    assert (found.probabilities.argmax(axis=1) == 1).all()
+    assert np.allclose(found.distance, 0.01)
+    assert not target_shares(ROWS, ROWS.start + np.array([0.05, -0.05]), tolerance=0.02).on_menu.any()
+
+
+def test_an_arm_that_a_row_could_not_get_is_off_the_menu():
+    probabilities = ROWS.probabilities.copy()
+    row = int(np.flatnonzero(ROWS.drawn == 0)[0])
+    probabilities[row] = [0.7, 0.0, 0.3]
+    rows = type(ROWS)(**{**vars(ROWS), "probabilities": probabilities})
+    assert np.flatnonzero(~target_arms(rows, np.ones(40, dtype=int)).on_menu).tolist() == [row]
+    # Shares are taken to the nearest arm that the row could get, here too far.
+    assert np.flatnonzero(~target_shares(rows, rows.start + rows.moves[1]).on_menu).tolist() == [row]
+
+
+def test_targets_that_are_none_are_refused():
+    with pytest.raises(LogError, match="Expected one arm from 0 to 2"):
+        target_arms(ROWS, np.full(40, 3))
+    with pytest.raises(LogError, match="Expected a target's chances of at least 0 that sum to 1"):
+        target_mix(ROWS, np.full((40, 3), 0.5))
+    with pytest.raises(LogError, match=r"Expected chances of shape \(40, 3\)"):
+        target_mix(ROWS, np.ones((40, 2)))
+    with pytest.raises(LogError, match="Expected target shares of at least 0 that sum to 1"):
+        target_shares(ROWS, ROWS.start + 0.1)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "target", "across"),
+    [
+        ((2.0, 2.0, 2.0), (0.3, 0.4, 0.3), 1.0),
+        ((2.0, 2.0, 2.0), (0.3, 0.4, 0.3), 0.5),
+        ((1.0, 2.0, 2.0), (0.02, 0.49, 0.49), 1.0),  # part of the kernel is off the simplex
+        ((2.0, 3.0), (0.4, 0.6), 1.0),
+        ((2.0, 2.0, 2.0, 2.0), (0.2, 0.2, 0.3, 0.3), 1.0),
+    ],
+)
+def test_kernel_weights_average_to_one(alpha, target, across):
+    rows = density_rows(8000, alpha, seed=3)
+    weights, kept = kernel_weights(rows, np.tile(target, (8000, 1)), 0.15, across, points=256)
+    assert kept.all()
+    error = weights.std() / np.sqrt(8000)
+    assert abs(weights.mean() - 1) < 4 * error + 0.02  # and what 256 points miss of the kernel's part on the simplex
+    assert error < 0.05  # close enough to see a kernel that lacks a factor
+
+
+def test_a_smaller_bandwidth_across_asks_for_the_direction():
+    rows = density_rows(4000)
+    target = np.tile([0.5, 1 / 6, 1 / 3], (4000, 1))
+    ahead = target[0] - rows.start[0]
+    used = [rows.shares[kernel_weights(rows, target, 0.2, across)[0] > 0] - rows.start[0] for across in (1.0, 0.25)]
+    cosine = [(moves @ ahead / np.linalg.norm(moves, axis=1) / np.linalg.norm(ahead)).min() for moves in used]
+    assert cosine[1] > cosine[0] + 0.1
+    assert len(used[1]) < len(used[0]) / 2
+
+
+def test_a_target_far_outside_the_densitys_support_is_not_valued():
+    rows = density_rows(500, known=True)
+    known = rows.density_at
+    half = type(rows)(**{**vars(rows), "density_at": None})
+    object.__setattr__(half, "density_at", lambda p, r: known(p, r) * (p[:, 0] < 0.4))
+    kept = kernel_weights(half, np.tile([0.7, 0.2, 0.1], (500, 1)), 0.1)[1]
+    assert not kept.any()
+
+
+def test_the_bandwidth_shrinks_with_rows():
+    assert default_bandwidth(density_rows(500)) > default_bandwidth(density_rows(5000)) > 0
+
+
+def test_effective_size():
+    assert effective_size(np.ones(7)) == 7
+    assert effective_size(np.zeros(7)) == 0
+    assert np.isclose(effective_size(np.array([2.0, 4.0])), 36 / 20)
+
+
+def test_a_weighted_mean_by_hand():
+    values, weights, unit = np.array([1.0, 2.0, 6.0]), np.array([1.0, 1.0, 2.0]), np.arange(3)
+    found = weighted_mean("x", (values * weights, weights), unit, CLUSTER)
+    influence = weights * (values - 3.75) / (4 / 3)
+    half = 4.302653 * influence.std(ddof=1) / np.sqrt(3)  # Student's t with 2 degrees of freedom
+    assert np.isclose(found.value, 3.75)
+    assert np.allclose([found.low, found.high], [3.75 - half, 3.75 + half])
+    lift = weighted_mean("x", (values * weights, weights), unit, CLUSTER, (values, np.ones(3)))
+    assert np.isclose(lift.value, 0.75)
+
+
+def test_rows_of_one_unit_count_once():
+    rng = np.random.default_rng(0)
+    values, one = rng.standard_normal(100), np.ones(100)
+    apart = weighted_mean("x", (values, one), np.arange(100), CLUSTER)
+    copied = weighted_mean("x", (np.tile(values, 4), np.ones(400)), np.tile(np.arange(100), 4), CLUSTER)
+    assert np.allclose([apart.low, apart.high], [copied.low, copied.high])
+
+
+@pytest.mark.parametrize("two", [False, True])
+def test_both_intervals_agree_where_both_are_right(two):
+    rng = np.random.default_rng(1)
+    unit = np.repeat(np.arange(400), 3)
+    values, weights = rng.standard_normal(400)[unit] + rng.standard_normal(1200), rng.exponential(1.0, 1200)
+    other = (rng.standard_normal(1200), np.ones(1200)) if two else None
+    cluster = weighted_mean("x", (values * weights, weights), unit, CLUSTER, other)
+    resampled = weighted_mean("x", (values * weights, weights), unit, BOOTSTRAP, other)
+    assert cluster.value == resampled.value
+    assert np.isclose(resampled.high - resampled.low, cluster.high - cluster.low, rtol=0.12)
+
+
+def test_nothing_to_divide_by_gives_no_number_and_one_unit_no_interval():
+    assert np.isnan(weighted_mean("x", (np.ones(3), np.zeros(3)), np.arange(3), CLUSTER).value)
+    for config in (CLUSTER, BOOTSTRAP):
+        one = weighted_mean("x", (np.ones(3), np.ones(3)), np.zeros(3, dtype=int), config)
+        assert one.value == 1
+        assert np.isnan(one.low)
+
+
+def test_unknown_intervals_are_refused():
+    with pytest.raises(ConfigError, match="Expected an interval of kind cluster or bootstrap, got 'jackknife'"):
+        IntervalConfig(kind="jackknife")
+    with pytest.raises(ConfigError, match="at least 100 bootstrap draws"):
+        IntervalConfig(draws=10)
