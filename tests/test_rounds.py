@@ -72,7 +72,7 @@ def test_the_support_never_remembers_more_than_its_capacity(history):
     assert [len(state.support.ladder.values) for state in states] == sizes
 
 
-def test_a_late_round_labels_and_learns_from_as_much_as_an_early_one(history):
+def test_every_later_round_labels_as_much_and_learns_for_half_as_long_as_the_first(history):
     _, work = history
     assert work == [[300, CONFIG.student.epochs]] + [[300, CONFIG.student.later_epochs]] * (ROUNDS - 1)
 
