@@ -1,12 +1,9 @@
 """`realloc abtest` as a user types it."""
 
 import json
-import sys
-from types import SimpleNamespace
 
 import pytest
 
-from realloc.cli.main import main
 from tests.evaluate.abtest.simulated import make_arms
 
 TOML = """
@@ -31,19 +28,9 @@ PREDICTED = 'predicted = "gain"\npredicted_lower = "gain_lower"\npredicted_metri
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    def call(*arguments, code=0):
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["realloc", "abtest", *map(str, arguments)])
-            patch.chdir(tmp_path)
-            with pytest.raises(SystemExit) as ended:
-                main()
-        said = capsys.readouterr()
-        assert "Traceback" not in said.out + said.err
-        assert (ended.value.code or 0) == code, said.out + said.err
-        return SimpleNamespace(stdout=said.out, stderr=said.err)
-
-    return call
+def run(run, tmp_path):
+    """`realloc abtest` in the folder of the test."""
+    return lambda *arguments, code=0: run("abtest", *arguments, cwd=tmp_path, code=code)
 
 
 @pytest.fixture

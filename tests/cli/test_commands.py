@@ -4,36 +4,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
 
 from realloc import World, read_config, read_logs
-from realloc.cli.main import main
 from tests.conftest import make_frame
 
 REALLOC = Path(sys.executable).with_name("realloc")
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the entry point in this process, with its real exit code and output."""
-
-    def call(*arguments, cwd=None, code=0):
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["realloc", *map(str, arguments)])
-            if cwd:
-                patch.chdir(cwd)
-            with pytest.raises(SystemExit) as ended:
-                main()
-
-        said = capsys.readouterr()
-        assert "Traceback" not in said.out + said.err
-        assert (ended.value.code or 0) == code, said.out + said.err
-        return SimpleNamespace(stdout=said.out, stderr=said.err)
-
-    return call
 
 
 @pytest.fixture
