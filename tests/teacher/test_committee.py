@@ -13,9 +13,10 @@ def draw(seed, n=N):
     return torch.randn(n, generator=torch.Generator().manual_seed(seed))
 
 
-def weigh(residual, contrasts, weights, units=None):
-    """Every row a unit of its own, unless said."""
-    return committee.weigh(residual, contrasts, weights, torch.arange(len(residual)) if units is None else units)
+def weigh(residual, contrasts, weights, units=None, lean=None):
+    """Every row a unit of its own, and no surface dearer than another, unless said."""
+    units = torch.arange(len(residual)) if units is None else units
+    return committee.weigh(residual, contrasts, weights, units, lean or [1.0] * len(contrasts))
 
 
 def test_the_right_surface_gets_its_weight_and_noise_gets_next_to_none():
@@ -123,3 +124,12 @@ def test_twins_share_what_one_of_them_deserves():
     found = weigh(0.8 * truth + 2 * draw(3), twins, torch.ones(N))
     assert found.weights == pytest.approx((found.weights[0],) * 2, rel=0.2)
     assert sum(found.weights) == pytest.approx(0.8, abs=0.15)
+
+
+def test_what_cannot_be_told_apart_is_shared_as_the_lean_says_and_evidence_overrules_it():
+    truth = draw(0)
+    twins = [truth + 0.02 * draw(1), truth + 0.02 * draw(2)]
+    found = weigh(0.8 * truth + 2 * draw(3), twins, torch.ones(N), lean=[1.0, 3.0])
+    assert found.weights[1] / found.weights[0] == pytest.approx(3, rel=0.25)
+    told_apart = weigh(0.8 * draw(4) + 0.2 * truth, [draw(4), truth], torch.ones(N), lean=[1.0, 3.0])
+    assert told_apart.weights == pytest.approx((0.8, 0.2), abs=0.01)

@@ -26,6 +26,19 @@ def bent(n=3000, noise=0.3, seed=0):
     return replace(simulated, window=window, nuisances=known(simulated.nuisances.outcome + expected, e), field=field)
 
 
+def saturating(n=4000):
+    """y = 3 sin(x0) − 4 (1 − p0)⁴ …: no parabola follows it."""
+    simulated = simulate(n=n, noise=0.1)
+    p = simulated.window.shares[:, 0]
+    outcome = simulated.window.outcome - 4 * (1 - p) ** 4
+    field = simulated.field.copy()
+    field[:, 0] += 16 * (1 - p) ** 3
+    rows = np.column_stack([np.ones(n), simulated.nuisances.shares, simulated.nuisances.shares**2])
+    expected = rows @ np.linalg.lstsq(rows, -4 * (1 - p) ** 4, rcond=None)[0]
+    nuisances = known(simulated.nuisances.outcome + expected, simulated.nuisances.shares)
+    return replace(simulated, window=replace(simulated.window, outcome=outcome), nuisances=nuisances, field=field)
+
+
 def field_of(simulated, **options):
     sample = sample_of(simulated)
     fit = fit_sparse(sample, 1, seed=0, **options)
@@ -46,6 +59,22 @@ def test_curvature_is_found_and_straight_slopes_alone_would_miss_it(monkeypatch)
     straight = np.corrcoef(field_of(simulated).ravel(), truth)[0, 1]
     assert found > 0.95
     assert straight < found - 0.05
+
+
+def test_a_response_that_saturates_needs_the_cubes(monkeypatch):
+    simulated = saturating()
+    truth = project_tangent(simulated.field)
+
+    def error():
+        return np.square(field_of(simulated) - truth).mean() / np.square(truth).mean()
+
+    found = error()
+    kept = sparse.curves
+    monkeypatch.setattr(
+        sparse, "curves", lambda z, pairs: kept(z, pairs) * np.repeat([1.0, 0.0], [len(pairs), z.shape[1]])
+    )
+    assert found < 0.03
+    assert error() > 2 * found
 
 
 def test_columns_that_steer_nothing_are_switched_off():

@@ -2,7 +2,7 @@
 
 No single learner wins everywhere. m and e are out of fold, and so are the contrasts, so a surface that only fits noise or
 only knows the baseline gets little weight. Surfaces that know the same are hard to tell apart, so weights are drawn towards
-equal ones, as by a prior of standard deviation `APART` around what the surfaces' mean deserves. Then all weights shrink by
+those of a `lean`, as by a prior of standard deviation `APART` around what the surfaces' mean deserves. Then all weights shrink by
 the evidence that they help at all: by max(0, 1 − 1/t²), where t is the improvement of the held-out loss over its standard
 error across units. No weight at all is an answer too: nothing was learned, and nothing will be moved.
 """
@@ -14,7 +14,7 @@ import torch
 from scipy.optimize import nnls
 from torch import Tensor
 
-APART = 0.1
+APART = 0.05
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class Weighing:
     evidence: float  # t
 
 
-def weigh(residual: Tensor, contrasts: list[Tensor], weights: Tensor, units: Tensor) -> Weighing:
+def weigh(residual: Tensor, contrasts: list[Tensor], weights: Tensor, units: Tensor, lean: list[float]) -> Weighing:
     """Non-negative least squares of `residual` (n,) on `contrasts`, shrunk; rows without a contrast are left out."""
     design = torch.stack(contrasts, dim=1).double()  # (n, S)
     known = design.isfinite().all(dim=1)
     A, y, w = design[known].numpy(), residual[known].double().numpy(), weights[known].double().numpy()
     root = np.sqrt(w)
-    found = _towards_equal(A * root[:, None], y * root, float(w.sum()))
+    found = _towards(np.array(lean) / sum(lean), A * root[:, None], y * root, float(w.sum()))
 
     def error(fitted: np.ndarray) -> float:
         return float(np.average(np.square(y - fitted), weights=w))
@@ -49,12 +49,11 @@ def weigh(residual: Tensor, contrasts: list[Tensor], weights: Tensor, units: Ten
     return Weighing(tuple(float(v) for v in shrunk), error(np.zeros(len(y))), alone, error(A @ shrunk), len(y), t)
 
 
-def _towards_equal(A: np.ndarray, y: np.ndarray, n: float) -> np.ndarray:
-    """argmin ‖y − Aw‖²/σ² + ‖w − w̄‖²/APART² over w of at least 0, w̄ the same for all."""
-    surfaces = A.shape[1]
+def _towards(lean: np.ndarray, A: np.ndarray, y: np.ndarray, n: float) -> np.ndarray:
+    """argmin ‖y − Aw‖²/σ² + ‖w − w̄‖²/APART² over w of at least 0, w̄ a multiple of `lean`."""
     noise = float(np.square(y - A @ nnls(A, y)[0]).sum()) / n if n else 0.0
-    together = A.mean(axis=1)
+    together = A @ lean
     size = float(together @ together)
-    equal = max(0.0, float(together @ y) / size) / surfaces if size else 0.0
+    deserved = max(0.0, float(together @ y) / size) if size else 0.0
     pull = noise**0.5 / APART
-    return nnls(np.vstack([A, pull * np.eye(surfaces)]), np.append(y, np.full(surfaces, pull * equal)))[0]
+    return nnls(np.vstack([A, pull * np.eye(len(lean))]), np.append(y, pull * deserved * lean))[0]

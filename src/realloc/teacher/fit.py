@@ -20,6 +20,7 @@ from realloc.teacher.sample import Sample, Scaling, scale
 from realloc.teacher.sparse import fit_sparse
 from realloc.teacher.surface import Fit, Surface
 
+LEAN = 3.0  # times another surface's: what the sparse surface, whose faults are few and its own, deserves beforehand
 Floats = NDArray[np.float64]
 
 
@@ -110,7 +111,8 @@ def fit_teacher(
             own = surfaces.network if name == "network" else surfaces.factual
             own_seed = seed + 1 + (name == "factual")
             fits.append(fit_network(sample, config.members, own, own_seed, progress, start.network(number)))
-    weighing = weigh(sample.y - sample.m, [fit.contrast for fit in fits], sample.weights, sample.units)
+    lean = [LEAN if name == "sparse" else 1.0 for name in config.surfaces]
+    weighing = weigh(sample.y - sample.m, [fit.contrast for fit in fits], sample.weights, sample.units, lean)
     parts = tuple(fit.surface for fit in fits)
     doubt = next((fit.doubt for fit in fits if fit.doubt is not None), None)
     if doubt is not None and len(parts) > 1:

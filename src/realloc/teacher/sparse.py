@@ -1,6 +1,6 @@
 """The sparse surface: slopes and curvature linear in the state, each column with a precision of its own.
 
-y − m ≈ Σ_j x_j [⟨w_j, z − e⟩ + ⟨v_j, q(z) − E q(z)⟩],   q(z) = all products z_k z_l, x_0 = 1
+y − m ≈ Σ_j x_j [⟨w_j, z − e⟩ + ⟨v_j, q(z) − E q(z)⟩ + ⟨u_j, z³/3 − E z³/3⟩],   q(z) = all products z_k z_l, x_0 = 1
 
 An orthogonal regression (Robinson) with automatic relevance determination: the coefficients of one column share a precision,
 learned by maximising the evidence, so that columns that steer nothing cost nothing. It is what a partially linear model
@@ -31,10 +31,11 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SparseSurface:
-    """f = ⟨a(x), z⟩ + ½ zᵀ S(x) z with a and S linear in [1, x]."""
+    """f = ⟨a(x), z⟩ + ½ zᵀ S(x) z + ⟨c(x), z³/3⟩ with a, S and c linear in [1, x]."""
 
     slope: Tensor  # (M, d+1, K)
     bend: Tensor  # (M, d+1, K, K), symmetric
+    cube: Tensor  # (M, d+1, K): how curvature changes along a channel's own share
 
     @property
     def members(self) -> int:
@@ -46,8 +47,10 @@ class SparseSurface:
         """f at states (n, d) and scaled shares (n, q, K): (M, n, q)."""
 
         def part(rows: slice) -> Tensor:
-            a, S = self._open(x[rows])
-            return (z[rows] @ a.unsqueeze(-1))[..., 0] + 0.5 * ((z[rows] @ S) * z[rows]).sum(-1)
+            a, S, c = self._open(x[rows])
+            own = z[rows]
+            odd = (own @ a.unsqueeze(-1) + own.pow(3) @ (c / 3).unsqueeze(-1))[..., 0]
+            return odd + 0.5 * ((own @ S) * own).sum(-1)
 
         return in_chunks(len(x), self._chunk(), part)
 
@@ -56,15 +59,15 @@ class SparseSurface:
         """∇_z f at scaled shares (n, K): (M, n, K)."""
 
         def part(rows: slice) -> Tensor:
-            a, S = self._open(x[rows])
-            return a + (S @ z[rows].unsqueeze(-1))[..., 0]
+            a, S, c = self._open(x[rows])
+            return a + (S @ z[rows].unsqueeze(-1))[..., 0] + c * z[rows].square()
 
         return in_chunks(len(x), self._chunk(), part)
 
-    def _open(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def _open(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         wide = torch.cat([torch.ones(len(x), 1), x], dim=1)
         M, _, K, _ = self.bend.shape
-        return wide @ self.slope, (wide @ self.bend.flatten(2)).view(M, len(x), K, K)
+        return wide @ self.slope, (wide @ self.bend.flatten(2)).view(M, len(x), K, K), wide @ self.cube
 
     def _chunk(self) -> int:
         M, _, K, _ = self.bend.shape
@@ -73,10 +76,10 @@ class SparseSurface:
 
 @dataclass(frozen=True)
 class Columns:
-    """The regression's columns: products of a state's column with a slope or with a curvature."""
+    """The regression's columns: products of a state's column with a slope, a curvature or a cube."""
 
     state: Integers  # (p,) column of [1, x]
-    part: Integers  # (p,) entry of [z − e, q(z) − E q(z)]
+    part: Integers  # (p,) entry of [z − e, q(z) − E q(z), z³/3 − E z³/3]
     group: Integers  # (p,) columns that share a precision
 
 
@@ -123,9 +126,9 @@ def products(channels: int) -> Integers:
 
 
 def contrasts(sample: Sample, pairs: Integers, wide: Floats) -> Floats:
-    """z − e and q(z) − E q(z), where E q = q(e) + a regression of what the residuals add, on [1, x, x²]: (n, K + pairs)."""
+    """z − e, and q − E q and z³/3 − E z³/3, where E q = q(e) + a regression of what residuals add, on [1, x, x²]."""
     z, e = sample.z.double().numpy(), sample.e.double().numpy()
-    more = z[:, pairs[:, 0]] * z[:, pairs[:, 1]] - e[:, pairs[:, 0]] * e[:, pairs[:, 1]]
+    more = curves(z, pairs) - curves(e, pairs)
     design = np.column_stack([wide, np.square(wide[:, 1:])])
     root = np.sqrt(sample.weights.double().numpy())[:, None]
     gram = (design * root).T @ (design * root)
@@ -134,18 +137,22 @@ def contrasts(sample: Sample, pairs: Integers, wide: Floats) -> Floats:
     return np.column_stack([z - e, more])
 
 
+def curves(z: Floats, pairs: Integers) -> Floats:
+    """q(z) and z³/3: (n, pairs + K)."""
+    return np.column_stack([z[:, pairs[:, 0]] * z[:, pairs[:, 1]], z**3 / 3])
+
+
 def choose_columns(wide: Floats, parts: Floats, residual: Floats, channels: int) -> Columns:
     """All products, or the groups that alone explain most."""
     states, entries = np.arange(wide.shape[1]), np.arange(parts.shape[1])
-    curved = entries >= channels
+    kind = np.where(entries < channels, 0, np.where(entries < len(entries) - channels, 1, 2))  # slope, curvature, cube
     state, part = (grid.ravel() for grid in np.meshgrid(states, entries, indexing="ij"))
-    group = state * 2 + curved[part]
+    group = state * 3 + kind[part]
     if len(state) > MOST:
         fit = np.square((wide * residual[:, None]).T @ parts) / (np.square(wide).T @ np.square(parts) + 1e-12)
-        score = np.zeros(2 * len(states))
-        np.add.at(score, group, fit.ravel() / np.where(curved, curved.sum(), channels)[part])
+        size = np.bincount(group, minlength=3 * len(states))
+        score = np.bincount(group, fit.ravel(), 3 * len(states)) / np.maximum(size, 1)
         score[0] = np.inf  # slopes common to all states
-        size = np.bincount(group)
         best = np.argsort(-score, kind="stable")
         kept = np.isin(group, best[np.cumsum(size[best]) <= max(MOST, size[0])])
         state, part, group = state[kept], part[kept], group[kept]
@@ -207,10 +214,11 @@ def draw_members(
 def build(coefficients: Floats, columns: Columns, pairs: Integers, sample: Sample) -> SparseSurface:
     """A surface of coefficients (M, p)."""
     M, K, d = len(coefficients), sample.z.shape[1], sample.x.shape[1] + 1
-    whole = np.zeros((M, d, K + len(pairs)))
+    whole = np.zeros((M, d, K + len(pairs) + K))
     whole[:, columns.state, columns.part] = coefficients
     bend = np.zeros((M, d, K, K))
     for entry, (k, l) in enumerate(pairs):
         bend[:, :, k, l] += whole[..., K + entry]
         bend[:, :, l, k] += whole[..., K + entry]
-    return SparseSurface(torch.from_numpy(whole[..., :K]).float(), torch.from_numpy(bend).float())
+    slope, cube = whole[..., :K], whole[..., -K:]
+    return SparseSurface(*(torch.from_numpy(one).float() for one in (slope, bend, cube)))
