@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-static bench-ablation bench-curves bench-temporal figures clean
+.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-coverage bench-market bench-static bench-ablation bench-curves bench-temporal figures clean
 
 demo: .venv/.core
 	$(BIN)/realloc demo
@@ -59,10 +59,20 @@ bench-portfolio: .venv/.dev  ## caps over 100,000 units
 bench-guardrail: .venv/.dev  ## guardrails and certificates on the marketplace (an hour; resumable)
 	$(BIN)/python experiments/guardrail.py
 
-bench-real: .venv/.dev  ## Olympus and Conjura, where ../shared/data is there (an hour; resumable)
+bench-real: .venv/.dev  ## Olympus, Conjura, Hillstrom and Meridian, where ../shared/data is there (an hour; resumable)
 	$(BIN)/pip install --quiet --editable '.[peers]'
 	$(BIN)/python experiments/real_olympus.py
 	$(BIN)/python experiments/real_conjura.py
+	$(BIN)/python experiments/real_conjura.py --ranking
+	$(BIN)/python experiments/real_hillstrom.py
+	$(BIN)/python experiments/real_meridian.py
+
+bench-coverage: .venv/.dev  ## do intervals of off-policy values cover? 300 replications of three designs (ten minutes; resumable)
+	$(BIN)/python experiments/dr_coverage.py
+
+bench-market: .venv/.dev  ## the paper's offline and A/B tables on the marketplace (an hour; resumable; ARGS=--quick)
+	$(BIN)/python experiments/marketplace_offline.py $(ARGS)
+	$(BIN)/python experiments/marketplace_abtest.py $(ARGS)
 
 bench-static: .venv/.dev  ## the paper's static table with every rival, 10 seeds × 4 regimes (four hours; resumable; ARGS=--quick)
 	$(BIN)/pip install --quiet --editable '.[peers]'

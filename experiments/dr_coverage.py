@@ -1,8 +1,10 @@
 """Do the 95 % intervals of off-policy values cover the truth 95 times in 100?
 
-    python experiments/dr_coverage.py            # 300 replications of three designs; resumable; some minutes of CPU
+    python experiments/dr_coverage.py            # seeds 0 to 299 of three designs; resumable; some minutes of CPU
     python experiments/dr_coverage.py --quick    # 20 of each, into the same file
     python experiments/dr_coverage.py --table    # only write the table again
+
+The trial is read from $REALLOC_DATA/hillstrom/hillstrom.csv (../shared/data unless set); without it, only the marketplace.
 
 market       Randomized rows of the marketplace, three channels, 19 arms. Policy: move 5 % of the budget from the most to the
              least used open channel where that is feasible. Truth: the oracle's expected gain on the very rows drawn.
@@ -14,6 +16,7 @@ hillstrom_b  The same trial, interior mixes: a shop of a cell draws shares from 
              Truth: linear in the shares, by the trial's means.
 """
 
+import os
 from functools import cache
 from pathlib import Path
 
@@ -30,10 +33,11 @@ from realloc.evaluate.weights import IntervalConfig, target_arms, target_shares
 from realloc.world.platform import ItemParameters, Marketplace, MarketplaceParameters
 from runner import Figures, Study, arguments, conclude, describe, markdown, measure, save
 
-DATA = Path(__file__).resolve().parents[2] / "shared/data/hillstrom/hillstrom.csv"
+SHARED = Path(os.environ.get("REALLOC_DATA", Path(__file__).resolve().parents[2] / "shared/data"))
+DATA = SHARED / "hillstrom/hillstrom.csv"
 BLOCKS, PER_BLOCK, BAR = 30, 10, 0.93
 ITEMS, DAYS, STEP = 400, 10, 0.05
-CUSTOMERS, SHOPS, WEEKS, MAILED, CONCENTRATION = 1500, 500, 4, 40, np.array([3.0, 3.0, 3.0])
+CUSTOMERS, SHOPS, WEEKS, MAILED, CONCENTRATION = 1500, 800, 4, 40, np.array([3.0, 3.0, 3.0])
 SEGMENTS = ("Mens E-Mail", "Womens E-Mail", "No E-Mail")
 RESAMPLED = ValueConfig(interval=IntervalConfig(kind="bootstrap", draws=200))
 LIFTS = ("dr_lift", "clipped_dr_lift", "self_normalised_dr_lift", "ips_lift", "snips_lift")
@@ -116,20 +120,26 @@ def buys_on(codes: Floats) -> NDArray[np.int64]:
     return codes[:, 1].astype(np.int64)
 
 
-def hillstrom_a(seed: int) -> Answers:
+def draw_customers(rng: np.random.Generator, customers: int) -> tuple[RandomizedMoves, NDArray[np.int64]]:
+    """Customers of the trial at vertices, drawn anew from its cells, and their cells."""
     codes, weights, rate = cells()
-    rng = np.random.default_rng([7, seed])
-    cell, drawn = rng.choice(len(codes), CUSTOMERS, p=weights), rng.integers(0, 3, CUSTOMERS)
+    cell, drawn = rng.choice(len(codes), customers, p=weights), rng.integers(0, 3, customers)
     rows = RandomizedMoves(
-        start=np.tile([0.0, 0.0, 1.0], (CUSTOMERS, 1)),
+        start=np.tile([0.0, 0.0, 1.0], (customers, 1)),
         moves=np.array([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0], [0.0, 0.0, 0.0]]),
-        probabilities=np.full((CUSTOMERS, 3), 1 / 3),
+        probabilities=np.full((customers, 3), 1 / 3),
         drawn=drawn,
-        outcome=(rng.random(CUSTOMERS) < rate[cell, drawn]).astype(np.float64),
-        unit=np.arange(CUSTOMERS),
+        outcome=(rng.random(customers) < rate[cell, drawn]).astype(np.float64),
+        unit=np.arange(customers),
         state=codes[cell],
         categorical=(1,),
     )
+    return rows, cell
+
+
+def hillstrom_a(seed: int) -> Answers:
+    codes, weights, rate = cells()
+    rows, cell = draw_customers(np.random.default_rng([7, seed]), CUSTOMERS)
     policy = np.array([2, 1, 0])[buys_on(codes)]
     target, model = target_arms(rows, policy[cell]), fit_outcome_model(rows)
     values = {"cluster": policy_value(rows, target, model), "bootstrap": policy_value(rows, target, model, RESAMPLED)}
@@ -139,10 +149,10 @@ def hillstrom_a(seed: int) -> Answers:
     )
 
 
-def hillstrom_b(seed: int) -> Answers:
+def draw_mixes(rng: np.random.Generator, shops: int) -> tuple[RandomizedShares, NDArray[np.int64]]:
+    """Weeks of shops that mail shares drawn from a Dirichlet density to customers of their cell, and the cells."""
     codes, weights, rate = cells()
-    rng = np.random.default_rng([8, seed])
-    cell = np.repeat(rng.choice(len(codes), SHOPS, p=weights), WEEKS)
+    cell = np.repeat(rng.choice(len(codes), shops, p=weights), WEEKS)
     n = len(cell)
     shares = rng.dirichlet(CONCENTRATION, n)
     visits = rng.binomial(rng.multinomial(MAILED, shares), rate[cell]).sum(axis=1)  # 0/1 outcomes: drawing is binomial
@@ -151,42 +161,28 @@ def hillstrom_b(seed: int) -> Answers:
         shares=shares,
         density=density(shares),
         outcome=visits.astype(np.float64),
-        unit=np.repeat(np.arange(SHOPS), WEEKS),
+        unit=np.repeat(np.arange(shops), WEEKS),
         state=codes[cell],
         categorical=(1,),
         density_at=lambda places, _: density(places),
     )
+    return rows, cell
+
+
+def hillstrom_b(seed: int) -> Answers:
+    codes, weights, rate = cells()
+    rows, cell = draw_mixes(np.random.default_rng([8, seed]), SHOPS)
     move = np.where((buys_on(codes) == 2)[:, None], [0.15, 0.0, -0.15], [0.0, 0.15, -0.15])
     target, model = rows.start + move[cell], fit_outcome_model(rows)
-    values = {
-        "cluster": smoothed_value(rows, target, model),
-        "bootstrap": smoothed_value(rows, target, model, RESAMPLED),
-    }
+    values = {"cluster": smoothed_value(rows, target, model)}
     lift = float(weights @ (MAILED * (move * rate).sum(axis=1)))  # the logging mean is the start
-    found = read_out(values, lift, lift, 1.0)
-    one = agreement_lift(rows, target, model)["agreement_lift"]
-    found["agreement_lift/bootstrap"] = (one.value, one.low, one.high, float(weights @ continuous_agreement()))
-    return found
+    return read_out(values, lift, lift, 1.0)
 
 
 def density(shares: Floats) -> Floats:
     """Of the logging Dirichlet, in the first two shares."""
     constant = gammaln(CONCENTRATION.sum()) - gammaln(CONCENTRATION).sum()
     return np.exp(constant + np.log(shares) @ (CONCENTRATION - 1))
-
-
-@cache
-def continuous_agreement() -> Floats:
-    """By cell: the mean outcome of draws that agree with the policy's move minus that of draws that oppose it."""
-    codes, _, rate = cells()
-    draws = np.random.default_rng(0).dirichlet(CONCENTRATION, 400_000)
-    found = np.empty(len(codes))
-    for web in (False, True):
-        inner = (draws - 1 / 3) @ (np.array([0.15, 0.0, -0.15]) if web else np.array([0.0, 0.15, -0.15]))
-        gap = draws[inner > 0].mean(axis=0) - draws[inner < 0].mean(axis=0)
-        mine = (buys_on(codes) == 2) == web
-        found[mine] = MAILED * rate[mine] @ gap
-    return found
 
 
 DESIGNS = {"market": market, "hillstrom_a": hillstrom_a, "hillstrom_b": hillstrom_b}
@@ -217,11 +213,12 @@ def summary(cells_by_key: dict[str, Figures], design: str) -> list[list[str]]:
     rows: list[list[str]] = []
     for name in (name for name in blocks[0] if "/" in name):
         found = np.array([one for block in blocks for one in block[name]])
-        bias, error = (found[:, 0] - found[:, 3]).mean(), (found[:, 0] - found[:, 3]).std() / np.sqrt(len(found))
-        width, share = float((found[:, 2] - found[:, 1]).mean()), covered(found)
+        off, width, share = found[:, 0] - found[:, 3], float((found[:, 2] - found[:, 1]).mean()), covered(found)
+        spread, error = float(off.std(ddof=1)), float(off.std(ddof=1) / np.sqrt(len(found)))
         met = verdict(len(found), share) if name.startswith("dr_lift/") else ""
         shown = [design, *name.split("/"), str(len(found)), f"**{share:.3f}**" if met else f"{share:.3f}"]
-        rows.append([*shown, f"{found[:, 3].mean():.4f}", f"{bias:+.4f} ({error:.4f})", f"{width:.4f}", met])
+        wide = [f"{spread:.4f}", f"{width:.4f}", f"{width / (2 * 1.96 * spread):.2f}"]
+        rows.append([*shown, f"{found[:, 3].mean():.4f}", f"{off.mean():+.4f} ({error:.4f})", *wide, met])
     return rows
 
 
@@ -234,15 +231,18 @@ def to_markdown(cells_by_key: dict[str, Figures]) -> str:
         "covered",
         "mean truth",
         "bias (se)",
+        "true spread",
         "mean width",
+        "width / ideal",
         "bar .93",
     ]
     there = [design for design in DESIGNS if any(key.startswith(f"{design}/") for key in cells_by_key)]
     rows = [row for design in there for row in summary(cells_by_key, design)]
-    about = (__doc__ or "").split("\n\n", 2)[2].strip().replace("\n             ", " ").splitlines()
+    about = (__doc__ or "").split("\n\n", 3)[3].strip().replace("\n             ", " ").splitlines()
     sizes = (
         f"Rows per replication: market {ITEMS} items × {DAYS} days; hillstrom_a {CUSTOMERS} customers; hillstrom_b {SHOPS} "
-        f"shops × {WEEKS} weeks. Lifts are over the logging policy unless named otherwise."
+        f"shops × {WEEKS} weeks. Lifts are over the logging policy unless named otherwise. True spread: the standard deviation "
+        "of estimate − truth over replications; ideal: an interval of ± 1.96 of it."
     )
     text = ["# Coverage of the 95 % intervals of off-policy values", "", describe(cells_by_key), ""]
     return "\n".join([*text, *(f"* {line}" for line in about), "", sizes, "", *markdown(head, rows)])
@@ -251,7 +251,10 @@ def to_markdown(cells_by_key: dict[str, Figures]) -> str:
 def main() -> None:
     given = arguments(__doc__).parse_args()
     blocks = range(2 if given.quick else BLOCKS)
-    study = Study("dr_coverage", work, tuple(f"{design}/{block:02d}" for block in blocks for design in DESIGNS))
+    there = tuple(design for design in DESIGNS if design == "market" or DATA.exists())
+    if len(there) < len(DESIGNS):
+        print(f"There is no trial at {DATA}: only the marketplace is measured. Set REALLOC_DATA to its folder.")
+    study = Study("dr_coverage", work, tuple(f"{design}/{block:02d}" for block in blocks for design in there))
     if not given.table:
         fill(study)
     given.table = True

@@ -1,15 +1,19 @@
 """Real advertising logs without an experiment: does the policy keep the mix where it cannot know, and say why?
 
-    python experiments/real_conjura.py            # five seeds, two arms each; resumable; about a quarter of an hour
+    python experiments/real_conjura.py              # five seeds, two arms each; resumable; about a quarter of an hour
+    python experiments/real_conjura.py --ranking    # does the mix rank outcomes out of time, brand by brand? half a minute
 
 Seven brands' series (the one that is the total of others is left out), nine channels, daily orders. Learned from the first
 75 % of every series, asked about the last 25 %, with the public defaults and lags. The control permutes shares in time within
 every series, in training and today, and keeps budgets and outcomes: whatever it moves then, it moves on noise.
+
+Data are read from $REALLOC_DATA/conjura (../shared/data unless set). Ranking: see real_panel.py; outcomes are log(1 + orders).
 """
 
 import argparse
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +21,20 @@ import numpy as np
 import pandas as pd
 import torch
 
+from real_panel import ARMS as RANKED
+from real_panel import SHARED, STRENGTH, Panel, arm_of, find, matched_verdict, rank
 from realloc import Config, ReAlloc, Schema, read_logs
 from realloc.features import FeatureConfig
 from realloc.simplex import total_variation
-from runner import commit
+from runner import Figures, Study, commit, describe, markdown, measure, save
 
 ROOT = Path(__file__).resolve().parents[1]
-SLICE = ROOT.parent / "shared/data/conjura/conjura_slice_4999rows.csv"
+FILE = "conjura/conjura_slice_4999rows.csv"
+SLICE = SHARED / FILE
 RESULTS = ROOT / "experiments/results"
 UNIT, TIME, OUTCOME, TOTAL = "MMM_TIMESERIES_ID", "DATE_DAY", "ALL_PURCHASES", "b495f966e17c4c9ac0bea4d66aa03eba"
 STATE = ("ORGANISATION_ID", "TERRITORY_NAME")  # nothing of the same day: clicks and impressions come after the decision
-SEEDS, ARMS, LAGS, PAST = (1, 2, 3, 4, 5), ("real", "permuted"), 7, 0.75
+SEEDS, ARMS, LAGS, PAST, BLOCK_DAYS, TOLERANCE = (1, 2, 3, 4, 5), ("real", "permuted"), 7, 0.75, 28, 0.02
 
 
 def read_slice() -> tuple[pd.DataFrame, Schema]:
@@ -116,10 +123,74 @@ def to_markdown(cells: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def read_brands() -> Panel:
+    """Days with spend, without the total of other series; log outcomes, so that brands of any size count alike."""
+    frame, schema = read_slice()
+    frame = frame[(frame[UNIT] != TOTAL) & (frame[list(schema.channels)].sum(axis=1) > 0)]
+    frame = frame.assign(**{OUTCOME: np.log1p(frame[OUTCOME])}).reset_index(drop=True)
+    return Panel(frame, replace(schema, drop_units=()), STATE[0], BLOCK_DAYS, PAST)
+
+
+def rank_cell(key: str) -> Figures:
+    """`<arm>/<seed>`, or `replay/`: what matched replay says."""
+    arm, seed = key.split("/")
+    panel = read_brands()
+    return (
+        {"verdict": matched_verdict(panel, TOLERANCE)}
+        if arm == "replay"
+        else rank(arm_of(panel, arm, int(seed)), int(seed))
+    )
+
+
+def ranking_markdown(cells: dict[str, Figures]) -> str:
+    """ρ by brand: as it is, and how the controls came out over seeds."""
+    names = [name for name, one in cells["real/1"].items() if isinstance(one, list)]
+    rows: list[list[str]] = []
+    for name in names:
+        value, low, high, n = cells["real/1"][name]
+        controls = [
+            [cells[f"{arm}/{seed}"][name][0] for seed in SEEDS if f"{arm}/{seed}" in cells] for arm in RANKED[1:]
+        ]
+        spread = [f"{min(one):+.3f} … {max(one):+.3f}" for one in controls]
+        rows.append([name, str(n), f"**{value:+.3f}**", f"{low:+.3f} … {high:+.3f}", *spread])
+    text = [
+        "# Real advertising logs (Conjura): does the mix rank outcomes out of time?",
+        "",
+        describe(cells),
+        "",
+        "ρ of the S-learner's predicted worth of today's change of the mix and log(1 + orders) less what was predictable without "
+        f"it, last {1 - PAST:.0%} of every series; 95 % intervals by resampling blocks of {BLOCK_DAYS} days. Controls over seeds "
+        f"{SEEDS[0]} to {SEEDS[-1]}: shares permuted in time, and the same with a response planted that varies {STRENGTH} times "
+        "as much as outcomes within a series.",
+        "",
+        *markdown(["brand", "rows", "ρ", "95 % interval", "permuted, range", "planted, range"], rows),
+        f"Matched replay, with changes of up to {TOLERANCE} (‖Δp‖₁) taken for none: {cells['replay/0']['verdict']}",
+        "",
+    ]
+    return "\n".join(text)
+
+
+def rank_brands() -> None:
+    keys = ("replay/0", "real/1", *(f"{arm}/{seed}" for seed in SEEDS for arm in RANKED[1:]))
+    study = Study("real_conjura_ranking", rank_cell, keys)
+    found = study.done()
+    for key in keys:
+        if key not in found:
+            found[key] = measure(study.work, key)
+            save(study, found)
+    study.path.with_suffix(".md").write_text(ranking_markdown(study.done()))
+    print(ranking_markdown(study.done()))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
+    parser.add_argument("--ranking", action="store_true", help="only the ranking by brand")
     given = parser.parse_args()
+    find(FILE)
+    if given.ranking:
+        rank_brands()
+        return
     path = RESULTS / "real_conjura.json"
     cells = json.loads(path.read_text()) if path.exists() else {}
     for seed in given.seeds:

@@ -39,6 +39,7 @@ FULL = (models.TRAIN, models.TEST)
 SMALL = ({"units": 250, "periods": 6, "seed": 0}, {"units": 100, "periods": 2, "seed": 1})
 EVERY = ("global", "constrained", "greedy", "ascent")
 LOCAL = ("greedy", "ascent")
+FEWEST = 4  # seeds of an interval
 NOT_GLOBAL = range(6, 11)  # seeds without the global search: it costs more than the rest and ends near 0
 Floats = NDArray[np.float64]
 
@@ -234,7 +235,8 @@ def margins(cells: dict[str, Figures], pairs: list[tuple[str, str]], regimes: tu
                     continue
                 gap = np.array([mine[s] - other[s] for s in both])
                 low, high = interval(gap)
-                row.append(f"{gap.mean():+.3f} ({low:+.3f} to {high:+.3f})")
+                told = f"{low:+.3f} to {high:+.3f}" if len(both) >= FEWEST else f"{len(both)} seeds"
+                row.append(f"{gap.mean():+.3f} ({told})")
             rows.append(row)
         lines += [f"**ReAlloc ({ours}) minus rival, Safe Recovery; paired 95 % bootstrap interval over seeds**", ""]
         lines += markdown(["", *regimes], rows)

@@ -38,7 +38,7 @@ def resampled(metric, predicted, response, units, bootstrap):
         for draw in weights:
             rows = np.repeat(np.arange(len(units)), draw[codes].astype(int))
             values.append(metric(predicted[rows], response[rows]))
-    return np.quantile(values, [0.025, 0.975])
+    return np.quantile(values, [0.025, 0.975], method="weibull")
 
 
 def gap_by_hand(predicted, response, part=0.2):

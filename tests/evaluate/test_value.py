@@ -16,7 +16,7 @@ from realloc.evaluate.value import (
     policy_value,
     smoothed_value,
 )
-from realloc.evaluate.weights import IntervalConfig, target_arms, target_mix, target_shares
+from realloc.evaluate.weights import IntervalConfig, kernel_draws, target_arms, target_mix, target_shares
 from tests.evaluate.drawn import CHANCES, MOVES, OPEN, SLOPE, density_rows, menu_rows, surface, with_outcome
 
 FOUR = RandomizedMoves(
@@ -271,10 +271,29 @@ def test_smoothed_values_hold_the_truth():
     assert found["bandwidth"].value > 0
 
 
-def test_the_model_takes_away_the_bias_of_smoothing():
+def test_smoothed_values_are_those_of_the_kernel_whatever_the_model():
+    """A model that jumps at the target: taken at the point alone it would shift every row alike, unseen by the interval."""
     rows = density_rows(6000, seed=5, curve=10.0)
     target = np.tile(AIMED, (6000, 1))
-    config = ValueConfig(bandwidth=0.4)
+    config = ValueConfig(bandwidth=0.2)
+
+    def jumps(shares, _):
+        return surface(shares, 10.0) + 0.5 * (np.abs(shares - AIMED).max(axis=1) < 0.02)
+
+    smooth = smoothed_value(rows, target, lambda shares, _: surface(shares, 10.0), config)["dr_value"]
+    rough = smoothed_value(rows, target, jumps, config)["dr_value"]
+    point = smoothed_value(rows, target, jumps, replace(config, at_point=True))["dr_value"]
+    around = np.concatenate([place[good] for place, good in kernel_draws(rows, target, 0.2)])
+    truth = surface(around, 10.0).mean()
+    assert smooth.low <= truth <= smooth.high
+    assert abs(rough.value - smooth.value) < (smooth.high - smooth.low) / 4
+    assert not point.low <= truth <= point.high
+
+
+def test_a_right_model_taken_at_the_point_takes_away_the_bias_of_smoothing():
+    rows = density_rows(6000, seed=5, curve=10.0)
+    target = np.tile(AIMED, (6000, 1))
+    config = ValueConfig(bandwidth=0.4, at_point=True)
     truth = surface(target, 10.0)[0]
     plain = smoothed_value(rows, target, no_model, config)["snips_value"]
     helped = smoothed_value(rows, target, lambda shares, _: surface(shares, 10.0), config)["dr_value"]

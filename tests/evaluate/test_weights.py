@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from realloc.errors import ConfigError, LogError
 from realloc.evaluate.weights import (
@@ -105,12 +106,55 @@ def test_effective_size():
 def test_a_weighted_mean_by_hand():
     values, weights, unit = np.array([1.0, 2.0, 6.0]), np.array([1.0, 1.0, 2.0]), np.arange(3)
     found = weighted_mean("x", (values * weights, weights), unit, CLUSTER)
-    influence = weights * (values - 3.75) / (4 / 3)
-    half = 4.302653 * influence.std(ddof=1) / np.sqrt(3)  # Student's t with 2 degrees of freedom
+    without = np.array([14 / 3, 13 / 3, 3 / 2])  # the mean of the other two
+    half = 4.302653 * np.sqrt(2 * without.var())  # Student's t with 2 degrees of freedom
     assert np.isclose(found.value, 3.75)
     assert np.allclose([found.low, found.high], [3.75 - half, 3.75 + half])
     lift = weighted_mean("x", (values * weights, weights), unit, CLUSTER, (values, np.ones(3)))
     assert np.isclose(lift.value, 0.75)
+
+
+def test_a_mean_of_even_units_has_the_textbook_interval():
+    values = np.random.default_rng(0).uniform(-1, 1, 50)  # tails lighter than a normal's
+    found = weighted_mean("x", (values, np.ones(50)), np.arange(50), CLUSTER)
+    assert np.allclose((found.low, found.high), t.interval(0.95, 49, values.mean(), values.std(ddof=1) / np.sqrt(50)))
+
+
+def test_where_one_unit_is_all_there_is_the_variance_rests_on_two_degrees_of_freedom():
+    values = np.append(np.random.default_rng(0).uniform(-1, 1, 99), 1e6)
+    found = weighted_mean("x", (values, np.ones(100)), np.arange(100), CLUSTER)
+    multiplier = (found.high - found.value) / (values.std(ddof=1) / 10)
+    assert np.isclose(multiplier, t.ppf(0.975, 2), rtol=0.05)
+
+
+def test_a_unit_that_holds_a_whole_denominator_leaves_no_interval():
+    found = weighted_mean("x", (np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])), np.arange(3), CLUSTER)
+    assert found.value == 1
+    assert np.isnan([found.low, found.high]).all()
+
+
+def test_self_normalised_means_are_covered_where_few_units_carry_the_weight():
+    """A tenth of 100 units weigh at all. Linearising, with a degree of freedom per unit, covers 87 %."""
+    rng, hits, careless, repeats = np.random.default_rng(0), 0, 0, 500
+    for _ in range(repeats):
+        weights = 10 * (rng.random(100) < 0.1) * rng.choice([0.5, 1.0, 2.0], 100)
+        values = rng.standard_normal(100) + rng.exponential(1.0, 100)
+        found = weighted_mean("x", (weights * values, weights), np.arange(100), CLUSTER)
+        hits += found.low <= 1 <= found.high
+        influence = weights * (values - found.value) / weights.mean()
+        careless += abs(found.value - 1) <= t.ppf(0.975, 99) * influence.std(ddof=1) / 10
+    assert 0.92 <= hits / repeats <= 0.98
+    assert careless / repeats < 0.91
+
+
+def test_few_bootstrap_draws_make_no_shorter_intervals():
+    values, unit, width = np.random.default_rng(0).standard_normal(200), np.arange(200), {100: 0.0, 2000: 0.0}
+    for draws in width:
+        for seed in range(30):
+            config = IntervalConfig(kind="bootstrap", draws=draws, seed=seed)
+            found = weighted_mean("x", (values, np.ones(200)), unit, config)
+            width[draws] += (found.high - found.low) / 30
+    assert width[100] > 0.99 * width[2000]
 
 
 def test_rows_of_one_unit_count_once():

@@ -133,3 +133,12 @@ def test_what_cannot_be_told_apart_is_shared_as_the_lean_says_and_evidence_overr
     assert found.weights[1] / found.weights[0] == pytest.approx(3, rel=0.25)
     told_apart = weigh(0.8 * draw(4) + 0.2 * truth, [draw(4), truth], torch.ones(N), lean=[1.0, 3.0])
     assert told_apart.weights == pytest.approx((0.8, 0.2), abs=0.01)
+
+
+def test_a_dear_surface_that_points_the_wrong_way_takes_nothing_from_the_others():
+    truth = draw(0, 200)
+    residual, wrong = truth + draw(1, 200), -2 * truth + draw(2, 200)
+    found = weigh(residual, [truth, wrong], torch.ones(200), lean=[1.0, 3.0])
+    alone = weigh(residual, [truth], torch.ones(200))
+    assert alone.weights[0] > 0.5
+    assert found.weights == pytest.approx((alone.weights[0], 0.0), abs=0.01)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from realloc.cli import abtest, check, demo, fit, init, recommend, simulate
+from realloc.cli import abtest, check, demo, evaluate, fit, init, recommend, simulate
 from realloc.errors import ReallocError
 from realloc.version import __version__
 
@@ -27,6 +27,7 @@ app.command("check")(check.check)
 app.command("fit")(fit.fit)
 app.command("update")(fit.update)
 app.command("recommend")(recommend.recommend)
+app.command("evaluate")(evaluate.evaluate)
 app.command("abtest")(abtest.abtest)
 
 

@@ -27,6 +27,7 @@ from realloc.evaluate.ranking import Bootstrap
 from realloc.evaluate.result import Estimate, EstimateTable
 from realloc.fields import check_types
 from realloc.logs import Logs
+from realloc.progress import Progress, silent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,6 +142,7 @@ def replay(
     start: str | date | datetime,
     config: ReplayConfig | None = None,
     advise: Advice | None = None,
+    progress: Progress = silent,
 ) -> Replay:
     """Match the window from `start` on and rank its events by a policy's `gain`. Several policies: `match_window` once.
 
@@ -149,15 +151,17 @@ def replay(
     """
     config = config or ReplayConfig()
     try:
-        window = match_window(logs, start, config)
+        window = match_window(logs, start, config, progress)
     except Unbalanced as problem:
         return _refused(str(problem), problem.selection.balance)
     except LogError as problem:
         return _refused(str(problem), None)
-    return rank_window(window, gain, config, advise)
+    return rank_window(window, gain, config, advise, progress)
 
 
-def match_window(logs: Logs, start: str | date | datetime, config: ReplayConfig | None = None) -> Window:
+def match_window(
+    logs: Logs, start: str | date | datetime, config: ReplayConfig | None = None, progress: Progress = silent
+) -> Window:
     """Everything about a replay that no policy has a say in: events, m_eval, matching, balance and responses."""
     config = config or ReplayConfig()
     events = find_events(logs, config.tolerance)
@@ -165,10 +169,12 @@ def match_window(logs: Logs, start: str | date | datetime, config: ReplayConfig 
     _check_columns(logs, config, settings)
     late = logs.times >= _parse(start)
     rows = _rows_to_match(logs, events, late, start)
+    tell = _Teller("match events", 3 + len({setting.category for setting in settings}), progress)
     known = known_before(logs, events, config.recent)
     outcome = logs.outcome
     booster = fit_demand(known, outcome, logs.unit_codes, ~late & events.is_control, config.seed)
     predicted = predict_demand(booster, known, rows)
+    tell()
 
     names = _covariates(logs, config)
     names, values = _filled((*names, PREDICTED), np.column_stack([known.columns(names, rows), predicted]))
@@ -176,6 +182,7 @@ def match_window(logs: Logs, start: str | date | datetime, config: ReplayConfig 
     pool = Pool(names, values, standardise(values, config.mahalanobis), moved, held)
 
     def strata(category: str | None) -> Strata:
+        tell()  # asked for once per category that is tried, and once for the one that was chosen
         return _strata(logs, rows, known, category)
 
     selection = select_setting(pool, strata, settings, config.limit)
@@ -186,6 +193,7 @@ def match_window(logs: Logs, start: str | date | datetime, config: ReplayConfig 
     residual = np.full(len(logs), np.nan)
     residual[rows] = _less_stratum_mean(outcome[rows] - predicted, stratum)
     paired, placebos = match_placebos(pool.z, found, held, stratum, selection.setting)
+    tell.end()
     return Window(
         logs=logs,
         events=events,
@@ -201,7 +209,11 @@ def match_window(logs: Logs, start: str | date | datetime, config: ReplayConfig 
 
 
 def rank_window(
-    window: Window, gain: GainFunction, config: ReplayConfig | None = None, advise: Advice | None = None
+    window: Window,
+    gain: GainFunction,
+    config: ReplayConfig | None = None,
+    advise: Advice | None = None,
+    progress: Progress = silent,
 ) -> Replay:
     """The metrics of one policy on a matched window."""
     config = config or ReplayConfig()
@@ -210,14 +222,16 @@ def rank_window(
     if len(rows) < config.least_events:
         why = f"Expected at least {config.least_events} matched events to rank, got {len(rows)}."
         return _refused(why, window.selection.balance, window)
-    asked = at_previous(window.logs, window.events, rows)
+    asked, tell = at_previous(window.logs, window.events, rows), _Teller("rank events", 9, progress)
     G = _checked(gain(asked, window.logs.shares[rows]), len(rows))
     if np.ptp(G) == 0:
         why = f"Expected gains that differ between events, got {G[0]:.4g} for all {len(G):,}. Nothing is ranked."
         return _refused(why, window.selection.balance, window)
     S = ranking.score(G, window.events.moved_by[rows])
+    tell()
 
     def shared(estimate: Estimate, leverage: Floats, largest: float = np.inf) -> Estimate:
+        tell()
         return ranking.widen(estimate, matches.sharing(leverage, window.residual, window.logs.unit_codes), largest)
 
     estimates = [
@@ -231,11 +245,14 @@ def rank_window(
     notes = list(window.notes)
     if not estimates[2].n:
         notes.append("Within-unit concordance: no unit has two matched events in like contexts.")
+    tell()
     estimates += _ceiling(window, config, notes)
+    tell()
     if advise is None:
         notes.append("Support violation: not measured, because no `advise` was given.")
     else:
         estimates += ranking.support_violation(*advise(asked), units, draws)
+    tell.end()
     return Replay(
         EstimateTable(tuple(estimates)),
         window.selection.balance,
@@ -244,6 +261,22 @@ def rank_window(
         tuple(notes),
         window,
     )
+
+
+class _Teller:
+    """Says how far a step is: a call ends one of its parts, `end` all that are left."""
+
+    def __init__(self, step: str, total: int, progress: Progress) -> None:
+        self.step, self.total, self.progress, self.done = step, total, progress, 0
+        progress(step, 0, total)
+
+    def __call__(self) -> None:
+        self.done = min(self.done + 1, self.total)
+        self.progress(self.step, self.done, self.total)
+
+    def end(self) -> None:
+        """Nothing is left to do."""
+        self.progress(self.step, self.total, self.total)
 
 
 def _placebo_mean(window: Window, draws: Bootstrap) -> Estimate:

@@ -2,6 +2,12 @@
 
 Intervals are percentiles of a bootstrap over units: a draw gives every unit a whole weight, and each metric is worked out
 with weights, so that nothing is sorted again. With one seed, all metrics and all policies see the same draws.
+
+An interval of ρ is about these responses: the evaluation model and the matching stay as they are. They set how noisy R is,
+hence how large ρ can get, and differ from log to log. Measured on 80 logs of 600 units with a ranker that knows the truth
+(ρ = .76, the logs of tests/evaluate/moved.py): intervals hold the ρ of their own log's noise 99 times in 100, but the mean
+ρ over logs only 85 times. So compare policies on one window; do not compare ρ of two windows by their intervals. Where gains
+follow the context, what matching leaves of an imbalance moves ρ as well (by .03 there), and no resampling can see that.
 """
 
 from collections.abc import Callable, Iterator
@@ -168,7 +174,8 @@ def interval(drawn: list[Floats]) -> tuple[float, float]:
     values = values[np.isfinite(values)]
     if not len(values) or 2 * len(values) < sum(len(part) for part in drawn):
         return float("nan"), float("nan")
-    low, high = np.quantile(values, [0.5 - CONFIDENCE / 2, 0.5 + CONFIDENCE / 2])
+    # The k-th of B draws has k / (B + 1) below it on average: other rules make intervals of few draws too short.
+    low, high = np.quantile(values, [0.5 - CONFIDENCE / 2, 0.5 + CONFIDENCE / 2], method="weibull")
     return float(low), float(high)
 
 

@@ -25,6 +25,7 @@ from realloc.evaluate.weights import (
     Target,
     default_bandwidth,
     effective_size,
+    kernel_draws,
     kernel_weights,
     menu_weights,
     weighted_mean,
@@ -54,6 +55,9 @@ class ValueConfig:
     clip: float | None = None  # largest weight of the clipped value; None: √n
     bandwidth: float | None = None  # of continuous shares; None: by rule
     across: float = 1.0  # bandwidth across the recommended direction over the one along it
+    at_point: bool = (
+        False  # continuous shares: take the model's outcome at the very target, not over the kernel around it
+    )
     model: OutcomeModelConfig = field(default_factory=OutcomeModelConfig)
     interval: IntervalConfig = field(default_factory=IntervalConfig)
 
@@ -118,24 +122,38 @@ def policy_value(
     config = config or ValueConfig()
     weighed = weigh_menu(rows, target)
 
-    def at_target(model: OutcomeModel, picked: Rows) -> Floats:
-        return _at_mix(rows, target.probabilities, model, picked)
+    def predict(model: OutcomeModel, picked: Rows) -> Predicted:
+        aimed = _at_mix(rows, target.probabilities, model, picked)
+        return Predicted(aimed, model(rows.logged[picked], picked), model(rows.start[picked], picked))
 
-    return _value(rows, weighed, at_target, model, config)
+    return _value(rows, weighed, predict, model, config)
 
 
 def smoothed_value(
     rows: RandomizedShares, shares: Floats, model: OutcomeModel | None = None, config: ValueConfig | None = None
 ) -> PolicyValue:
-    """The value of recommended shares (n, K) where shares were drawn from a density, smoothed over nearby moves."""
+    """The value of recommended shares (n, K) where shares were drawn from a density, smoothed over nearby moves.
+
+    It is that of a policy which draws from the kernel around its recommendation, right whatever the model is. With
+    `at_point`, a right model takes the smoothing out, but the roughness of a learned one is noise that no interval shows.
+    """
     config = config or ValueConfig()
     bandwidth = config.bandwidth or default_bandwidth(rows)
     weighed = weigh_shares(rows, shares, bandwidth, config.across)
 
-    def at_target(model: OutcomeModel, picked: Rows) -> Floats:
-        return model(shares[picked], picked)
+    def expect(model: OutcomeModel, target: Floats, picked: Rows) -> Floats:
+        return (
+            model(target[picked], picked)
+            if config.at_point
+            else _at_kernel(rows, target, model, picked, bandwidth, config)
+        )
 
-    return _value(rows, weighed, at_target, model, config)
+    def predict(model: OutcomeModel, picked: Rows) -> Predicted:
+        return Predicted(
+            expect(model, shares, picked), model(rows.logged[picked], picked), expect(model, rows.start, picked)
+        )
+
+    return _value(rows, weighed, predict, model, config)
 
 
 def bandwidth_sensitivity(
@@ -184,7 +202,7 @@ def weigh_shares(rows: RandomizedShares, shares: Floats, bandwidth: float, acros
 def _value(
     rows: Randomized,
     weighed: Weighed,
-    at_target: Callable[[OutcomeModel, Rows], Floats],
+    predict: Callable[[OutcomeModel, Rows], Predicted],
     model: OutcomeModel | None,
     config: ValueConfig,
 ) -> PolicyValue:
@@ -195,8 +213,7 @@ def _value(
         withheld = (Estimate(name, NAN, NAN, NAN, int(weighed.valued.sum())) for name in VALUES)
         return PolicyValue(EstimateTable((*withheld, *evidence)), CANNOT, lacking)
     model, picked = model or fit_outcome_model(rows, config.model), np.flatnonzero(weighed.valued)
-    logged, held = model(rows.logged[picked], picked), model(rows.start[picked], picked)
-    values = _values(rows, weighed, Predicted(at_target(model, picked), logged, held), config)
+    values = _values(rows, weighed, predict(model, picked), config)
     found = EstimateTable((*values, *evidence))
     return PolicyValue(found, _verdict(found["dr_lift"]), _reason(found))
 
@@ -294,6 +311,21 @@ def _at_mix(rows: RandomizedMoves, chances: Floats, model: OutcomeModel, picked:
             ids = picked[mine]
             found[mine] += chances[ids, arm] * model(rows.start[ids] + move, ids)
     return found
+
+
+def _at_kernel(
+    rows: RandomizedShares, target: Floats, model: OutcomeModel, picked: Rows, bandwidth: float, config: ValueConfig
+) -> Floats:
+    """∫ K m around each target by a few draws of its own per row, so that what they leave of noise is in the interval."""
+    total, count = np.zeros(len(picked)), np.zeros(len(picked))
+    for place, good in kernel_draws(rows, target, bandwidth, config.across):
+        mine = good[picked]
+        total[mine] += model(place[picked[mine]], picked[mine])
+        count += mine
+    nowhere = count == 0
+    if nowhere.any():
+        total[nowhere], count[nowhere] = model(target[picked[nowhere]], picked[nowhere]), 1
+    return total / count
 
 
 def _average(name: str, values: Floats, unit: Rows, picked: Mask) -> Estimate:

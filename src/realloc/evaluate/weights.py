@@ -7,6 +7,7 @@ z = Qᵀp are orthonormal coordinates, so f_z = f / √K; z* is recommended; alo
 moves in the direction of the recommended move and at right angles to it; κ_i is the part of the kernel on the support.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gamma, pi
 from typing import Any
@@ -17,12 +18,13 @@ from scipy.stats import qmc, t
 
 from realloc.errors import ConfigError, LogError
 from realloc.evaluate.randomized import SUM_TOLERANCE, RandomizedMoves, RandomizedShares, Rows, check_shares
-from realloc.evaluate.result import CONFIDENCE, Estimate, standard_error
+from realloc.evaluate.result import CONFIDENCE, Estimate
 from realloc.simplex import Floats, tangent_basis, total_variation
 
 Mask = NDArray[np.bool_]
 Term = tuple[Floats, Floats]  # numerator and denominator, a value per row
 INTERVALS = ("cluster", "bootstrap")
+NAN = float("nan")
 BATCH = 50  # bootstrap draws at once: memory stays at so many numbers per unit
 
 
@@ -91,37 +93,48 @@ def kernel_weights(
     lies on the support. `across` below 1 asks for a closer match of the direction than of the size."""
     check_shares("target shares", target, rows.start.shape)
     channels = rows.start.shape[1]
-    d, basis = channels - 1, tangent_basis(channels)
-    scale = across ** (d - 1) * bandwidth**d
-    ahead = (target - rows.start) @ basis
-    length = np.linalg.norm(ahead, axis=1, keepdims=True)
-    unit = np.divide(ahead, length, out=np.zeros_like(ahead), where=length > 1e-12)
-    gap = (rows.shares - target) @ basis
+    d, unit = channels - 1, _headings(rows, target)
+    gap = (rows.shares - target) @ tangent_basis(channels)
     along = (gap * unit).sum(axis=1, keepdims=True) * unit
     squares = (np.square(along).sum(axis=1) + np.square((gap - along) / across).sum(axis=1)) / bandwidth**2
-    ball = pi ** (d / 2) / gamma(d / 2 + 1)
+    ball, scale = pi ** (d / 2) / gamma(d / 2 + 1), across ** (d - 1) * bandwidth**d
     kernel = (d + 2) / (2 * ball) * np.maximum(1 - squares, 0) / scale
-    inside = _kernel_on_support(rows, target, unit, bandwidth, across, points)
+    inside = np.zeros(len(rows))  # κ: the part of the kernel on the simplex and, where known, the density's support
+    for offset in _kernel_points(d, points):
+        inside += _place(rows, target, unit, bandwidth, across, offset)[1] / points
     kept = inside >= 0.1
     return np.where(kept, kernel / np.maximum(inside, 0.1) / (rows.density / np.sqrt(channels)), 0.0), kept
 
 
-def _kernel_on_support(
-    rows: RandomizedShares, target: Floats, unit: Floats, bandwidth: float, across: float, points: int
-) -> Floats:
-    """κ (n,): the part of the kernel around each target that lies on the simplex and, where known, the density's support."""
-    channels = target.shape[1]
-    every, basis = np.arange(len(target)), tangent_basis(channels)
-    inside = np.zeros(len(target))
-    for offset in _kernel_points(channels - 1, points):
-        along = (unit @ offset)[:, None] * unit
-        step = np.where(unit.any(axis=1, keepdims=True), along + across * (offset - along), offset)
-        place = target + bandwidth * step @ basis.T
-        good = place.min(axis=1) >= 0
-        if rows.density_at is not None and good.any():
-            good[good] = rows.density_at(place[good], every[good]) > 0
-        inside += good
-    return inside / points
+def kernel_draws(
+    rows: RandomizedShares, target: Floats, bandwidth: float, across: float = 1.0, draws: int = 4, seed: int = 0
+) -> Iterator[tuple[Floats, Mask]]:
+    """Shares (n, K) drawn from the kernel around each row's target, and which of them lie on the support; so many times."""
+    rng, unit = np.random.default_rng(seed), _headings(rows, target)
+    for _ in range(draws):
+        normal = rng.standard_normal((len(rows), unit.shape[1] + 4))
+        offset = normal[:, : unit.shape[1]] / np.linalg.norm(normal, axis=1, keepdims=True)
+        yield _place(rows, target, unit, bandwidth, across, offset)
+
+
+def _headings(rows: RandomizedShares, target: Floats) -> Floats:
+    """Directions of the recommended moves in tangent coordinates, (n, d); zeros where nothing moves."""
+    ahead = (target - rows.start) @ tangent_basis(target.shape[1])
+    length = np.linalg.norm(ahead, axis=1, keepdims=True)
+    return np.divide(ahead, length, out=np.zeros_like(ahead), where=length > 1e-12)
+
+
+def _place(
+    rows: RandomizedShares, target: Floats, unit: Floats, bandwidth: float, across: float, offset: Floats
+) -> tuple[Floats, Mask]:
+    """Where an offset (d,) or (n, d) in the unit ball leads from each target, and whether that lies on the support."""
+    along = (offset * unit).sum(axis=1, keepdims=True) * unit
+    step = np.where(unit.any(axis=1, keepdims=True), along + across * (offset - along), offset)
+    place = target + bandwidth * step @ tangent_basis(target.shape[1]).T
+    good = place.min(axis=1) >= 0
+    if rows.density_at is not None and good.any():
+        good[good] = rows.density_at(place[good], np.flatnonzero(good)) > 0
+    return place, good
 
 
 def _kernel_points(d: int, points: int) -> Floats:
@@ -143,7 +156,7 @@ def effective_size(weights: Floats) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalConfig:
-    """How 95 % intervals are made: by the cluster-robust variance with Student's t, or by resampling units."""
+    """How 95 % intervals are made: by leaving out a unit at a time (cluster), with Student's t, or by resampling units."""
 
     kind: str = "cluster"
     draws: int = 1000
@@ -159,40 +172,59 @@ class IntervalConfig:
 def weighted_mean(name: str, plus: Term, unit: Rows, config: IntervalConfig, minus: Term | None = None) -> Estimate:
     """Σa/Σb, or the difference Σa/Σb − Σc/Σd, with an interval in which all rows of a unit count as one draw."""
     terms = [plus] if minus is None else [plus, minus]
-    sums = [(float(a.sum()), float(b.sum())) for a, b in terms]
-    n = len(plus[0])
-    if any(b == 0 for _, b in sums):
-        return Estimate(name, float("nan"), float("nan"), float("nan"), n)
-    ratios = [a / b for a, b in sums]
-    signs = (1.0, -1.0)
-    value = sum(sign * ratio for sign, ratio in zip(signs, ratios, strict=False))
     codes = np.unique(unit, return_inverse=True)[1]
+    columns: list[Any] = [np.bincount(codes, weights=part) for term in terms for part in term]
+    table, n = np.stack(columns, axis=1), len(plus[0])  # (G, 2 or 4): every statistic here is a function of unit sums
+    value = float(_quotients(table.sum(axis=0, keepdims=True))[0])
+    if not np.isfinite(value):
+        return Estimate(name, NAN, NAN, NAN, n)
     if config.kind == "bootstrap":
-        low, high = _bootstrap(terms, codes, config)
-        return Estimate(name, value, low, high, n)
-    parts = zip(signs, terms, ratios, sums, strict=False)
-    influence = sum((sign * n * (a - ratio * b) / total[1] for sign, (a, b), ratio, total in parts), np.zeros(n))
-    half = float(t.ppf(0.5 + CONFIDENCE / 2, max(int(codes.max()), 1))) * standard_error(influence, codes)
+        return Estimate(name, value, *_bootstrap(table, config), n)
+    half = _jackknife(table)
     return Estimate(name, value, value - half, value + half, n)
 
 
-def _bootstrap(terms: list[Term], codes: NDArray[np.intp], config: IntervalConfig) -> tuple[float, float]:
-    """Percentile interval over units drawn with replacement; every statistic here is a function of unit sums."""
-    columns: list[Any] = [np.bincount(codes, weights=part) for term in terms for part in term]
-    table = np.stack(columns, axis=1)  # (G, 2 or 4)
+def _quotients(sums: Floats) -> Floats:
+    """The statistic of each row of sums, (r, 2 or 4); not finite where a denominator is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = sums[:, 0] / sums[:, 1]
+        return found if sums.shape[1] == 2 else found - sums[:, 2] / sums[:, 3]
+
+
+def _jackknife(table: Floats) -> float:
+    """Half the interval's width from the values θ₋g without one unit each.
+
+        s² = (G−1)/G Σ (θ₋g − θ̄)²,   degrees of freedom 2 / (2/(G−1) + (κ−3)/G)
+
+    κ is the kurtosis of the θ₋g. The degrees are those of a χ² as uncertain as s² (Satterthwaite): where few units carry
+    the weight, the variance itself is known from few.
+    """
+    groups = len(table)
+    if groups < 2:
+        return NAN
+    apart = _quotients(table.sum(axis=0) - table)
+    apart -= apart.mean()
+    squares = float(np.square(apart).sum())
+    if not squares > 0:
+        return squares  # 0, or NaN where one unit holds a whole denominator
+    kurtosis = groups * float((apart**4).sum()) / squares**2
+    degrees = 2 / (2 / (groups - 1) + max(kurtosis - 3, 0.0) / groups)
+    return float(t.ppf(0.5 + CONFIDENCE / 2, degrees) * np.sqrt((groups - 1) / groups * squares))
+
+
+def _bootstrap(table: Floats, config: IntervalConfig) -> tuple[float, float]:
+    """Percentile interval over units drawn with replacement."""
     units, rng = len(table), np.random.default_rng(config.seed)
     if units < 2:
-        return float("nan"), float("nan")
+        return NAN, NAN
     totals = np.concatenate([_drawn_counts(rng, units) @ table for _ in range(-(-config.draws // BATCH))])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = totals[:, 0] / totals[:, 1]
-        if len(terms) == 2:
-            found = found - totals[:, 2] / totals[:, 3]
-    tail = (1 - CONFIDENCE) / 2
+    found = _quotients(totals)
     found = found[np.isfinite(found)]  # a draw without any row of one side says nothing
     if not len(found):
-        return float("nan"), float("nan")
-    low, high = np.quantile(found, [tail, 1 - tail])
+        return NAN, NAN
+    tail = (1 - CONFIDENCE) / 2
+    # The k-th of B draws has k / (B + 1) below it on average: other rules make intervals of few draws too short.
+    low, high = np.quantile(found, [tail, 1 - tail], method="weibull")
     return float(low), float(high)
 
 

@@ -52,6 +52,9 @@ def weigh(residual: Tensor, contrasts: list[Tensor], weights: Tensor, units: Ten
 def _towards(lean: np.ndarray, A: np.ndarray, y: np.ndarray, n: float) -> np.ndarray:
     """argmin ‖y − Aw‖²/σ² + ‖w − w̄‖²/APART² over w of at least 0, w̄ a multiple of `lean`."""
     noise = float(np.square(y - A @ nnls(A, y)[0]).sum()) / n if n else 0.0
+    lean = lean * (
+        A.T @ y > 0
+    )  # what points the wrong way deserves nothing beforehand and must not spoil the others' mean
     together = A @ lean
     size = float(together @ together)
     deserved = max(0.0, float(together @ y) / size) if size else 0.0

@@ -20,7 +20,7 @@ from realloc.teacher.sample import Sample
 from realloc.teacher.surface import Fit, in_chunks
 
 GROUPS = 8  # of units per fold
-MOST = 600  # columns of the regression; where there are more, those that fit best one by one
+MOST = 600  # columns of the regression, or a quarter of the rows; where there are more, those that fit best one by one
 PAIRS = 9  # channels up to which all products are curvature; above, squares alone
 TURNS = 25  # of the precisions
 WEAK, STRONG = 1e-6, 1e8  # bounds of a precision
@@ -148,13 +148,14 @@ def choose_columns(wide: Floats, parts: Floats, residual: Floats, channels: int)
     kind = np.where(entries < channels, 0, np.where(entries < len(entries) - channels, 1, 2))  # slope, curvature, cube
     state, part = (grid.ravel() for grid in np.meshgrid(states, entries, indexing="ij"))
     group = state * 3 + kind[part]
-    if len(state) > MOST:
+    most = min(MOST, len(wide) // 4)
+    if len(state) > most:
         fit = np.square((wide * residual[:, None]).T @ parts) / (np.square(wide).T @ np.square(parts) + 1e-12)
         size = np.bincount(group, minlength=3 * len(states))
         score = np.bincount(group, fit.ravel(), 3 * len(states)) / np.maximum(size, 1)
         score[0] = np.inf  # slopes common to all states
         best = np.argsort(-score, kind="stable")
-        kept = np.isin(group, best[np.cumsum(size[best]) <= max(MOST, size[0])])
+        kept = np.isin(group, best[np.cumsum(size[best]) <= max(most, size[0])])
         state, part, group = state[kept], part[kept], group[kept]
     return Columns(state, part, np.unique(group, return_inverse=True)[1])
 

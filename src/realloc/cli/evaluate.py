@@ -1,0 +1,101 @@
+"""`realloc evaluate`: what logs say about a fitted store, and whether to launch it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from realloc.cli.console import progress_bar, stdout
+from realloc.cli.fit import Quiet, Source, open_store
+from realloc.config import read_config, read_toml
+from realloc.errors import ConfigError
+from realloc.fields import from_table
+from realloc.progress import show_progress
+
+if TYPE_CHECKING:
+    from realloc.launch import LaunchConfig, LaunchReport
+    from realloc.launch.section import Section
+    from realloc.logs import Schema
+    from realloc.reallocation import ReAlloc
+
+COLOURS = {"launch": "bold green", "test small": "bold yellow", "do not launch": "bold red"}
+
+
+def evaluate(
+    logs: Source,
+    store: Annotated[Path, typer.Option(help="The folder that `realloc fit` wrote.")],
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML with [evaluate]; its [decision] and [constraints] replace those of the fit, its propensity the schema's."
+        ),
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the report as an HTML page, too.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Evaluate a store on logs, offline: value on randomized rows, ranking, support, guardrails, and a verdict on launching."""
+    from realloc.launch import launch_report, to_html  # noqa: PLC0415  torch loads only where a model is used
+
+    if report is not None and report.is_dir():
+        raise ConfigError(f"Expected a file for `--report`, got the folder {str(report)!r}.")
+    model = open_store(store)
+    settings, schema = _settings(model, config)
+    with progress_bar("Reading", quiet=quiet) as advance, show_progress(quiet) as progress:
+        found = launch_report(model, logs, settings, schema=schema, progress=progress, on_progress=advance)
+    if report is not None:
+        report.parent.mkdir(parents=True, exist_ok=True)
+        report.write_text(to_html(found, f"Launch report of {store.resolve().name}"), encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
+    else:
+        _show(found, stdout())
+
+
+def _settings(model: "ReAlloc", path: Path | None) -> "tuple[LaunchConfig, Schema]":
+    """What the file says: the table [evaluate], other rules of decision, a column of propensities."""
+    from realloc.launch import LaunchConfig  # noqa: PLC0415
+
+    schema = model.known_schema
+    if path is None:
+        return LaunchConfig(), schema
+    given, config = read_config(path)
+    model.decide_with(config.decision, config.constraints)
+    table: Any = read_toml(path).get("evaluate", {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"Expected [evaluate] of {path} to be a table of keys, got {table!r}.")
+    return from_table(LaunchConfig, table, f"[evaluate] of {path}"), replace(
+        schema, propensity=given.propensity or schema.propensity
+    )
+
+
+def _show(found: "LaunchReport", console: Console) -> None:
+    console.print(f"[{COLOURS[found.verdict]}]{found.verdict.capitalize()}.[/]")
+    for reason in found.reasons:
+        console.print(Padding(f"• {escape(reason)}", (0, 0, 0, 2)))
+    for section in found.sections:
+        _show_section(section, console)
+    console.print("\n[bold]Rules of the verdict[/]")
+    for rule in found.rules:
+        console.print(Padding(f"• {escape(rule)}", (0, 0, 0, 2)))
+
+
+def _show_section(section: "Section", console: Console) -> None:
+    console.print(f"\n[bold]{escape(section.title)}[/]")
+    for text in section.missing:
+        console.print(Padding(f"[yellow]! {escape(text)}[/]", (0, 0, 0, 2)))
+    for text in section.lines:
+        console.print(Padding(escape(text), (0, 0, 0, 2)))
+    if section.rows:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for head in section.heads:
+            table.add_column(head, overflow="fold")
+        for row in section.rows:
+            table.add_row(*(escape(cell) for cell in row))
+        console.print(Padding(table, (0, 0, 0, 2)))

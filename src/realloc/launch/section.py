@@ -1,0 +1,55 @@
+"""One part of the report: sentences, a table, intervals to draw, and what is missing."""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from realloc.evaluate.abtest.page import Bar
+from realloc.evaluate.result import Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """What a part has to say, for a terminal and for a page."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    drawn: tuple[Bar, ...] = ()  # on one scale
+    figures: tuple[Estimate, ...] = ()  # every number, for scripts
+    missing: tuple[str, ...] = ()  # what is missing and what to do
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "title": self.title,
+            "lines": list(self.lines),
+            "table": [dict(zip(self.heads, row, strict=True)) for row in self.rows],
+            "figures": [vars(figure) for figure in self.figures],
+            "missing": list(self.missing),
+        }
+
+
+def bar(name: str, estimate: Estimate, limit: float | None = None) -> Bar:
+    """An estimate to draw under its name."""
+    return Bar(name, estimate.value, estimate.low, estimate.high, limit)
+
+
+def span(estimate: Estimate, signs: bool = True) -> str:
+    """The interval as text; empty where there is none."""
+    show = signed if signs else plain
+    return f"[{show(estimate.low)}, {show(estimate.high)}]" if isfinite(estimate.low) else ""
+
+
+def signed(value: float) -> str:
+    """A number with its sign and a true minus; 0 has none."""
+    text = f"{value:+.3g}".replace("-", "−")
+    return "0" if value == 0 else text
+
+
+def plain(value: float) -> str:
+    """A number with three digits; empty where it is not known."""
+    if not isfinite(value):
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}".replace("-", "−")
