@@ -1,5 +1,6 @@
 """The report as one HTML page that needs nothing else, in the look of the A/B readout."""
 
+import re
 from html import escape
 
 from realloc.evaluate.abtest.page import forest, page, table, verdict_box
@@ -26,8 +27,8 @@ def _section(section: Section) -> str:
     return "".join(
         (
             f"<h2>{escape(section.title)}</h2>",
-            *(f'<p class="missing">{escape(text)}</p>' for text in section.missing),
-            *(f"<p>{escape(text)}</p>" for text in section.lines),
+            *(f'<p class="missing">{_prose(text)}</p>' for text in section.missing),
+            *(f"<p>{_prose(text)}</p>" for text in section.lines),
             table(section.heads, section.rows) if section.rows else "",
             forest(section.drawn, "", f"{section.title}: values with 95 % intervals"),
         )
@@ -35,4 +36,9 @@ def _section(section: Section) -> str:
 
 
 def _list(texts: tuple[str, ...]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>"
+    return f"<ul>{''.join(f'<li>{_prose(text)}</li>' for text in texts)}</ul>"
+
+
+def _prose(text: str) -> str:
+    """Safe for a page, with `names` set as such."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
