@@ -220,7 +220,7 @@ def to_markdown(cells: dict[str, Figures], regimes: tuple[str, ...]) -> str:
 def margins(cells: dict[str, Figures], pairs: list[tuple[str, str]], regimes: tuple[str, ...]) -> list[str]:
     """ReAlloc minus every rival with the same kind of search, paired by seed."""
     lines = []
-    for ours, kinds in (("greedy", ("greedy", "constrained", "as it is")), ("ascent", (*EVERY[1:], "as it is"))):
+    for ours, kinds in (("greedy", ("greedy", "constrained", "as it is")), ("ascent", (*EVERY, "as it is"))):
         rows = []
         for method, search in pairs:
             if method in ("realloc", "logging", "uniform") or search not in kinds:

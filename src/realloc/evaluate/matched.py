@@ -257,7 +257,7 @@ def rank_window(
         EstimateTable(tuple(estimates)),
         window.selection.balance,
         window.selection.setting,
-        _verdict(estimates[0]),
+        f"evaluated: {estimates[0]}, {against_chance(estimates[0])}.",
         tuple(notes),
         window,
     )
@@ -418,14 +418,13 @@ def _parse(start: str | date | datetime) -> np.datetime64:
         raise ConfigError(f"Expected a date such as 2026-01-31 as start of the window, got {start!r}.") from problem
 
 
-def _verdict(rho: Estimate) -> str:
+def against_chance(rho: Estimate) -> str:
+    """What an interval says of a rank correlation."""
     if np.isnan(rho.low):
-        meaning = "no interval, because all events are of one unit"
-    elif rho.low > 0:
-        meaning = "better than chance"
-    else:
-        meaning = "worse than chance" if rho.high < 0 else "not told from chance"
-    return f"evaluated: {rho}, {meaning}."
+        return "no interval, because all events are of one unit"
+    if rho.low > 0:
+        return "better than chance"
+    return "worse than chance" if rho.high < 0 else "not told from chance"
 
 
 def _refused(why: str, balance: Balance | None, window: Window | None = None) -> Replay:

@@ -6,7 +6,7 @@ import numpy as np
 
 from realloc.errors import LogError
 from realloc.evaluate.matched import Advice as Advising
-from realloc.evaluate.matched import GainFunction, Replay, ReplayConfig, replay
+from realloc.evaluate.matched import GainFunction, Replay, ReplayConfig, against_chance, replay
 from realloc.evaluate.result import Estimate
 from realloc.launch.advice import Mask, advise
 from realloc.launch.config import LaunchConfig
@@ -83,13 +83,9 @@ def _ranked(found: Replay, notes: list[str]) -> Ranked:
 
 
 def _sentence(rho: Estimate) -> str:
-    if not np.isfinite(rho.low):
-        meaning = "there is no interval"
-    elif rho.low > 0:
-        meaning = "better than chance"
-    else:
-        meaning = "worse than chance" if rho.high < 0 else "not told from chance"
-    return f"Predicted gains rank {rho.n:,} matched moves with ρ = {plain(rho.value)} {span(rho)}: {meaning}."
+    return (
+        f"Predicted gains rank {rho.n:,} matched moves with ρ = {plain(rho.value)} {span(rho)}: {against_chance(rho)}."
+    )
 
 
 def _gains(model: ReAlloc) -> GainFunction:
