@@ -164,7 +164,7 @@ def cell(key: str, size: Size = FULL) -> Figures:
     place, model = Market(size), None
     control = treated = place.path(place.legacy)
     if WAYS[key]:
-        model = Ours(market.learned_model(size, make_config(size)), supported=True)
+        model = Ours(market.learned_model(size, make_config(size)), "realloc")
         treated = place.path(place.asking(model, WAYS[key]))
     truth = true_effects(control, treated)
     config = CONFIG if model else replace(CONFIG, predicted=None, predicted_metric=None)

@@ -36,6 +36,7 @@ Rows = NDArray[np.intp]
 Answers = dict[str, NDArray[Any]]
 METHODS = {
     "realloc": "**ReAlloc**",
+    "wide": "ReAlloc, level .98",
     "without_support": "ReAlloc w/o support",
     "s_nn_local": "PTO-Local (S-NN)",
     "teacher_only": "Teacher-Only",
@@ -44,7 +45,8 @@ METHODS = {
     "giks": "GIKS",
     "additive_roi": "AdditiveROI",
 }
-OURS = ("realloc", "without_support")
+OURS = ("realloc", "wide", "without_support")
+WIDE = 0.98  # part of the logged moves inside the support of `wide`; chosen on market 201
 FURTHEST_LEGACY = 0.1  # of the budget: the longest step of the legacy policy's menu
 BATCH = 10_000  # rows whose gains are asked at a time
 FIRST_SET = 1000  # sample seed of the first fresh set of explored items
@@ -189,12 +191,14 @@ def draws_of(traffic: Traffic) -> RandomizedMoves:
 
 
 class Ours:
-    """ReAlloc with or without its support."""
+    """ReAlloc with its support, with a wider one or without."""
 
-    def __init__(self, model: realloc.ReAlloc, supported: bool) -> None:
-        self.judge: Support = model.fitted.support
+    def __init__(self, model: realloc.ReAlloc, kind: str) -> None:
+        learned = model.fitted.support
+        wide = replace(learned, config=replace(learned.config, level=WIDE))
+        self.judge: Support = wide if kind == "wide" else learned
         self.config = model.config
-        self.state = model.fitted if supported else replace(model.fitted, support=forget(self.judge))
+        self.state = replace(model.fitted, support=forget(learned) if kind == "without_support" else self.judge)
         self.encoder = self.state.encoder
 
     def gain(self, asked: Logs, to: Floats) -> Floats:
@@ -252,10 +256,10 @@ def reach(start: Floats, moves: Floats, possible: Mask) -> Floats:
 
 
 def learn(method: str, size: Size, config: realloc.Config) -> Ours | Theirs:
-    """Fit on the common rows; both variants of ReAlloc are one fit."""
+    """Fit on the common rows; all variants of ReAlloc are one fit."""
     logs = open_traffic(size).to_learn()
     if method in OURS:
-        return Ours(learned_model(size, config), method == "realloc")
+        return Ours(learned_model(size, config), method)
     policy = BASELINES[method](config=config)
     if not size.whole:
         hurry(policy)

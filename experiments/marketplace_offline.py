@@ -19,7 +19,7 @@ from scipy.stats import kendalltau, rankdata, spearmanr
 import marketplace_learned as market
 import realloc
 from dr_coverage import true_agreement
-from marketplace_learned import FULL, METHODS, Answers, Floats, Mask, Size, Traffic, bare, chosen, draws_of
+from marketplace_learned import FULL, METHODS, OURS, Answers, Floats, Mask, Size, Traffic, bare, chosen, draws_of
 from marketplace_tables import WANTED_TAU, to_markdown
 from realloc.decision.config import DecisionConfig
 from realloc.errors import LogError
@@ -127,7 +127,7 @@ def replayed(half: str, size: Size, methods: tuple[str, ...]) -> Figures:
         },
         "effect_sd": float(true.std()),
         "methods": {name: ranked(window, gain, true, config) for name, gain in gains.items()},
-        "agreement": rank_agreement(window, {name: gains[name] for name in methods if name != "without_support"}, true),
+        "agreement": rank_agreement(window, {name: gains[name] for name in methods if name not in OURS[1:]}, true),
     }
 
 
@@ -234,13 +234,12 @@ def main() -> None:
     given = parser.parse_args()
     size, name = chosen(given, "marketplace_offline")
     work = partial(cell, size=size)
-    learning = tuple(f"learn/{method}" for method in METHODS if method != "without_support")
-    # The variant without support is the same fit, so it comes after it.
-    stages = (learning, ("learn/without_support",))
+    # Variants of ReAlloc are the same fit, so they come after it.
+    stages = [[f"learn/{name}" for name in METHODS if (name in OURS[1:]) == later] for later in (False, True)]
     rest = (*(f"replay/{half}" for half in HALVES), *(f"value/{number}" for number in range(size.sets + 1)))
     if not given.table:
         for keys in stages:
-            run(Study(name, work, keys), given.jobs)
+            run(Study(name, work, tuple(keys)), given.jobs)
     conclude(Study(name, work, rest), given, partial(to_markdown, size=size))
 
 

@@ -71,7 +71,7 @@ def test_only_the_support_keeps_a_greedy_model_from_an_arm(small, monkeypatch):
     asked = traffic.before(np.flatnonzero(traffic.day == 3))  # learned items are among them
     start, moves = np.array(asked.shares), np.array([[0.0, 0.0], [-0.02, 0.02]])
     possible = start[:, :1] >= [[0.0, 0.02]]
-    whole, free = Ours(model, True), Ours(model, False)
+    whole, free = Ours(model, "realloc"), Ours(model, "without_support")
     ends = market.reach(start, moves, possible)
     inside = whole.judge.at(whole.encoder.encode(asked).values).allowed(np.arange(len(asked)), start, ends)[:, 1]
     taken = free.pick(asked, moves, possible) == 1
@@ -113,13 +113,12 @@ def fake_value(lift: float, rate: float) -> dict:
 @pytest.mark.parametrize(("rate", "verdict"), [(0.2, "met"), (0.9, "**missed**")])
 def test_bars_are_met_or_missed_by_the_figures(rate, verdict):
     methods = {"realloc": fake_value(0.02, rate), "vcnet": fake_value(0.01, 0.9), "giks": fake_value(-0.01, 0.9)}
+    methods["without_support"] = fake_value(0.03, 1.0)
     rows = "\n".join(bars({"value/0": {"rows": 100, "methods": methods}}))
     assert f"action rate ≤ .5 (the log's own explored items) | {rate:.2f} | {verdict} |" in rows
-    assert "0.020 [0.019, 0.021]; highest **ReAlloc**, by the truth **ReAlloc** | met |" in rows
-    assert (
-        f"lift per action ≥ 2 × the best baseline's (the log's own explored items) | {0.02 / rate:.3f} against 0.011"
-        in rows
-    )
+    assert "truly 0.0200; best rival VCNet 0.010 [0.009, 0.011], by the truth VCNet 0.0100 | met |" in rows
+    assert "without support 0.030 [0.029, 0.031], truly 0.0300 | **missed** |" in rows
+    assert f"{0.02 / rate:.4f} against 0.0111" in rows
 
 
 class Mover:
