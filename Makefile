@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-coverage bench-market bench-static bench-ablation bench-curves bench-temporal figures clean
+.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-coverage bench-replay bench-market bench-static bench-ablation bench-curves bench-temporal figures clean
 
 demo: .venv/.core
 	$(BIN)/realloc demo
@@ -69,6 +69,9 @@ bench-real: .venv/.dev  ## Olympus, Conjura, Hillstrom and Meridian, where ../sh
 
 bench-coverage: .venv/.dev  ## do intervals of off-policy values cover? 300 replications of three designs (ten minutes; resumable)
 	$(BIN)/python experiments/dr_coverage.py
+
+bench-replay: .venv/.dev  ## matched replay of 100 K and 1 M moved events (ten minutes)
+	$(BIN)/python benchmarks/replay_scale.py
 
 bench-market: .venv/.dev  ## the paper's offline and A/B tables on the marketplace (an hour; resumable; ARGS=--quick)
 	$(BIN)/python experiments/marketplace_offline.py $(ARGS)
