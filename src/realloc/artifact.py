@@ -60,8 +60,7 @@ def write_artifact(
     An artifact at `path` is replaced, anything else there refused. Writers in one parent folder wait for each other.
     """
     folder = _resolve(path)
-    files = {WEIGHTS: _pack(tensors, folder)}
-    files[MANIFEST] = _make_manifest(kind, files, meta, folder)
+    files = pack_artifact(folder, kind, tensors, meta)
     if not os.path.isdir(folder.parent):
         raise ArtifactError(
             f"Expected a folder {_show(folder.parent)} to write into, but there is none. Make it first."
@@ -74,6 +73,16 @@ def write_artifact(
             f"Expected to write {_show(folder)}, but it failed at {_show(problem.filename or folder)}: "
             f"{problem.strerror or problem}. What was there before can still be read. Make room or choose another place."
         ) from problem
+
+
+def pack_artifact(
+    path: str | os.PathLike[str], kind: str, tensors: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]
+) -> dict[str, bytes]:
+    """The files of an artifact that shall lie at `path`, by name; nothing is written."""
+    folder = _resolve(path)
+    files = {WEIGHTS: _pack(tensors, folder)}
+    files[MANIFEST] = _make_manifest(kind, files, meta, folder)
+    return files
 
 
 def read_artifact(path: str | os.PathLike[str], kind: str) -> Artifact:

@@ -17,5 +17,9 @@ class ArtifactError(ReallocError, ValueError):
     """A saved model or version that cannot be read as it lies there, or cannot be written where asked."""
 
 
+class StoreError(ReallocError, ValueError):
+    """A store that cannot be read, written or moved as asked; what it held before, it still holds."""
+
+
 class MissingExtra(ReallocError, ImportError):
     """An optional package is not installed; the message holds the pip line that brings it."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from realloc.artifact import read_artifact, write_artifact
+from realloc.artifact import pack_artifact, read_artifact, write_artifact
 from realloc.config import Config, parse_config
 from realloc.errors import ArtifactError, ReallocError
 from realloc.features import Encoder
@@ -84,11 +84,20 @@ SUPPORT_AXES = {  # N remembered actions, C coordinates, p terms and a constant 
 
 def write_model(path: str | PathLike[str], state: RoundState, config: Config, schema: Schema) -> None:
     """Write everything that `recommend` and the next round need."""
+    write_artifact(path, KIND, *_model_parts(state, config, schema))
+
+
+def pack_model(path: str | PathLike[str], state: RoundState, config: Config, schema: Schema) -> dict[str, bytes]:
+    """The files that `write_model` would write to `path`, by name."""
+    return pack_artifact(path, KIND, *_model_parts(state, config, schema))
+
+
+def _model_parts(state: RoundState, config: Config, schema: Schema) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     table, tensors = _state_parts(state)
     broken = _not_finite(tensors)
     if broken:
         raise ArtifactError(f"Expected finite numbers to save, but {broken[0]!r} holds others. Nothing was written.")
-    write_artifact(path, KIND, tensors, plain({"config": asdict(config), "schema": asdict(schema), **table}))
+    return tensors, plain({"config": asdict(config), "schema": asdict(schema), **table})
 
 
 def _state_parts(state: RoundState) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
