@@ -60,3 +60,17 @@ def empty_folder(path: Path) -> None:
                 remove_file(inside)
             else:
                 remove_folder(inside)
+
+
+def sync_file(path: Path) -> None:
+    """Bring a file that was written elsewhere down to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def link_file(source: Path, target: Path) -> None:
+    """A second name for a file on the same disk; fails where the name is taken."""
+    os.link(source, target)

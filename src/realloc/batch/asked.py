@@ -1,0 +1,98 @@
+"""What a run was asked to do, in plain values that another process can be handed, and the decider that follows from it."""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from realloc.batch.score import Decider
+from realloc.brake import LaunchLimits
+from realloc.config import Config
+from realloc.decision.config import DecisionConfig
+from realloc.decision.constraints import Constraints
+from realloc.fields import from_table
+from realloc.logs import Schema
+from realloc.policy import keep
+from realloc.store import Store, Version
+from realloc.store.frozen import REASON, newest_record
+
+if TYPE_CHECKING:
+    from realloc.reallocation import ReAlloc
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which version of which store answers, by which rules."""
+
+    store: Path
+    version: int | None  # None: a store from before there were versions
+    decision: DecisionConfig | None = None  # None: as it was fitted
+    constraints: Constraints | None = None
+    frozen: bool = False
+    allow_network: bool = False
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A decider, and what a run has to know about it."""
+
+    decider: Decider
+    record: Version | None
+    settings: dict[str, Any]  # everything about decisions that could be set, for the key and the log
+    limits: LaunchLimits
+    model: "ReAlloc | None" = None
+
+    @property
+    def together(self) -> bool:
+        """Whether a rule looks at all rows at once."""
+        return self.settings.get("constraints", {}).get("largest_move_per_day") is not None
+
+    @property
+    def remembers(self) -> bool:
+        """Whether a row's state looks back at earlier rows of its unit."""
+        return self.model is not None and self.model.fitted.encoder.history is not None
+
+
+def open_asked(asked: Asked) -> Opened:
+    """Load what was asked for; where the store is frozen, no model."""
+    store = Store(asked.store, allow_network=asked.allow_network)
+    return _frozen(store) if asked.frozen else _model(store, asked)
+
+
+def _frozen(store: Store) -> Opened:
+    record = newest_record(store.path)
+    schema = from_table(Schema, record.schema, "the version's record")
+    decider = Decider(schema, partial(keep, reason=REASON), record.money_digits, 0.0, None)
+    return Opened(decider, record, {"frozen": True}, LaunchLimits())
+
+
+def _model(store: Store, asked: Asked) -> Opened:
+    model = store.load(asked.version)
+    if asked.decision is not None and asked.constraints is not None:
+        model.decide_with(asked.decision, asked.constraints)
+    record = None if asked.version is None else next(v for v in store.history() if v.number == asked.version)
+    config: Config = model.config
+    states = record.fingerprint.get("states") if record else None
+    decider = Decider(
+        model.known_schema, _decide(model), config.money_digits, model.fitted.support.config.level, states
+    )
+    return Opened(decider, record, settings_of(config), config.launch, model)
+
+
+def _decide(model: "ReAlloc") -> Any:
+    from realloc.recommendation import recommend_rows  # noqa: PLC0415  torch loads only where a model is asked
+
+    config = model.config
+    return lambda logs: recommend_rows(model.fitted, logs, config, config.constraints)
+
+
+def settings_of(config: Config) -> dict[str, Any]:
+    """The tables that decide, as plain values; floats as JSON gives them back."""
+    told = {"decision": asdict(config.decision), "constraints": asdict(config.constraints)}
+    return json.loads(json.dumps(told | {"money_digits": config.money_digits, "seed": config.seed}))
+
+
+def with_rules(asked: Asked, config: Config | None) -> Asked:
+    """The same with the rules of another config."""
+    return asked if config is None else replace(asked, decision=config.decision, constraints=config.constraints)
