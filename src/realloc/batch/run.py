@@ -106,6 +106,7 @@ class Job:
     store: Store
     input: dict[str, Any]
     settings: dict[str, Any]
+    why: str | None  # since when and why the store is frozen
 
     @property
     def overtaken(self) -> bool:
@@ -122,7 +123,8 @@ class Job:
 
 
 def _prepare(store: Store, source: Source, digest: str, out: Path, folder: Path, options: Options) -> Job:
-    frozen = store.frozen is not None
+    why = store.frozen
+    frozen = why is not None
     current = None if frozen else store.current()
     asked = Asked(store.path, current.number if current else None, frozen=frozen, allow_network=options.allow_network)
     asked = asked if frozen else with_rules(asked, options.config)
@@ -143,7 +145,7 @@ def _prepare(store: Store, source: Source, digest: str, out: Path, folder: Path,
     }
     work = open_work(folder, key_of(told), store.clock(), asked.version)
     read = {"files": [file.label for file in source.files], "sha256": digest, "rows": keys.rows}
-    return Job(asked, opened, source, names, keys, work, out, store, read, settings)
+    return Job(asked, opened, source, names, keys, work, out, store, read, settings, why)
 
 
 def _digest_unversioned(root: Path) -> str:
@@ -167,9 +169,10 @@ def _decide(job: Job, options: Options) -> Tally:
 def _decide_apart(job: Job, options: Options) -> dict[int, Tally]:
     tallies = {n: tally for n in range(job.count(options.part_rows)) if (tally := job.work.has(n)) is not None}
     missing = (part for part in job.parts(options.part_rows) if part.number not in tallies)
+    jobs = min(options.jobs, (job.count(options.part_rows) - len(tallies)) // 2)  # a process has to be worth its start
     done = sum(tally.rows for tally in tallies.values())
     options.progress(STEP, done, max(job.keys.rows, 1))
-    for number, tally in decide_parts(job.asked, job.opened, missing, job.keys.repeated, job.work, options.jobs):
+    for number, tally in decide_parts(job.asked, job.opened, missing, job.keys.repeated, job.work, jobs):
         tallies[number] = tally
         done += tally.rows
         options.progress(STEP, done, max(job.keys.rows, 1))
@@ -213,7 +216,7 @@ def _end(job: Job, tally: Tally, options: Options) -> Done | None:
 
 def _figures(job: Job, tally: Tally) -> dict[str, Any]:
     now, opened = job.store.clock(), job.opened
-    told = {"run": job.work.run.id, "made": now.isoformat(timespec="seconds"), "frozen": job.asked.frozen}
+    told = {"run": job.work.run.id, "made": now.isoformat(timespec="seconds"), "frozen": job.why}
     figures = summarise(tally, opened.decider.schema.channels, opened.record, opened.decider.states, now)
     return told | figures | {"together": job.settings["together"], "input": job.input}
 

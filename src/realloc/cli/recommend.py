@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from realloc.cli.console import stdout
+from realloc.cli.fit import AllowNetwork
 from realloc.config import read_config
 from realloc.errors import ConfigError
 from realloc.progress import show_progress
@@ -30,14 +31,19 @@ def recommend(
     ] = None,
     pool: Annotated[
         list[str] | None,
-        typer.Option(help="Most money of a channel over all rows, e.g. coupon=250000; repeatable. Needs all rows in memory."),
+        typer.Option(
+            help="Most money of a channel over all rows, e.g. coupon=250000; repeatable. Needs all rows in memory."
+        ),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Publish although a limit of [launch] is broken. Never past a freeze.")
     ] = False,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; else one for each processor.")] = None,
-    summary: Annotated[Path | None, typer.Option(help="Where the run's figures go as JSON; else beside `--out`.")] = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="Where the run's figures go as JSON; else beside `--out`.")
+    ] = None,
     decisions: Annotated[Path | None, typer.Option(help="Folder of the decision log; else in the store.")] = None,
+    allow_network: AllowNetwork = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Recommend shares and money for every row, with the gain, how sure it is, and why.
@@ -55,6 +61,7 @@ def recommend(
             force=force,
             summary=summary,
             decisions=decisions,
+            allow_network=allow_network,
             progress=progress,
         )
         done = recommend_file(today, store, out, options)
@@ -80,10 +87,12 @@ def _show(done: "Done", out: Path, console: Console) -> None:
     told = done.figures
     console.print(f"[bold]{told['rows']:,} rows[/], {told['moved']:,} moved → {escape(str(out))}")
     if told["frozen"]:
-        console.print("  [bold red]Frozen:[/] nothing was moved. `realloc unfreeze` lets the model answer again.")
+        console.print(f"  [bold red]Frozen[/] since {escape(told['frozen'])}: every mix is kept.")
     for broken in done.refused:
         console.print(f"  [bold red]Forced[/] though {escape(broken)}.")
     for line in lines(told):
         console.print(Padding(escape(line), (0, 0, 0, 2)))
     log = told["decision_log"]
-    console.print(f"  Run {told['run']}, entry {log['entry']} of the decision log. Figures: {escape(str(done.summary))}")
+    console.print(
+        f"  Run {told['run']}, entry {log['entry']} of the decision log. Figures: {escape(str(done.summary))}"
+    )

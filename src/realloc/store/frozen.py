@@ -17,7 +17,6 @@ from realloc.store.versions import Version, list_versions, read_version
 
 FROZEN = "FROZEN"
 REASON = "frozen"
-MEANING = "the store is frozen (`realloc freeze`); nothing may be moved"
 
 
 def freeze(root: Path, reason: str, now: datetime) -> None:

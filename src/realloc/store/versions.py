@@ -99,8 +99,8 @@ def read_version(folder: Path, digest: str | None = None) -> Kept:
         )
     found = read_artifact(folder / RECORD, KIND)
     try:
-        windows = tuple(WindowId(**window) for window in found.meta["windows"])
-        version = Version(**{**found.meta, "windows": windows})
+        told: dict[str, Any] = {**found.meta, "windows": tuple(WindowId(**window) for window in found.meta["windows"])}
+        version = Version(**told)
     except (TypeError, KeyError) as problem:
         raise StoreError(
             f"Expected a record with {', '.join(spec.name for spec in fields(Version))} in {str(path)!r}, got another one. "
