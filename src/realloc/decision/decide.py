@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.decision.ascent import candidates, choose_edges, search_ascent
+from realloc.decision.ascent import candidates, choose_edges, judge_ends, search_ascent
 from realloc.decision.config import DecisionConfig
 from realloc.decision.conservative import (
     Evidence,
@@ -25,6 +25,7 @@ from realloc.decision.conservative import (
     weigh_slopes,
 )
 from realloc.decision.limits import Limits
+from realloc.decision.ranked import ask_ranked
 from realloc.decision.search import SLACK, SearchConfig, SupportFunction, search_greedy
 from realloc.simplex import Floats, total_variation
 
@@ -197,10 +198,11 @@ def look_around(case: Case, base: Floats, config: DecisionConfig) -> Around:
     score, gain, sigma = worth(case, rows, base, ends, config)
     still = total_variation(ends, base[:, None]) <= UNMOVED  # the source was empty
     score, gain = np.where(still, -np.inf, score), np.where(still, -np.inf, gain)
-    supported = case.evidence.allowed(rows, base, ends)
     possible = case.limits.allows(rows, base, ends)
     safe = guarded(case.stakes, case.radius, rows, case.start, ends)
     good = score > config.threshold
+    # Support is dear: good steps are asked about from the best on, until nothing forbids one.
+    _, supported = ask_ranked(score, good, judge_ends(case.evidence.allowed, rows, base, ends), possible & safe)
     free = good & supported & possible & safe
     # The best step that nothing forbids; else the best that one rule alone forbids, so that this rule is named; else the best.
     alone = good & (supported.astype(int) + possible + safe == 2)
