@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from realloc.batch.score import Decider
 from realloc.brake import LaunchLimits
@@ -12,13 +12,11 @@ from realloc.config import Config
 from realloc.decision.config import DecisionConfig
 from realloc.decision.constraints import Constraints
 from realloc.fields import from_table
-from realloc.logs import Schema
-from realloc.policy import keep
+from realloc.logs import Logs, Schema
+from realloc.policy import Decision, keep
+from realloc.progress import Progress, silent
 from realloc.store import Store, Version
 from realloc.store.frozen import REASON, newest_record
-
-if TYPE_CHECKING:
-    from realloc.reallocation import ReAlloc
 
 
 @dataclass(frozen=True)
@@ -41,17 +39,24 @@ class Opened:
     record: Version | None
     settings: dict[str, Any]  # everything about decisions that could be set, for the key and the log
     limits: LaunchLimits
-    model: "ReAlloc | None" = None
+    state: Any = None  # what a model has learned; None: frozen
+    config: Config | None = None
 
     @property
     def together(self) -> bool:
         """Whether a rule looks at all rows at once."""
-        return self.settings.get("constraints", {}).get("largest_move_per_day") is not None
+        return self.config is not None and self.config.constraints.largest_move_per_day is not None
 
     @property
     def remembers(self) -> bool:
         """Whether a row's state looks back at earlier rows of its unit."""
-        return self.model is not None and self.model.fitted.encoder.history is not None
+        return self.state is not None and self.state.encoder.history is not None
+
+    def decide(self, logs: Logs, pools: dict[str, float] | None = None, progress: Progress = silent) -> Decision:
+        """The answers to rows, with caps over all of them."""
+        if self.state is None or self.config is None:
+            return keep(logs, REASON)
+        return _decide(self.state, self.config, logs, pools, progress)
 
 
 def open_asked(asked: Asked) -> Opened:
@@ -69,22 +74,22 @@ def _frozen(store: Store) -> Opened:
 
 def _model(store: Store, asked: Asked) -> Opened:
     model = store.load(asked.version)
+    config, state = model.config, model.fitted
     if asked.decision is not None and asked.constraints is not None:
-        model.decide_with(asked.decision, asked.constraints)
+        config = replace(config, decision=asked.decision, constraints=asked.constraints)
     record = None if asked.version is None else next(v for v in store.history() if v.number == asked.version)
-    config: Config = model.config
     states = record.fingerprint.get("states") if record else None
-    decider = Decider(
-        model.known_schema, _decide(model), config.money_digits, model.fitted.support.config.level, states
-    )
-    return Opened(decider, record, settings_of(config), config.launch, model)
+    decide = partial(_decide, state, config)
+    decider = Decider(model.known_schema, decide, config.money_digits, state.support.config.level, states)
+    return Opened(decider, record, settings_of(config), config.launch, state, config)
 
 
-def _decide(model: "ReAlloc") -> Any:
+def _decide(
+    state: Any, config: Config, logs: Logs, pools: dict[str, float] | None = None, progress: Progress = silent
+) -> Decision:
     from realloc.recommendation import recommend_rows  # noqa: PLC0415  torch loads only where a model is asked
 
-    config = model.config
-    return lambda logs: recommend_rows(model.fitted, logs, config, config.constraints)
+    return recommend_rows(state, logs, config, config.constraints, pools, progress)
 
 
 def settings_of(config: Config) -> dict[str, Any]:

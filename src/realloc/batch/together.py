@@ -11,7 +11,6 @@ from realloc.batch.score import complete, finish, read_part
 from realloc.batch.tally import Tally
 from realloc.batch.work import Work, pack
 from realloc.batch.workers import one_thread
-from realloc.errors import ConfigError
 from realloc.logs.read import Today
 from realloc.policy import tabulate
 from realloc.progress import Progress
@@ -21,17 +20,11 @@ def decide_together(
     opened: Opened, parts: list[Part], keys: Keys, work: Work, pools: dict[str, float] | None, progress: Progress
 ) -> dict[int, Tally]:
     """Decide on all rows at once and keep the answers as parts; a run that was stopped begins anew."""
-    from realloc.recommendation import recommend_rows  # noqa: PLC0415  torch loads only where a model is asked
-
-    model = opened.model
-    if model is None:
-        raise ConfigError("Expected a model for caps over all rows, but none was loaded.")
     table = pa.concat_tables([part.source.frame for part in parts if part.source.frame is not None])
     whole = replace(parts[0], source=replace(parts[0].source, rows=table.num_rows, frame=table))
     today = read_part(whole, opened.decider.schema, keys.repeated)
-    config = model.config
     with one_thread(opened):
-        decision = recommend_rows(model.fitted, today.logs, config, config.constraints, pools or None, progress)
+        decision = opened.decide(today.logs, pools or None, progress)
     answers = complete(tabulate(today, decision, opened.decider.money_digits))
     return {part.number: _keep(opened, part, today, answers, work) for part in parts}
 

@@ -101,7 +101,7 @@ def one_thread(opened: Opened) -> Generator[None]:
 
 
 def _limit_threads(opened: Opened) -> int | None:
-    if opened.model is None:
+    if opened.state is None:
         return None
     before = int(_torch().get_num_threads())
     _torch().set_num_threads(1)

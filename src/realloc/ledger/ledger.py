@@ -75,7 +75,7 @@ class Ledger:
             ) from problem
 
     def _append(self, entry: Entry, files: Sequence[Path]) -> Entry:
-        self._make()
+        self.make(self.path / TMP)
         self._forget_stale()
         work = self.path / TMP / entry.run
         if work.exists():  # of the same run, which was stopped
@@ -107,8 +107,9 @@ class Ledger:
         number, previous = (last.number + 1, last.digest) if last else (1, None)
         return replace(entry, number=number, previous=previous, made=max(entry.made, last.made if last else ""))
 
-    def _make(self) -> None:
-        for folder in (self.path, self.path / TMP):
+    def make(self, *folders: Path) -> None:
+        """Make the log's folder and further ones in it, where they are missing."""
+        for folder in (self.path, *folders):
             if not folder.is_dir():
                 with suppress(FileExistsError):
                     disk.make_folder(folder)
