@@ -84,15 +84,16 @@ SUPPORT_AXES = {  # N remembered actions, C coordinates, p terms and a constant 
 
 def write_model(path: str | PathLike[str], state: RoundState, config: Config, schema: Schema) -> None:
     """Write everything that `recommend` and the next round need."""
-    write_artifact(path, KIND, *_model_parts(state, config, schema))
+    write_artifact(path, KIND, *model_parts(state, config, schema))
 
 
 def pack_model(path: str | PathLike[str], state: RoundState, config: Config, schema: Schema) -> dict[str, bytes]:
     """The files that `write_model` would write to `path`, by name."""
-    return pack_artifact(path, KIND, *_model_parts(state, config, schema))
+    return pack_artifact(path, KIND, *model_parts(state, config, schema))
 
 
-def _model_parts(state: RoundState, config: Config, schema: Schema) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def model_parts(state: RoundState, config: Config, schema: Schema) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Arrays and plain values of a model."""
     table, tensors = _state_parts(state)
     broken = _not_finite(tensors)
     if broken:
