@@ -32,6 +32,7 @@ app.command("abtest")(abtest.abtest)
 app.command("status")(store.status)
 app.command("rollback")(store.rollback)
 app.command("verify")(store.verify)
+app.command("export")(store.export)
 app.command("freeze")(store.freeze)
 app.command("unfreeze")(store.unfreeze)
 
