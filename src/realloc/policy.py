@@ -26,6 +26,7 @@ REASONS = {
     "guardrail": "the best move may cost another outcome more than is tolerated",
     "infeasible": "the constraints contradict each other for this row (see `binding`)",
     "pooled": "the best move was given up for a cap over all units",
+    "frozen": "the store is frozen (`realloc freeze`); nothing may be moved",
     "bad_input": "the row could not be read (see the warnings); nothing is recommended",
 }
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from realloc.cli import abtest, check, demo, evaluate, fit, init, recommend, simulate
+from realloc.cli import abtest, check, demo, evaluate, fit, init, recommend, simulate, store
 from realloc.errors import ReallocError
 from realloc.version import __version__
 
@@ -29,6 +29,12 @@ app.command("update")(fit.update)
 app.command("recommend")(recommend.recommend)
 app.command("evaluate")(evaluate.evaluate)
 app.command("abtest")(abtest.abtest)
+app.command("status")(store.status)
+app.command("rollback")(store.rollback)
+app.command("verify")(store.verify)
+app.command("export")(store.export)
+app.command("freeze")(store.freeze)
+app.command("unfreeze")(store.unfreeze)
 
 
 def _print_version(wanted: bool) -> None:

@@ -17,6 +17,7 @@ from realloc.cli.fit import open_store
 from realloc.config import read_config
 from realloc.errors import ConfigError
 from realloc.policy import REASONS
+from realloc.store import frozen
 
 
 def recommend(
@@ -34,15 +35,23 @@ def recommend(
     """Recommend shares and money for every row, with the gain, how sure it is, and why."""
     if out.suffix not in (".parquet", ".csv"):
         raise ConfigError(f"Expected `--out` to end in .parquet or .csv, got {out.name!r}.")
-    pools = _pools(pool or [])
+    pools, console = _pools(pool or []), stdout()
+    answers = None if frozen.why_frozen(store) else _decide(today, store, config, pools, quiet)
+    why = frozen.why_frozen(store)  # again: the switch may have been pulled meanwhile
+    if why or answers is None:
+        answers = frozen.answer_frozen(store, today)
+        console.print(f"[bold]Frozen[/] since {why or 'a moment ago'}: every mix is kept.")
+    _write(answers, out)
+    _show(answers, out, console)
+
+
+def _decide(today: str, store: Path, config: Path | None, pools: dict[str, float] | None, quiet: bool) -> pa.Table:
     model = open_store(store)
     if config is not None:
         _, given = read_config(config)
         model.decide_with(given.decision, given.constraints)
     model.quiet = quiet
-    answers: pa.Table = model.recommend(today, pools=pools)
-    _write(answers, out)
-    _show(answers, model.known_schema.channels, out, stdout())
+    return model.recommend(today, pools=pools)
 
 
 def _pools(given: list[str]) -> dict[str, float] | None:
@@ -72,12 +81,12 @@ def _write(answers: pa.Table, out: Path) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _show(answers: pa.Table, channels: tuple[str, ...], out: Path, console: Console) -> None:
+def _show(answers: pa.Table, out: Path, console: Console) -> None:
     def total(column: Any) -> float:
         return float(np.nansum(column.to_numpy().astype(np.float64)))
 
     moved = int(total(answers["moved"]))
-    money = sum(total(answers[f"spend_{name}"]) for name in channels)
+    money = sum(total(answers[name]) for name in answers.column_names if name.startswith("spend_"))
     console.print(f"[bold]{answers.num_rows:,} rows[/], {moved:,} moved → {out}")
     console.print(f"  Expected gain {total(answers['gain']):,.4g} in all, on budgets of {money:,.2f}.")
     for reason, count in Counter(answers["reason"].to_pylist()).most_common():

@@ -1,6 +1,6 @@
 """What is written down about a round when its model becomes a version."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -39,16 +39,17 @@ def next_version(
     model: "ReAlloc", window: Logs, windows: tuple[WindowId, ...], parent: Kept | None, now: datetime
 ) -> Version:
     """Of a model that has learned from `windows`, the last of which is `window`."""
-    told = vars(first_version(model, now)) | {"windows": windows, "fingerprint": _fingerprint(window)}
-    if parent:
-        told |= {
-            "number": parent.version.number + 1,
-            "parent": parent.version.number,
-            "parent_digest": parent.digest,
-            "former": parent.version.number,
-            "created": stamp(now, parent.version.created),
-        }
-    return Version(**told)
+    first = replace(first_version(model, now), windows=windows, fingerprint=_fingerprint(window))
+    if parent is None:
+        return first
+    return replace(
+        first,
+        number=parent.version.number + 1,
+        parent=parent.version.number,
+        parent_digest=parent.digest,
+        former=parent.version.number,
+        created=stamp(now, parent.version.created),
+    )
 
 
 def stamp(now: datetime, parent: str | None) -> str:
