@@ -21,6 +21,7 @@ import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -256,7 +257,8 @@ def _make_manifest(kind: str, files: Mapping[str, bytes], meta: Mapping[str, Any
     return content
 
 
-def _versions() -> dict[str, str]:
+@cache  # looking for torch reads and parses files of it
+def _versions() -> Mapping[str, str]:
     try:
         torch = importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
@@ -308,7 +310,7 @@ def _read_folder(folder: Path, kind: str) -> Artifact:
         )
     _check_names(folder)
     path, expected = folder / WEIGHTS, manifest["files"][WEIGHTS]
-    content = _read_file(path, expected["bytes"], expected["bytes"])
+    content = read_plain(path, expected["bytes"], expected["bytes"])
     if _sha256(content) != expected["sha256"]:
         raise ArtifactError(
             f"Expected the SHA-256 of {MANIFEST} in {_show(path)}, got another: it was changed. {AGAIN}"
@@ -329,7 +331,7 @@ def _check_names(folder: Path) -> None:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
-    content = _read_file(path, 2, LONGEST_JSON)
+    content = read_plain(path, 2, LONGEST_JSON)
     table = _parse(content, path)
     version = table.get("format")
     if type(version) is int and version > FORMAT:
@@ -361,7 +363,7 @@ def _is_manifest(table: Mapping[str, Any]) -> bool:
     )
 
 
-def _read_file(path: Path, least: int, most: int) -> bytes:
+def read_plain(path: Path, least: int, most: int) -> bytes:
     """All bytes of a plain file whose length is within the bounds; links, pipes and devices are not even opened."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):

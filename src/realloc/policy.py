@@ -27,6 +27,9 @@ REASONS = {
     "infeasible": "the constraints contradict each other for this row (see `binding`)",
     "pooled": "the best move was given up for a cap over all units",
     "frozen": "the store is frozen (`realloc freeze`); nothing may be moved",
+    "stale_model": "the model is older than the service allows; nothing may be moved",
+    "no_model": "no version of the model can be used; nothing may be moved",
+    "internal_failure": "the decision failed inside the service; nothing is moved",
     "bad_input": "the row could not be read (see the warnings); nothing is recommended",
 }
 

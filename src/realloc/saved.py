@@ -1,6 +1,7 @@
 """A model as a folder: weights and replay in safetensors, everything else in JSON."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from os import PathLike
 from typing import Any
 
@@ -82,17 +83,32 @@ SUPPORT_AXES = {  # N remembered actions, C coordinates, p terms and a constant 
 }
 
 
-def write_model(path: str | PathLike[str], state: RoundState, config: Config, schema: Schema) -> None:
-    """Write everything that `recommend` and the next round need."""
-    write_artifact(path, KIND, *_model_parts(state, config, schema))
+def write_model(
+    path: str | PathLike[str],
+    state: RoundState,
+    config: Config,
+    schema: Schema,
+    origin: Mapping[str, Any] | None = None,
+) -> None:
+    """Write everything that `recommend` and the next round need; `origin` says of which version it is a copy."""
+    tensors, meta = model_parts(state, config, schema)
+    write_artifact(path, KIND, tensors, meta | ({"origin": dict(origin)} if origin else {}))
+
+
+def without_replay(state: RoundState) -> RoundState:
+    """The same answers without the memory of labelled moves, which only the next round needs."""
+    none = np.array([], dtype=np.int64)
+    outcomes = {name: replace(learned, replay=learned.replay.take(none)) for name, learned in state.outcomes.items()}
+    return replace(state, outcomes=outcomes)
 
 
 def pack_model(path: str | PathLike[str], state: RoundState, config: Config, schema: Schema) -> dict[str, bytes]:
     """The files that `write_model` would write to `path`, by name."""
-    return pack_artifact(path, KIND, *_model_parts(state, config, schema))
+    return pack_artifact(path, KIND, *model_parts(state, config, schema))
 
 
-def _model_parts(state: RoundState, config: Config, schema: Schema) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def model_parts(state: RoundState, config: Config, schema: Schema) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Arrays and plain values of a model."""
     table, tensors = _state_parts(state)
     broken = _not_finite(tensors)
     if broken:

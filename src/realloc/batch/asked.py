@@ -11,12 +11,16 @@ from realloc.brake import LaunchLimits
 from realloc.config import Config
 from realloc.decision.config import DecisionConfig
 from realloc.decision.constraints import Constraints
+from realloc.errors import ArtifactError, StoreError
 from realloc.fields import from_table
 from realloc.logs import Logs, Schema
 from realloc.policy import Decision, keep
 from realloc.progress import Progress, silent
+from realloc.serving.canary import check
+from realloc.serving.scorer import open_model
 from realloc.store import Store, Version
 from realloc.store.frozen import REASON, newest_record
+from realloc.store.versions import MODEL, check_model
 
 
 @dataclass(frozen=True)
@@ -73,15 +77,33 @@ def _frozen(store: Store) -> Opened:
 
 
 def _model(store: Store, asked: Asked) -> Opened:
-    model = store.load(asked.version)
-    config, state = model.config, model.fitted
+    state, config, schema, record = _fetch(store, asked.version)
     if asked.decision is not None and asked.constraints is not None:
         config = replace(config, decision=asked.decision, constraints=asked.constraints)
-    record = None if asked.version is None else next(v for v in store.history() if v.number == asked.version)
     states = record.fingerprint.get("states") if record else None
     decide = partial(_decide, state, config)
-    decider = Decider(model.known_schema, decide, config.money_digits, state.support.config.level, states)
+    decider = Decider(schema, decide, config.money_digits, state.support.config.level, states)
     return Opened(decider, record, settings_of(config), config.launch, state, config)
+
+
+def _fetch(store: Store, number: int | None) -> tuple[Any, Config, Schema, Version | None]:
+    """A version, checked to the last byte and by its canary: the scorer of the service, so that both decide alike.
+
+    A model that cannot be served (a student of the plain form, dropout) is asked itself; then answers may differ in the last
+    digits with the rows they are asked together with, which a fixed cut keeps the same from run to run.
+    """
+    try:
+        if number is None:
+            scorer, record = open_model(store.path / MODEL), None
+        else:
+            kept = store.kept(number)
+            check_model(kept)
+            scorer, record = open_model(kept.folder / MODEL), kept.version
+            check(scorer, kept.canary)
+        return scorer.state, scorer.config, scorer.schema, record
+    except (ArtifactError, StoreError):
+        model = store.load(number)  # says what is wrong, or can be asked
+        return model.fitted, model.config, model.known_schema, None if number is None else store.kept(number).version
 
 
 def _decide(

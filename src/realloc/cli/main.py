@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from realloc.cli import abtest, check, demo, evaluate, fit, init, monitor, recommend, simulate, store
+from realloc.cli import abtest, check, demo, evaluate, fit, init, monitor, recommend, serve, simulate, store
 from realloc.errors import ReallocError
 from realloc.version import __version__
 
@@ -34,8 +34,10 @@ app.command("audit")(monitor.audit)
 app.command("status")(store.status)
 app.command("rollback")(store.rollback)
 app.command("verify")(store.verify)
+app.command("export")(store.export)
 app.command("freeze")(store.freeze)
 app.command("unfreeze")(store.unfreeze)
+app.command("serve")(serve.serve)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""`realloc status`, `rollback`, `verify`, `freeze` and `unfreeze`: what a store holds, and what may be done with it."""
+"""`realloc status`, `rollback`, `verify`, `export`, `freeze` and `unfreeze`: what a store holds, and what may be done with it."""
 
 import json
 from dataclasses import asdict
@@ -59,6 +59,19 @@ def verify(store: Place, as_json: AsJson = False, quiet: Annotated[bool, typer.O
         typer.echo(f"realloc: {fault}", err=True)
     if faults:
         raise typer.Exit(2)
+
+
+def export(
+    store: Place,
+    out: Annotated[Path, typer.Option(help="Folder to write; a copy that is there already is replaced.")],
+    version: Annotated[
+        int | None, typer.Option("--version", min=1, help="A version that is kept; else the current.")
+    ] = None,
+) -> None:
+    """Write a small copy of a version to answer with, without what only the next round needs."""
+    found = Store(store).export(out, version)
+    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    stdout().print(f"[bold]Version {found.number}[/] → {escape(str(out))}, {size / 2**20:,.1f} MiB.")
 
 
 def freeze(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from realloc import disk
+from realloc.artifact import read_plain
 from realloc.errors import ArtifactError, StoreError
 from realloc.fields import from_table
 from realloc.logs import Schema
@@ -17,13 +18,14 @@ from realloc.store.versions import Version, list_versions, read_version
 
 FROZEN = "FROZEN"
 REASON = "frozen"
+LONGEST = 1000  # signs of a reason
 
 
 def freeze(root: Path, reason: str, now: datetime) -> None:
     """Put the file there; one that is there already stays."""
     if not root.is_dir():
         raise StoreError(f"Expected a store at {str(root)!r}, but there is no folder. Check the path.")
-    text = " ".join(reason.split()) or "no reason was given"
+    text = " ".join(reason.split())[:LONGEST] or "no reason was given"
     try:
         with suppress(FileExistsError):
             disk.write_new_file(root / FROZEN, f"{now.isoformat(timespec='seconds')} {text}\n".encode())
@@ -52,11 +54,11 @@ def why_frozen(root: Path) -> str | None:
     """What stands in the file; None where there is none. A file that cannot be read freezes too."""
     path = root / FROZEN
     try:
-        return path.read_text(errors="replace").strip() or "no reason was given"
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError:
-        return "for a reason that cannot be read"
+        text = read_plain(path, 0, 4 * LONGEST).decode(errors="replace")
+    except ArtifactError as problem:
+        gone = isinstance(problem.__cause__, FileNotFoundError | NotADirectoryError)
+        return None if gone else "for a reason that cannot be read"
+    return "".join(sign if sign.isprintable() else " " for sign in text).strip() or "no reason was given"
 
 
 def answer_frozen(root: Path, today: Any) -> Any:

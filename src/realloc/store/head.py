@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from realloc import disk
-from realloc.errors import StoreError
+from realloc.artifact import read_plain
+from realloc.errors import ArtifactError, StoreError
 
 HEAD = "HEAD"
 LINE = re.compile(r"([1-9]\d{0,7}) ([0-9a-f]{64}) [0-9a-f]{8}\n")
-LONGEST = 100  # bytes; a line has fewer
+LONGEST = 1000  # bytes; a line has fewer
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,11 @@ def read_head(root: Path) -> Head | None:
     """The pointer of a store; None where nothing was committed yet."""
     path = root / HEAD
     try:
-        with path.open("rb") as file:
-            content = file.read(LONGEST)
-    except FileNotFoundError:
-        return None
-    except OSError as problem:
-        raise StoreError(f"Expected to read {str(path)!r}, but it failed: {problem.strerror}.") from problem
+        content = read_plain(path, 0, LONGEST)
+    except ArtifactError as problem:
+        if isinstance(problem.__cause__, FileNotFoundError):
+            return None
+        raise StoreError(f"{problem} Or name the version to go back to: `realloc rollback --to N`.") from problem
     found = LINE.fullmatch(content.decode("latin-1"))
     head = Head(int(found[1]), found[2]) if found else None
     # Compared as bytes: other spellings of the same number are changes as well.

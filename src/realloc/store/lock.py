@@ -18,7 +18,7 @@ def locked(root: Path) -> Generator[None]:
         raise StoreError("Expected a system with `flock` to write a store, got Windows. Use Linux, macOS or WSL.")
     import fcntl  # noqa: PLC0415  not on Windows
 
-    handle = os.open(root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    handle = os.open(root / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -38,7 +38,10 @@ def is_locked(root: Path) -> bool:
         return False
     import fcntl  # noqa: PLC0415  not on Windows
 
-    handle = os.open(root / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        handle = os.open(root / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False  # nobody can hold what cannot be opened
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

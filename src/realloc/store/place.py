@@ -5,9 +5,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from realloc import disk
-from realloc.errors import StoreError
+from realloc.artifact import read_plain
+from realloc.errors import ArtifactError, StoreError
 
 FORMAT, FORMAT_LINE = "FORMAT", b"1\n"
+LONGEST = 1000  # bytes; the line has fewer
 FOLDERS = ("tmp", "versions", "quarantine")
 MOUNTS = Path("/proc/self/mountinfo")
 NETWORK = {
@@ -36,12 +38,11 @@ def is_store(root: Path) -> bool:
     """Whether a store of a format that is known here lies there; any other format is refused."""
     path = root / FORMAT
     try:
-        with path.open("rb") as file:
-            content = file.read(64)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as problem:
-        raise StoreError(f"Expected to read {str(path)!r}, but it failed: {problem.strerror}.") from problem
+        content = read_plain(path, 0, LONGEST)
+    except ArtifactError as problem:
+        if isinstance(problem.__cause__, FileNotFoundError | NotADirectoryError):
+            return False
+        raise StoreError(str(problem)) from problem
     if content != FORMAT_LINE:
         raise StoreError(
             f"Expected format 1 in {str(path)!r}, got {content.decode('latin-1').strip()!r}. If a newer realloc wrote this "
@@ -61,6 +62,7 @@ def make_path(root: Path) -> None:
 
 def make_store(root: Path) -> None:
     """Make what is missing of a store: its folders and FORMAT. A store that was half made is made whole."""
+    check_folders(root)
     missing = [root / name for name in FOLDERS if not (root / name).is_dir()]
     for folder in missing:
         disk.make_folder(folder)
@@ -73,6 +75,14 @@ def make_store(root: Path) -> None:
     elif not missing:
         return
     disk.sync_folder(root)
+
+
+def check_folders(root: Path) -> None:
+    """Refuse links in the place of folders of ours: `tmp` is emptied, and what a link leads to is not ours."""
+    for name in FOLDERS:
+        place = root / name
+        if place.is_symlink():
+            raise StoreError(f"Expected a folder at {str(place)!r}, but it is a link. Move it away.")
 
 
 def check_free(root: Path) -> None:

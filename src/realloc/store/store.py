@@ -12,6 +12,7 @@ from realloc.errors import ArtifactError, StoreError
 from realloc.logs import Logs
 from realloc.store import canary, frozen
 from realloc.store.commit import Canary, clear_unfinished, forget_old, publish
+from realloc.store.export import Writer, write_small
 from realloc.store.head import Head, read_head
 from realloc.store.lock import LOCK, is_locked, locked
 from realloc.store.place import check_free, check_local, is_store, make_path, make_store
@@ -64,6 +65,10 @@ class Store:
         """The record of the current version; None where nothing was committed yet."""
         kept = self._current()
         return kept.version if kept else None
+
+    def kept(self, number: int) -> Kept:
+        """A version that is kept: its record, its canary and where it lies; its model is not looked at."""
+        return self._kept(number, self._head())
 
     def history(self) -> tuple[Version, ...]:
         """The records of all versions that are kept, oldest first; those that cannot be read are left to `verify`."""
@@ -137,13 +142,8 @@ class Store:
             yield
             return
         with ExitStack() as stack:
-            try:
+            with self._told():
                 self._enter(stack)
-            except OSError as problem:
-                raise StoreError(
-                    f"Expected to write into {str(self.path)!r}, but it failed: {problem.strerror or problem}. "
-                    "What was current before still is."
-                ) from problem
             yield
 
     def commit(
@@ -186,16 +186,28 @@ class Store:
         if not is_store(self.path):
             raise StoreError(f"Expected a store with versions at {str(self.path)!r}, but there is none.")
         with ExitStack() as stack:
-            if not self._writing:
-                stack.enter_context(locked(self.path))
-            make_store(self.path)
-            head = find_head(self.path)
-            target = find_target(self.path, head, to)
-            clear_unfinished(self.path, head)
+            with self._told():
+                if not self._writing:
+                    stack.enter_context(locked(self.path))
+                make_store(self.path)
+                head = find_head(self.path)
+                target = find_target(self.path, head, to)
+                clear_unfinished(self.path, head)
             version = describe_restored(self.path, target, head, self.clock())
             restored = self._publish(version, read_files(target.folder / MODEL), target.canary)
             put_damaged_aside(self.path, head.number)
             return restored
+
+    def export(self, path: str | os.PathLike[str], number: int | None = None, write: Writer = write_small) -> Version:
+        """Write a copy that answers like the current version or another one, without what only the next round needs."""
+        self.load(number)  # refused here if a byte was changed, or if this program decides otherwise
+        head = self._head()
+        kept = self._kept(number or head.number, head)
+        target = Path(path).absolute()
+        if os.path.realpath(target).startswith(os.path.join(os.path.realpath(self.path), "")):
+            raise StoreError(f"Expected a place outside of the store, got {str(target)!r}. Choose another folder.")
+        write(kept.folder / MODEL, target, {"version": kept.version.number, "model": kept.version.model})
+        return kept.version
 
     def freeze(self, reason: str) -> None:
         """Every answer is "no change" from now on, also while somebody writes and where no model can be loaded."""
@@ -211,6 +223,17 @@ class Store:
         return frozen.why_frozen(self.path)
 
     # Parts of the above
+
+    @contextmanager
+    def _told(self) -> Generator[None]:
+        """An error of the disk before anything is published, as a sentence."""
+        try:
+            yield
+        except OSError as problem:
+            raise StoreError(
+                f"Expected to write into {str(self.path)!r}, but it failed: {problem.strerror or problem}. "
+                "What was current before still is."
+            ) from problem
 
     def _pointer(self) -> Head | None:
         return read_head(self.path) if is_store(self.path) else None

@@ -15,10 +15,12 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from realloc.artifact import MANIFEST, pack_artifact, read_artifact
+from realloc.artifact import LONGEST_JSON, MANIFEST, pack_artifact, read_artifact, read_plain
 from realloc.errors import ArtifactError, StoreError
+from realloc.fields import check_types
 from realloc.store.head import Head
 from realloc.store.windows import WindowId
 
@@ -77,11 +79,13 @@ def list_versions(root: Path) -> dict[int, Path]:
     """Folders of all versions by number, whole or not."""
     found: dict[int, Path] = {}
     place = root / VERSIONS
+    if place.is_symlink():
+        raise StoreError(f"Expected a folder at {str(place)!r}, but it is a link. Move it away.")
     for name in sorted(os.listdir(place)) if place.is_dir() else ():
         match = NAME.fullmatch(name)
-        if match is None or int(match[1]) in found:
+        if match is None or int(match[1]) in found or (place / name).is_symlink():
             raise StoreError(
-                f"Expected one folder for each version in {str(place)!r}, but {name!r} is none or repeats a number. "
+                f"Expected one folder for each version in {str(place)!r}, but {name!r} is none, a link, or repeats a number. "
                 "Move it away."
             )
         found[int(match[1])] = place / name
@@ -91,7 +95,7 @@ def list_versions(root: Path) -> dict[int, Path]:
 def read_version(folder: Path, digest: str | None = None) -> Kept:
     """Read a version's record; its digest must be the one that is expected, or at least that of its name."""
     path = folder / RECORD / MANIFEST
-    own = sha256(_read(path))
+    own = sha256(read_plain(path, 2, LONGEST_JSON))
     if (digest is not None and own != digest) or not folder.name.endswith(own[:8]):
         raise StoreError(
             f"Expected the digest that HEAD, a later version and the folder's name give in {str(path)!r}, got another: it was "
@@ -101,7 +105,11 @@ def read_version(folder: Path, digest: str | None = None) -> Kept:
     try:
         told: dict[str, Any] = {**found.meta, "windows": tuple(WindowId(**window) for window in found.meta["windows"])}
         version = Version(**told)
-    except (TypeError, KeyError) as problem:
+        for part in (version, *version.windows):
+            check_types(part, "the record")
+        for window in version.windows:
+            np.datetime64(window.first), np.datetime64(window.last)
+    except (TypeError, KeyError, ValueError) as problem:
         raise StoreError(
             f"Expected a record with {', '.join(spec.name for spec in fields(Version))} in {str(path)!r}, got another one. "
             "Was it written by another version of realloc?"
@@ -117,7 +125,7 @@ def check_model(kept: Kept) -> None:
     if strange:
         raise StoreError(f"Expected only model and record in {str(kept.folder)!r}, but found {strange[0]!r}.")
     path = kept.folder / MODEL / MANIFEST
-    if sha256(_read(path)) != kept.version.model:
+    if sha256(read_plain(path, 2, LONGEST_JSON)) != kept.version.model:
         raise StoreError(f"Expected the digest of the record in {str(path)!r}, got another: it was changed.")
     read_artifact(kept.folder / MODEL, MODEL)
 
@@ -137,10 +145,3 @@ def find_faults(root: Path, head: Head) -> list[str]:
         except (ArtifactError, StoreError, OSError) as problem:
             faults.append(f"Version {number} is damaged. {problem}")
     return faults
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as problem:
-        raise StoreError(f"Expected to read {str(path)!r}, but it failed: {problem.strerror}.") from problem
