@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from realloc.batch import Options, recommend_file
+from realloc.serving.scorer import open_model
 from realloc.store import Store
 from tests.small import fitted, window
 
@@ -50,3 +51,8 @@ def recommend(place, name="recs.parquet", source=None, **options):
 
 def answers(place, name="recs.parquet") -> pd.DataFrame:
     return pq.read_table(place / name).to_pandas()
+
+
+def served(place):
+    """The scorer of the store's version: what the service answers with."""
+    return open_model(next((place / "store" / "versions").iterdir()) / "model")

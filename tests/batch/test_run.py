@@ -1,7 +1,6 @@
 """Batches from file to file: the model's own answers, whatever the cut, the processes and the kind of file."""
 
 import json
-from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -12,16 +11,14 @@ from realloc.batch import recommend_file
 from realloc.batch.score import FURTHER
 from realloc.errors import ConfigError, LogError, StoreError
 from realloc.store import Store
-from tests.batch.conftest import answers, recommend, rows
-from tests.small import fitted
+from tests.batch.conftest import answers, recommend, rows, served
 
 
 def test_answers_are_those_of_the_model_in_the_order_of_the_rows(place):
     recommend(place)
-    pd.testing.assert_frame_equal(answers(place), fitted().recommend(rows()), check_dtype=False)
+    pd.testing.assert_frame_equal(answers(place), served(place).recommend(rows()), check_exact=True)
 
 
-@pytest.mark.skipif(find_spec("realloc.serving") is None, reason="the scorer in fixed tiles is not merged yet")
 @pytest.mark.parametrize("part_rows", [1, 7, 64, 10_000])
 def test_the_cut_changes_no_bit(place, part_rows):
     recommend(place)
@@ -61,8 +58,8 @@ def test_rows_that_cannot_be_read_are_answered_counted_and_named(place):
     assert told["bad_input"]["duplicates"]["rows"] == 2
     assert "row 4" in told["bad_input"]["negative"]["first"]
     kept = answers(place).drop(index=bad)
-    same = fitted().recommend(rows().drop(index=[3, 40, 70]))
-    pd.testing.assert_frame_equal(kept.reset_index(drop=True), same.reset_index(drop=True), check_dtype=False)
+    same = served(place).recommend(rows().drop(index=[3, 40, 70]))
+    pd.testing.assert_frame_equal(kept.reset_index(drop=True), same.reset_index(drop=True), check_exact=True)
 
 
 def test_keys_that_merely_share_a_hash_are_no_duplicates(place, monkeypatch):

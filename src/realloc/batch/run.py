@@ -26,7 +26,7 @@ from realloc.batch.together import decide_together
 from realloc.batch.work import Work, close_work, key_of, only_run, open_work
 from realloc.batch.workers import decide_parts
 from realloc.config import Config
-from realloc.errors import BrakeError, ConfigError, LogError
+from realloc.errors import BrakeError, ConfigError, LogError, StoreError
 from realloc.ledger.entry import Entry, sha256_file
 from realloc.ledger.ledger import Ledger
 from realloc.logs.read import plan_today
@@ -78,18 +78,41 @@ def recommend_file(today: Any, store: Path, out: Path, options: Options | None =
     before, digest = stamps(source), fingerprint_files(source)
     if place.empty and place.frozen is None:
         place.load()  # its sentence, before anything is written
-    with only_run(out) as folder:
-        while True:
-            job = _prepare(place, source, digest, out, folder, options)
-            tally = _decide(job, options)
-            if stamps(source) != before:
-                raise LogError(
-                    "Expected the input to stay as it is, but a file was replaced while it was read. Run again."
-                )
-            done = None if job.overtaken else _end(job, tally, options)
-            if done is not None:
-                return done
-            # The store was frozen meanwhile: nothing that was decided may be published, so begin again.
+    was = _stamp(out)
+    try:
+        with only_run(out) as folder:
+            while True:
+                job = _prepare(place, source, digest, out, folder, options)
+                tally = _decide(job, options)
+                if stamps(source) != before:
+                    raise LogError(
+                        "Expected the input to stay as it is, but a file was replaced while it was read. Run again."
+                    )
+                done = None if job.overtaken else _end(job, tally, options)
+                if done is not None:
+                    return done
+                # The store was frozen meanwhile: nothing that was decided may be published, so begin again.
+    except OSError as problem:
+        raise _explain(problem, out, was) from problem
+
+
+def _stamp(out: Path) -> tuple[int, int] | None:
+    """Which file has the name of the output; None where there is none."""
+    return (out.stat().st_ino, out.stat().st_mtime_ns) if out.exists() else None
+
+
+def _explain(problem: OSError, out: Path, was: tuple[int, int] | None) -> StoreError:
+    """What an error of the disk means depends on whether the output got its name before it: looked up, not guessed."""
+    told = f"{problem.strerror or problem}{f' at {problem.filename!r}' if problem.filename else ''}"
+    if _stamp(out) != was:
+        return StoreError(
+            f"Expected the disk to confirm {str(out)!r}, but it failed: {told}. The new output is there, but a power loss may "
+            "still undo it. Check the disk, then run the same command again."
+        )
+    return StoreError(
+        f"Expected to write {str(out)!r}, but it failed: {told}. Nothing was published. What is finished is kept: make room or "
+        "check the disk, and run the same command again."
+    )
 
 
 @dataclass(frozen=True)
