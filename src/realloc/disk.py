@@ -69,8 +69,3 @@ def sync_file(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def link_file(source: Path, target: Path) -> None:
-    """A second name for a file on the same disk; fails where the name is taken."""
-    os.link(source, target)

@@ -91,7 +91,7 @@ def _alarms(told: dict[str, Any], max_drift: float, max_age: float) -> Iterator[
         yield f"{len(drifted)} columns have drifted beyond `max_drift` {max_drift:g}, the worst {drifted[0]['name']!r}."
     if told["coverage"] and told["coverage"]["fell"]:
         found = told["coverage"]
-        yield f"Only {found['now']:.1%} of the rows hold a supported mix, {found['training']:.1%} did in training."
+        yield f"Only {found['now']:.1%} of the rows hold a mix like those that were logged, expected {found['expected']:.0%}."
     if told["age"] and told["age"]["days"] > max_age:
         yield f"The version is {told['age']['days']:.0f} days old, `max_age_days` is {max_age:g}."
     realised = told["realised"]
@@ -115,7 +115,8 @@ def lines(told: dict[str, Any]) -> Iterator[str]:
         yield f"{one['name']:32} PSI {one['psi']:.3f}, usual up to {usual}, beyond {one['excess']:.3f}{mark}"
     coverage = told["coverage"]
     if coverage:
-        yield f"Own mix supported: {coverage['now']:.1%} of the rows, {coverage['training']:.1%} in training."
+        expected = f"expected {coverage['expected']:.0%}"
+        yield f"Support: {coverage['now']:.1%} of the rows hold a mix like those that were logged, {expected}."
     realised = told["realised"]
     if isinstance(realised, str):
         yield f"Realised gains: {UNKNOWN}, {realised}."

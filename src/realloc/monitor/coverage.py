@@ -1,7 +1,8 @@
-"""Support coverage: how many rows hold a mix that the logs support, now and among the actions that were learned from.
+"""Support coverage: how many rows hold a mix inside the region that holds 95 % (`level`) of fresh logged actions.
 
-Scores are conformal ranks: a fresh logged action scores below 1 − level with probability of at most 1 − level. So coverage
-that falls says that mixes, or the states they were chosen in, are not those of the training window any more.
+The region is conformal: it was calibrated on units that no fit had seen, so rows like those of training lie inside with
+probability `level`, whatever the model. Coverage that falls below it by more than chance says that mixes, or the states in
+which they are chosen, are not those of the training windows any more. (Decisions ask for more: a margin around the region.)
 """
 
 from dataclasses import dataclass
@@ -11,17 +12,16 @@ import numpy as np
 
 from realloc.logs import Logs
 
-SAMPLE = 5000  # remembered actions that are judged again
-CLEAR = 3.0  # standard errors
-MATERIAL = 0.05  # of all rows: a smaller loss is no news
+CLEAR = 4.0  # standard errors
+MATERIAL = 0.03  # of all rows: a smaller loss is no news
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Part of the rows whose own mix is supported, now and in training, and whether fewer are than chance explains."""
+    """Part of the rows inside, the part that was to be expected, and whether fewer are than chance explains."""
 
     now: float
-    training: float
+    expected: float
     rows: int
     fell: bool
 
@@ -30,19 +30,13 @@ def measure_coverage(state: Any, logs: Logs) -> Coverage | None:
     """Of the rows of a log by what a model has learned; None where there are no rows."""
     if not len(logs):
         return None
-    level, logged = state.support.config.level, state.support.logged
-    some = np.unique(np.linspace(0, len(logged) - 1, min(SAMPLE, len(logged))).astype(np.int64))
-    now = _covered(state, state.encoder.encode(logs).values, np.array(logs.shares), level)
-    training = _covered(state, logged.x[some], logged.shares[some], level)
-    return compare_coverage(float(now.mean()), len(now), float(training.mean()), len(training))
+    support, shares = state.support, np.array(logs.shares)
+    opened = support.at(state.encoder.encode(logs).values)
+    radius = opened.border.radius(np.arange(len(logs)), shares[:, None])[:, 0]
+    return compare_coverage(float(np.mean(radius <= opened.limit)), support.config.level, len(logs), logs.unit_count)
 
 
-def compare_coverage(now: float, rows: int, training: float, judged: int) -> Coverage:
-    """Whether coverage fell by more than chance and by more than a little."""
-    error = np.sqrt(now * (1 - now) / rows + training * (1 - training) / judged)
-    return Coverage(now, training, rows, bool(training - now > max(CLEAR * error, MATERIAL)))
-
-
-def _covered(state: Any, x: Any, shares: Any, level: float) -> Any:
-    opened = state.support.at(x)
-    return opened.score(np.arange(len(x)), shares, shares) >= 1 - level
+def compare_coverage(now: float, expected: float, rows: int, units: int) -> Coverage:
+    """Whether coverage fell by more than chance and by more than a little; rows of one unit may say the same again."""
+    error = np.sqrt(expected * (1 - expected) / max(units, 1))
+    return Coverage(now, expected, rows, bool(expected - now > max(CLEAR * error, MATERIAL)))
