@@ -22,6 +22,7 @@ from realloc.service.versions import Versions
 from realloc.store import Store
 from tests.small import fitted, today, updated, window
 
+MAIN = "from realloc.cli.main import main; main()"
 HOSTS = frozenset({"localhost"})
 INTERNALS = (b"Traceback", b'File "', b".py", b"realloc.", b"numpy", b"pyarrow", b"site-packages", b"Error", b"0x")
 
@@ -102,17 +103,7 @@ def real_server(store: Path, *options: str, environment: dict[str, str] | None =
     log = store.parent / "service.log"
     with log.open("wb") as sink:
         process = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                "from realloc.cli.main import main; main()",
-                "serve",
-                "--store",
-                store,
-                "--port",
-                "0",
-                *options,
-            ],
+            [sys.executable, "-c", MAIN, "serve", "--store", store, "--port", "0", *options],
             stderr=sink,
             env={**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})},
         )

@@ -25,6 +25,8 @@ WORDS = (
     b"${jndi:ldap://x}",
     "ａｄｓ".encode(),
 )
+PATHS = ("/", "/v1", "/v1/../metrics", "/v1/recommend/", "//v1/recommend", "/\x00", "/" + "a" * 3000, "/metrics")
+VALUES = ("", "x" * 5000, "localhost", "0", "-1", "1e3", "gzip", "Bearer \xff", "application/json; a=b")
 KEYS = ("rows", "row", "to", "constraints", "ads", "date", "item_id", "")
 
 
@@ -108,16 +110,12 @@ def draw_request(draw: random.Random) -> tuple[str, str, bytes, dict[str, str]]:
     if draw.random() < 0.1:
         method = draw.choice(("GET", "PUT", "DELETE", "TRACE", "X" * 30))
     if draw.random() < 0.1:
-        path = draw.choice(
-            ("/", "/v1", "/v1/../metrics", "/v1/recommend/", "//v1/recommend", "/\x00", "/" + "a" * 3000, "/metrics")
-        )
+        path = draw.choice(PATHS)
     if draw.random() < 0.1:
         name = draw.choice(
             ("host", "content-type", "content-length", "content-encoding", "authorization", "x-forwarded-for")
         )
-        headers[name] = draw.choice(
-            ("", "x" * 5000, "localhost", "0", "-1", "1e3", "gzip", "Bearer \xff", "application/json; a=b")
-        )
+        headers[name] = draw.choice(VALUES)
     return method, path, body, headers
 
 

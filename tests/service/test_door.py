@@ -8,11 +8,14 @@ from realloc.errors import ConfigError
 from realloc.service import strict
 from realloc.service.auth import Tokens, allowed_hosts, is_loopback, read_tokens
 from realloc.service.config import ServeConfig
+from realloc.service.server import Address, make_app
+from realloc.service.settings import read_serve
 from tests.service.asking import INTERNALS, ask, open_app, some_rows
 
 ROW = some_rows(1)[0]
 GOOD = json.dumps({"rows": [ROW]}).encode()
-SECRET = "hunter2hunter2hunter2"
+EVERYWHERE = "0.0.0.0"  # noqa: S104  refused, not bound
+SECRET = "hunter2" * 3
 
 
 def changed(key, text):
@@ -120,9 +123,10 @@ def test_wanted_shares_that_are_none_are_refused(app, to):
     assert ask(app, "/v1/whatif", {"rows": [ROW], "to": to}).status == 422
 
 
-@pytest.mark.parametrize(
-    "given", [[], "x", 3, {"floors": {"tv": 0.1}}, {"floors": 3}, {"caps": {"ads": "x"}}, {"groups": [[]]}, {"x": 1}]
-)
+CONSTRAINTS = [[], "x", 3, {"floors": {"tv": 0.1}}, {"floors": 3}, {"caps": {"ads": "x"}}, {"groups": [[]]}, {"x": 1}]
+
+
+@pytest.mark.parametrize("given", CONSTRAINTS)
 def test_constraints_that_cannot_be_kept_are_refused(app, given):
     found = ask(app, "/v1/recommend", {"rows": [ROW], "constraints": given})
     assert (found.status, found.json["error"]) == (422, "bad_constraints")
@@ -194,11 +198,11 @@ def test_tokens_are_refused_that_cannot_be_kept_secret(tmp_path):
 
 
 def test_beyond_this_machine_names_must_be_given():
-    assert is_loopback("127.0.0.1") and is_loopback("localhost") and is_loopback("::1")
-    assert not is_loopback("0.0.0.0") and not is_loopback("10.0.0.3") and not is_loopback("box")
+    assert all(is_loopback(host) for host in ("127.0.0.1", "localhost", "::1"))
+    assert not any(is_loopback(host) for host in (EVERYWHERE, "10.0.0.3", "box"))
     with pytest.raises(ConfigError, match="--allow-host"):
-        allowed_hosts("0.0.0.0", ())
-    assert "budget.internal" in allowed_hosts("0.0.0.0", ("budget.internal",))
+        allowed_hosts(EVERYWHERE, ())
+    assert "budget.internal" in allowed_hosts(EVERYWHERE, ("budget.internal",))
     assert allowed_hosts("10.0.0.3", ()) == {"10.0.0.3"}
 
 
@@ -206,3 +210,19 @@ def test_settings_are_checked():
     for wrong in ({"rows": 0}, {"header_seconds": 0.0}, {"max_age_days": -1.0}, {"waiting_rows": 10}, {"rows": "x"}):
         with pytest.raises(ConfigError, match=r"\[serve\]"):
             ServeConfig(**wrong)
+
+
+def test_beyond_this_machine_a_token_is_needed(made):
+    with pytest.raises(ConfigError, match="Expected a token to serve at"):
+        make_app(made, ServeConfig(allow_hosts=("x",)), Address(host=EVERYWHERE))
+
+
+def test_a_table_of_settings_is_read_and_checked(tmp_path):
+    path = tmp_path / "realloc.toml"
+    path.write_text('seed = 3\n[serve]\nmax_age_days = 7\nallow_hosts = ["budget.internal"]\n')
+    assert read_serve(path) == ServeConfig(max_age_days=7, allow_hosts=("budget.internal",))
+    assert read_serve(None) == ServeConfig()
+    for text in ("serve = 3", "[serve]\nrowz = 3"):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=r"serve\]"):
+            read_serve(path)

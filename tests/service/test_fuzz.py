@@ -1,6 +1,7 @@
 """Thousands of broken requests in this process (100,000 in `make faults`): no 5xx, no inside, no hang."""
 
 import asyncio
+import json
 import random
 from collections import Counter
 
@@ -9,7 +10,7 @@ import pytest
 from tests.service.asking import ask, ask_async, open_app, some_rows
 from tests.service.fuzz import draw_request, faults
 
-COUNT = 2000
+COUNT = 800
 
 
 def fuzz(app, count, seed):
@@ -40,17 +41,14 @@ def test_no_broken_request_breaks_the_service(made):
 @pytest.mark.parametrize(
     ("name", "plant"),
     [
-        (
-            "realloc.service.answers.parse",
-            lambda body: {"rows": eval(body, {"true": True, "false": False, "null": None})["rows"]},
-        ),
-        ("realloc.service.rows.Columns.shares", lambda *_: None),
+        ("realloc.service.answers.parse", json.loads),
+        ("realloc.service.rows.check_text", lambda text: text),
         ("realloc.serving.scorer.Scorer.recommend", lambda *_: 1 / 0),
     ],
-    ids=["another parser", "no check of shares", "a scorer that fails"],
+    ids=["another parser", "no check of text", "a scorer that fails"],
 )
 def test_the_fuzz_finds_a_planted_fault(made, monkeypatch, name, plant):
     """The negative control: with a guard gone the same requests do find something."""
     app = open_app(made, constraints=True)
     monkeypatch.setattr(name, plant)
-    assert fuzz(app, 150, 0)[1]
+    assert fuzz(app, 120, 0)[1]

@@ -1,6 +1,7 @@
 """Under more load than it can bear the service turns requests away at once, and answers the others."""
 
 import asyncio
+import json
 import threading
 import time
 
@@ -13,8 +14,6 @@ HEADERS = {"host": "localhost", "content-type": "application/json"}
 
 
 def body(rows=1):
-    import json
-
     return json.dumps({"rows": some_rows(rows)}).encode()
 
 
@@ -49,7 +48,7 @@ def together(app, count, let_go, after=0.3):
 
 
 def test_what_does_not_fit_into_the_line_is_turned_away_at_once(made, slow):
-    app = open_app(made, waiting_requests=5)
+    app = open_app(made, waiting_requests=5, rows_at_once=1)
     found = together(app, 20, slow)
     answered = [a for a, _ in found if a.status == 200]
     away = [(a, took) for a, took in found if a.status == 429]

@@ -11,11 +11,11 @@ import time
 
 import pytest
 
-from tests.service.asking import call, real_server, some_rows
+from tests.service.asking import MAIN, call, real_server, some_rows
 
 BODY = json.dumps({"rows": some_rows(2)}).encode()
 POST = b"POST /v1/recommend HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-TOKEN = "a-token-of-many-signs"
+TOKEN = "sign" * 6
 
 
 @pytest.fixture(scope="module")
@@ -158,31 +158,13 @@ def test_sigterm_answers_what_is_under_way_and_ends_well(made):
     assert "Traceback" not in log.read_text()
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--host", "0.0.0.0", "--allow-host", "x"], "Expected a token to serve at '0.0.0.0'"),
-        (["--token-file", "/nowhere"], "Expected a file of tokens"),
-        (["--config", "/nowhere"], "Expected a config file"),
-    ],
-)
-def test_what_is_not_safe_does_not_start(made, options, told):
+def test_what_is_not_safe_does_not_start(made):
     ran = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from realloc.cli.main import main; main()",
-            "serve",
-            "--store",
-            made,
-            "--port",
-            "0",
-            *options,
-        ],
+        [sys.executable, "-c", MAIN, "serve", "--store", made, "--port", "0", "--token-file", "/nowhere"],
         capture_output=True,
         text=True,
         check=False,
     )
     assert ran.returncode == 2
-    assert told in ran.stderr
+    assert ran.stderr.startswith("realloc: Expected a file of tokens at '/nowhere'")
     assert "Traceback" not in ran.stderr
