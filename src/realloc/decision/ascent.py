@@ -9,8 +9,9 @@ transfers along which the field rises most are tried.
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from realloc.decision.ranked import Mask, ask_ranked
+from realloc.decision.first import first_allowed
 from realloc.decision.search import Rows, SearchConfig, SupportFunction, Trace
 from realloc.simplex import Floats, Integers, edges
 
@@ -39,12 +40,17 @@ def search_ascent(
         held_at = points[active, turn]
         pairs = choose_edges(held_at, None if slopes is None else slopes(active, held_at), config.most_edges)
         ends = candidates(start[active], held_at, pairs, ladder, config.max_length)
-        worth, held_worth = objective(active, start[active], ends), held[active]
-        better = worth > (held_worth + LEAST * (1 + np.abs(held_worth)))[:, None]
-        best, _ = ask_ranked(worth, better, judge_ends(allowed, active, start[active], ends))
-        going = best >= 0
-        active, best, ends, worth = active[going], best[going], ends[going], worth[going]
+        worth = objective(active, start[active], ends)
+        least = held[active] + LEAST * (1 + np.abs(held[active]))
+        worth = np.where(worth > least[:, None], worth, -np.inf)
+
+        def keeps(rows: Rows, columns: Rows, active: Rows = active, ends: Floats = ends) -> NDArray[np.bool_]:
+            return allowed(active[rows], start[active[rows]], ends[rows[:, None], columns])
+
+        best = first_allowed(worth, keeps)
         top = worth[np.arange(len(active)), best]
+        going = best >= 0
+        active, best, top, ends = active[going], best[going], top[going], ends[going]
         if not len(active):
             break
         points[active, turn + 1 :] = ends[np.arange(len(active)), best][:, None]
@@ -53,11 +59,6 @@ def search_ascent(
     points[~gone] = start[~gone, None]
     end = points[:, -1]
     return Trace(points, np.where(gone, taken, 0), np.linalg.norm(end - start, axis=1), np.where(gone, held, 0.0))
-
-
-def judge_ends(allowed: SupportFunction, rows: Rows, start: Floats, ends: Floats) -> Callable[[Rows, Rows], Mask]:
-    """The rule about some of the ends (a, C, K) of some of the rows."""
-    return lambda some, columns: allowed(rows[some], start[some], ends[some[:, None], columns])
 
 
 def choose_edges(held: Floats, slopes: tuple[Floats, Floats] | None, most: int) -> Integers:

@@ -5,6 +5,7 @@ import logging
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from realloc.service.answers import Asked, answer, read, timed
@@ -30,7 +31,8 @@ class Waiting:
 
     def settle(self, found: bytes | Refusal) -> None:
         """Hand the answer to whoever waits for it."""
-        self.loop.call_soon_threadsafe(self._set, found)
+        with suppress(RuntimeError):  # the server has ended meanwhile
+            self.loop.call_soon_threadsafe(self._set, found)
 
     def _set(self, found: bytes | Refusal) -> None:
         if self.future.done():

@@ -36,7 +36,10 @@ class Guarded(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """For what is no HTTP."""
+        """For what is no HTTP; a request that is being answered on the same connection ends here, too."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
         try:
             super().send_400_response(msg)
         except h11.LocalProtocolError:

@@ -62,17 +62,19 @@ class Doubt:
     def _covariance(self, x: Floats32, z: Floats32) -> Floats32:
         slope, curve = self.slope.between(x, self.x), self.curve.between(x, self.x)
         bumps = curve * np.exp(np.float32(-0.5) * squared_distances(z, self.z) * self.reach)  # (t, T, m)
-        K = z.shape[-1]
-        phi = [
-            (slope * self.z[:, k] + bumps * ((self.z[:, k] - z[..., k, None]) * self.reach)) @ self.factor
-            for k in range(K)
-        ]
+        count, T, K = z.shape
+        slopes = np.empty((count, K, T, len(self.z)), np.float32)
+        for k in range(K):
+            np.multiply(bumps, (self.z[:, k] - z[..., k, None]) * self.reach, out=slopes[:, k])
+            slopes[:, k] += slope * self.z[:, k]
+        # All channels of a tile in one product: the matrix F is the larger part of it.
+        phi = (slopes.reshape(count, K * T, -1) @ self.factor).reshape(slopes.shape)
         prior = self.slope.own(x) + self.curve.own(x) * self.reach
         prior = prior * np.float32(1 + ALONE**2) if self.misfit is None else prior + np.float32(self.misfit)
         found = np.empty((*z.shape, K), np.float32)
         for k in range(K):
             for l in range(k + 1):
-                settled = (phi[k] * phi[l]).sum(axis=-1)
+                settled = (phi[:, k] * phi[:, l]).sum(axis=-1)
                 found[..., k, l] = found[..., l, k] = (prior if k == l else 0) - settled
         return found
 

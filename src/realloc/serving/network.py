@@ -62,5 +62,8 @@ def normalise(x: Floats32) -> Floats32:
 
 def silu(x: Floats32) -> Floats32:
     """x σ(x)."""
+    found = np.negative(x)
     with np.errstate(over="ignore"):  # far below 0 the exponential is infinite and the value 0
-        return x / (1 + np.exp(-x))
+        np.exp(found, out=found)
+    found += 1
+    return np.divide(x, found, out=found)

@@ -1,5 +1,6 @@
 """The scorer: what `ReAlloc` answers, from a saved model, with numpy alone. It reads and decides; it never learns."""
 
+from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -65,16 +66,19 @@ def export(model: "ReAlloc", path: str | PathLike[str]) -> None:
     write_serving(path, Artifact(meta, tensors))
 
 
-def export_folder(model: str | PathLike[str], path: str | PathLike[str]) -> None:
-    """The same from a saved model, without torch."""
-    write_serving(path, read_artifact(model, MODEL))
+def export_folder(
+    model: str | PathLike[str], path: str | PathLike[str], origin: Mapping[str, Any] | None = None
+) -> None:
+    """The same from a saved model, without torch; `origin` says of which version it is a copy (for `Store.export`)."""
+    write_serving(path, read_artifact(model, MODEL), origin)
 
 
-def write_serving(path: str | PathLike[str], model: Artifact) -> None:
+def write_serving(path: str | PathLike[str], model: Artifact, origin: Mapping[str, Any] | None = None) -> None:
     """Write what serving needs of a saved model's parts."""
     meta, tensors = from_model(model.meta, model.tensors)
     state, _, _ = build(meta, tensors)
     meta, tensors = with_direction(meta, tensors, state.support.direction)
+    meta |= {"origin": dict(origin)} if origin else {}
     write_artifact(path, KIND, tensors, meta)
 
 
