@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from realloc.artifact import LONGEST_JSON, MANIFEST, pack_artifact, read_artifact, read_plain
@@ -107,8 +106,6 @@ def read_version(folder: Path, digest: str | None = None) -> Kept:
         version = Version(**told)
         for part in (version, *version.windows):
             check_types(part, "the record")
-        for window in version.windows:
-            np.datetime64(window.first), np.datetime64(window.last)
     except (TypeError, KeyError, ValueError) as problem:
         raise StoreError(
             f"Expected a record with {', '.join(spec.name for spec in fields(Version))} in {str(path)!r}, got another one. "
