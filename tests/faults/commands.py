@@ -95,7 +95,7 @@ def run(words: list[str], cpu_seconds: float | None = None, prepare=lambda: None
         try:
             os.dup2(writer, 1)
             os.dup2(writer, 2)
-            sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
+            sys.stdout, sys.stderr = (os.fdopen(handle, "w", closefd=False) for handle in (1, 2))
             Store.__init__.__kwdefaults__["clock"] = lambda: NOON  # records hold the time, and ends are compared
             prepare()
             sys.argv = ["realloc", *words]

@@ -9,7 +9,7 @@ from realloc.store import commit
 from realloc.store.store import Store
 from tests.faults.commands import Undisturbed, check_after_kill, commands, run, survive, write_inputs
 
-KILLS = (4, 6, 6, 4)  # of the fit, two updates and the advice
+KILLS = (3, 4, 4, 3)  # of the fit, two updates and the advice
 
 
 @pytest.fixture(scope="module")
