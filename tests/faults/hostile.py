@@ -177,6 +177,7 @@ for name, content in MANIFESTS.items():
         lambda store, content=content: store.path("model/manifest.json").write_bytes(content)
     )
 
+NO_WINDOW = {"first": "x", "last": "y", "rows": 1, "digest": "", "hole_seconds": 0}
 SEALED = {
     "files elsewhere": ("model", {"manifest": {"files": {"../../../outside/secret": {"bytes": 6, "sha256": ""}}}}),
     "an absolute file": ("model", {"manifest": {"files": {"/etc/passwd": {"bytes": 6, "sha256": ""}}}}),
@@ -185,7 +186,7 @@ SEALED = {
     "another kind": ("model", {"manifest": {"kind": "os.system"}}),
     "number as text": ("record", {"meta": {"number": "1"}}),
     "another number": ("record", {"meta": {"number": 7}}),
-    "windows without time": ("record", {"meta": {"windows": [{"first": "x", "last": "y", "rows": 1, "digest": "", "hole_seconds": 0}]}}),
+    "windows without time": ("record", {"meta": {"windows": [NO_WINDOW]}}),
     "unknown keys": ("record", {"meta": {"__class__": "os.system"}}),
     "money of a billion digits": ("record", {"meta": {"money_digits": 10**9}}),
     "a time with colours": ("record", {"meta": {"created": "\x1b[31m[/red]"}}),

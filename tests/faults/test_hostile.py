@@ -140,7 +140,7 @@ def try_cases(good, cases, calls, watched):
         said = use(Store(root), watched, root, calls(root))
         left = sorted(set(os.listdir(outside)) - {"moved"})
         secret = (outside / "secret").read_text() if (outside / "secret").exists() else "gone"
-        found[name] = {"said": said, "seen": list(watched.seen), "left": left, "secret": secret}
+        found[name] = {"said": said, "seen": list(watched.seen), "left": left, "inside": secret}
         shutil.rmtree(good / "case")
     found["memory"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     return found
@@ -153,7 +153,7 @@ def harmed(found):
         for name, result in found.items()
         if result["seen"]
         or result["left"] != ["secret"]
-        or result["secret"] != "secret"
+        or result["inside"] != "secret"
         or any(said.startswith("broken") for said in result["said"].values())
     }
 
@@ -213,5 +213,5 @@ def test_control_without_the_guard_a_link_at_tmp_would_empty_what_it_leads_to(go
 
     found = in_fork(unguarded)
     found.pop("memory")
-    assert found["tmp"]["secret"] == "gone"
+    assert found["tmp"]["inside"] == "gone"
     assert any(event.startswith("os.remove") for event in found["tmp"]["seen"])
