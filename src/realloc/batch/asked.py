@@ -72,7 +72,7 @@ def open_asked(asked: Asked) -> Opened:
 def _frozen(store: Store) -> Opened:
     record = newest_record(store.path)
     schema = from_table(Schema, record.schema, "the version's record")
-    decider = Decider(schema, partial(keep, reason=REASON), record.money_digits, 0.0, None)
+    decider = Decider(schema, partial(keep, reason=REASON), record.money_digits, None, None)
     return Opened(decider, record, {"frozen": True}, LaunchLimits())
 
 

@@ -68,7 +68,7 @@ class Done:
 
 def recommend_file(today: Any, store: Path, out: Path, options: Options | None = None) -> Done:
     """Recommend for every row of files at a path (list, glob, folder); raises `BrakeError` where limits are broken."""
-    options, out = options or Options(), out.absolute()
+    options = options or Options()
     if out.suffix not in ENDINGS:
         raise ConfigError(f"Expected `--out` to end in .parquet or .csv, got {out.name!r}.")
     place = Store(store, allow_network=options.allow_network, clock=options.clock)
@@ -232,7 +232,7 @@ def _end(job: Job, tally: Tally, options: Options) -> Done | None:
         return None
     give_name(place, target)
     where = options.summary or summary_name(target)
-    write_json(figures, where.absolute())
+    write_json(figures, where)
     close_work(job.work)
     return Done(figures, target, where, broken)
 

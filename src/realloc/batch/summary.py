@@ -40,7 +40,7 @@ def summarise(
         "gain": tally.gain,
         "gain_lower": tally.gain_lower,
         "reasons": dict(sorted(tally.reasons.items(), key=lambda pair: -pair[1])),
-        "support_coverage": tally.supported / usable if tally.usable else None,
+        "support_coverage": tally.supported / usable if tally.usable and tally.supported is not None else None,
         "bad_input": {code: {"rows": tally.findings[code], "first": tally.first[code]} for code in tally.findings},
         "drift": _drift(tally, states),
         "version": record.number if record else None,

@@ -22,11 +22,11 @@ class Tally:
     usable: int = 0
     duplicates: int = 0
     moved: int = 0
-    supported: int = 0  # usable rows whose own mix the logs support
     money: float = 0.0
     moved_money: float = 0.0
     gain: float = 0.0
     gain_lower: float = 0.0
+    supported: int | None = None  # usable rows whose own mix the logs support; None: not known
     reasons: dict[str, int] = field(default_factory=dict[str, int])
     flows: list[list[float]] = field(default_factory=list[list[float]])  # (K, K) money from channel k to channel l
     findings: dict[str, int] = field(default_factory=dict[str, int])  # rows that could not be read, by what is wrong
@@ -36,9 +36,10 @@ class Tally:
     def add(self, other: "Tally") -> "Tally":
         """Both together; the first of each finding is this one's."""
         flows = np.array(self.flows) + np.array(other.flows) if self.flows and other.flows else None
-        plain = {spec.name: getattr(self, spec.name) + getattr(other, spec.name) for spec in fields(self)[:9]}
+        plain = {spec.name: getattr(self, spec.name) + getattr(other, spec.name) for spec in fields(self)[:8]}
         return Tally(
             **plain,
+            supported=other.supported if self.supported is None else self.supported + (other.supported or 0),
             reasons=dict(Counter(self.reasons) + Counter(other.reasons)),
             flows=flows.tolist() if flows is not None else self.flows or other.flows,
             findings=dict(Counter(self.findings) + Counter(other.findings)),
@@ -51,7 +52,7 @@ class Tally:
         return asdict(self)
 
 
-def count_part(answers: pa.Table, today: Today, level: float, states: Counts) -> Tally:
+def count_part(answers: pa.Table, today: Today, level: float | None, states: Counts) -> Tally:
     """Of a part's answers; `level`: the part of logged actions that the support holds."""
     logs, rows = today.logs, today.positions
     channels, findings = logs.schema.channels, today.findings
@@ -70,7 +71,7 @@ def count_part(answers: pa.Table, today: Today, level: float, states: Counts) ->
         usable=len(logs),
         duplicates=sum(finding.rows for finding in findings if finding.code == DUPLICATE),
         moved=int(moved.sum()),
-        supported=int(np.count_nonzero(moved | (column("support") >= 1 - level))),
+        supported=None if level is None else int(np.count_nonzero(moved | (column("support") >= 1 - level))),
         money=float(budget.sum()),
         moved_money=float(np.maximum(off, 0).sum()),
         gain=float(column("gain").sum()),
