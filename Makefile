@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-coverage bench-replay bench-market bench-static bench-ablation bench-curves bench-temporal figures clean
+.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-coverage bench-replay bench-market bench-static bench-ablation bench-curves bench-temporal figures clean bench-batch faults-batch
 
 demo: .venv/.core
 	$(BIN)/realloc demo
@@ -58,6 +58,13 @@ bench-portfolio: .venv/.dev  ## caps over 100,000 units
 
 bench-guardrail: .venv/.dev  ## guardrails and certificates on the marketplace (an hour; resumable)
 	$(BIN)/python experiments/guardrail.py
+
+bench-batch: .venv/.dev  ## 500 K rows from Parquet to Parquet with everything on
+	$(BIN)/python benchmarks/batch_scale.py --stages
+	$(BIN)/python benchmarks/batch_scale.py
+
+faults-batch: .venv/.dev  ## kills, failing disks, races and flipped bits of batches and the decision log (part of `make faults`)
+	$(BIN)/python -m benchmarks.faults_batch
 
 bench-real: .venv/.dev  ## Olympus, Conjura, Hillstrom and Meridian, where ../shared/data is there (an hour; resumable)
 	$(BIN)/pip install --quiet --editable '.[peers]'

@@ -29,6 +29,7 @@ from realloc.decision.decide import Case, decide
 from realloc.logs import Logs
 from realloc.recommendation import open_batches
 from realloc.teacher import doubt
+from realloc.teacher.deviation import deviation
 from realloc.world.platform import Marketplace, MarketplaceParameters, ResponseParameters, State
 from realloc.world.platform.draws import Draws
 from realloc.world.platform.items import draw_items, parse_names
@@ -182,7 +183,7 @@ def variances(model: realloc.ReAlloc, test: Logs, ends: Floats, weights: dict[st
         if own is None or own.misfit is None:
             raise RuntimeError("Expected a teacher of several surfaces.")
         bare = replace(own, misfit=0.0).covariance(x, start)
-        posterior = np.square(doubt.deviation(bare, start, ends[:, None])[:, 0])
+        posterior = np.square(deviation(bare, start, ends[:, None])[:, 0])
         moved = np.square((ends - start) * own.scaling.inverse.numpy() * own.scaling.outcome).sum(axis=1)
         total += weight**2 * np.stack([posterior, own.misfit / doubt.DISAGREEMENT**2 * moved])
     return total[0], total[1]

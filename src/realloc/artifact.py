@@ -21,6 +21,7 @@ import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from realloc import disk
 from realloc.errors import ArtifactError
 from realloc.version import __version__
 
@@ -60,8 +62,7 @@ def write_artifact(
     An artifact at `path` is replaced, anything else there refused. Writers in one parent folder wait for each other.
     """
     folder = _resolve(path)
-    files = {WEIGHTS: _pack(tensors, folder)}
-    files[MANIFEST] = _make_manifest(kind, files, meta, folder)
+    files = pack_artifact(folder, kind, tensors, meta)
     if not os.path.isdir(folder.parent):
         raise ArtifactError(
             f"Expected a folder {_show(folder.parent)} to write into, but there is none. Make it first."
@@ -74,6 +75,16 @@ def write_artifact(
             f"Expected to write {_show(folder)}, but it failed at {_show(problem.filename or folder)}: "
             f"{problem.strerror or problem}. What was there before can still be read. Make room or choose another place."
         ) from problem
+
+
+def pack_artifact(
+    path: str | os.PathLike[str], kind: str, tensors: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]
+) -> dict[str, bytes]:
+    """The files of an artifact that shall lie at `path`, by name; nothing is written."""
+    folder = _resolve(path)
+    files = {WEIGHTS: _pack(tensors, folder)}
+    files[MANIFEST] = _make_manifest(kind, files, meta, folder)
+    return files
 
 
 def read_artifact(path: str | os.PathLike[str], kind: str) -> Artifact:
@@ -128,18 +139,15 @@ def _show(path: object) -> str:
 def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
     new, old = _beside(folder)
     if os.path.lexists(old) and not os.path.lexists(folder):
-        os.rename(old, folder)  # a writer was killed between its renames
+        disk.rename(old, folder)  # a writer was killed between its renames
     _check_replaceable(folder)
     _remove(old)
     _remove(new)
     try:
-        os.mkdir(new)
+        disk.make_folder(new)
         for name, content in files.items():
-            with open(new / name, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-        _sync_folder(new)
+            disk.write_new_file(new / name, content)
+        disk.sync_folder(new)
         _swap(new, folder, old)
     finally:
         with suppress(OSError):  # what cannot be removed now, the next writer removes
@@ -150,18 +158,18 @@ def _swap(new: Path, folder: Path, old: Path) -> None:
     """Put `new` in the place of `folder`, whose former content ends up at `new`, to be removed; or change nothing."""
     try:
         if os.path.lexists(folder):
-            os.rename(folder, old)
-        os.rename(new, folder)
-        _sync_folder(folder.parent)
+            disk.rename(folder, old)
+        disk.rename(new, folder)
+        disk.sync_folder(folder.parent)
         if os.path.lexists(old):
-            os.rename(old, new)
+            disk.rename(old, new)
     except BaseException:
         # Which rename was the last is read from the disk: Ctrl-C may come between a rename and the next line.
         with suppress(OSError):
             if not os.path.lexists(new):
-                os.rename(folder, new)
+                disk.rename(folder, new)
             if os.path.lexists(old):
-                os.rename(old, folder)
+                disk.rename(old, folder)
         raise
 
 
@@ -197,19 +205,9 @@ def _remove_names(folder: Path) -> None:
         return
     for name in NAMES:
         with suppress(FileNotFoundError):
-            os.unlink(folder / name)
+            disk.remove_file(folder / name)
     with suppress(FileNotFoundError):
-        os.rmdir(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    if sys.platform == "win32":
-        return  # folders cannot be opened there
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        disk.remove_folder(folder)
 
 
 @contextmanager
@@ -259,7 +257,8 @@ def _make_manifest(kind: str, files: Mapping[str, bytes], meta: Mapping[str, Any
     return content
 
 
-def _versions() -> dict[str, str]:
+@cache  # looking for torch reads and parses files of it
+def _versions() -> Mapping[str, str]:
     try:
         torch = importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
@@ -311,7 +310,7 @@ def _read_folder(folder: Path, kind: str) -> Artifact:
         )
     _check_names(folder)
     path, expected = folder / WEIGHTS, manifest["files"][WEIGHTS]
-    content = _read_file(path, expected["bytes"], expected["bytes"])
+    content = read_plain(path, expected["bytes"], expected["bytes"])
     if _sha256(content) != expected["sha256"]:
         raise ArtifactError(
             f"Expected the SHA-256 of {MANIFEST} in {_show(path)}, got another: it was changed. {AGAIN}"
@@ -332,7 +331,7 @@ def _check_names(folder: Path) -> None:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
-    content = _read_file(path, 2, LONGEST_JSON)
+    content = read_plain(path, 2, LONGEST_JSON)
     table = _parse(content, path)
     version = table.get("format")
     if type(version) is int and version > FORMAT:
@@ -364,7 +363,7 @@ def _is_manifest(table: Mapping[str, Any]) -> bool:
     )
 
 
-def _read_file(path: Path, least: int, most: int) -> bytes:
+def read_plain(path: Path, least: int, most: int) -> bytes:
     """All bytes of a plain file whose length is within the bounds; links, pipes and devices are not even opened."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from realloc.brake import LaunchLimits
 from realloc.decision.config import DecisionConfig
 from realloc.decision.constraints import Constraints
 from realloc.errors import ConfigError
@@ -43,6 +44,7 @@ class Config:
     support: SupportConfig = field(default_factory=SupportConfig)
     decision: DecisionConfig = field(default_factory=DecisionConfig)
     constraints: Constraints = field(default_factory=Constraints)
+    launch: LaunchLimits = field(default_factory=LaunchLimits)
 
     def __post_init__(self) -> None:
         check_types(self, "the config")
@@ -66,10 +68,11 @@ STAGES: dict[str, type[Any]] = {
     "support": SupportConfig,
     "decision": DecisionConfig,
     "constraints": Constraints,
+    "launch": LaunchLimits,
 }
 
 
-ELSEWHERE = ("abtest", "evaluate")  # tables of the same file that other verbs read
+ELSEWHERE = ("abtest", "evaluate", "serve")  # tables of the same file that other verbs read
 
 
 def read_config(path: str | Path) -> tuple[Schema, Config]:

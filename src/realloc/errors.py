@@ -17,5 +17,17 @@ class ArtifactError(ReallocError, ValueError):
     """A saved model or version that cannot be read as it lies there, or cannot be written where asked."""
 
 
+class StoreError(ReallocError, ValueError):
+    """A store that cannot be read, written or moved as asked; what it held before, it still holds."""
+
+
+class LedgerError(ReallocError, ValueError):
+    """A decision log that cannot be read or added to; what it held before, it still holds."""
+
+
+class BrakeError(ReallocError):
+    """Recommendations that are not published because a limit of `[launch]` is broken."""
+
+
 class MissingExtra(ReallocError, ImportError):
     """An optional package is not installed; the message holds the pip line that brings it."""

@@ -1,7 +1,7 @@
 """Why a unit is moved or kept: the trace transfer by transfer, what each is worth, and what the log knows about it."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from realloc.extras import need
 from realloc.logs import Logs
 from realloc.policy import REASONS
 from realloc.recommendation import answer, check_names, open_batches
-from realloc.rounds import RoundState
 from realloc.simplex import Floats
+
+if TYPE_CHECKING:
+    from realloc.rounds import RoundState
 
 SMALL = 1e-12
 
@@ -71,7 +73,7 @@ class Explanation:
         return pandas.DataFrame([asdict(transfer) for transfer in self.transfers])
 
 
-def explain_unit(state: RoundState, logs: Logs, unit: Any, config: Config, constraints: Constraints) -> Explanation:
+def explain_unit(state: "RoundState", logs: Logs, unit: Any, config: Config, constraints: Constraints) -> Explanation:
     """Decide on the unit's rows again and look at every transfer."""
     check_names(state, config)
     names = np.asarray(logs.units.cast("string").to_numpy(zero_copy_only=False), dtype=np.str_)[logs.unit_codes]

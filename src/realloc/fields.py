@@ -65,7 +65,7 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, hint)
+    return hint is Any or isinstance(value, hint)
 
 
 def _describe(hint: Any) -> str:

@@ -13,7 +13,7 @@ from realloc import simplex
 from realloc.errors import LogError
 from realloc.extras import need
 from realloc.logs import Logs, Schema
-from realloc.logs.read import load_today
+from realloc.logs.read import Today, load_today
 from realloc.simplex import Floats
 
 REASONS = {
@@ -26,6 +26,10 @@ REASONS = {
     "guardrail": "the best move may cost another outcome more than is tolerated",
     "infeasible": "the constraints contradict each other for this row (see `binding`)",
     "pooled": "the best move was given up for a cap over all units",
+    "frozen": "the store is frozen (`realloc freeze`); nothing may be moved",
+    "stale_model": "the model is older than the service allows; nothing may be moved",
+    "no_model": "no version of the model can be used; nothing may be moved",
+    "internal_failure": "the decision failed inside the service; nothing is moved",
     "bad_input": "the row could not be read (see the warnings); nothing is recommended",
 }
 
@@ -78,12 +82,15 @@ def recommend(decide: Callable[[Logs], Decision], frame: Any, schema: Schema, mo
     if isinstance(frame, Logs):
         frame = frame.to_arrow()
     today = load_today(frame, schema)
-    answers = _answers(today.logs, decide(today.logs), money_digits)
-    n = today.keys.num_rows
-    table = today.keys
-    for name, values in answers.items():
+    return _as_given(tabulate(today, decide(today.logs), money_digits), frame)
+
+
+def tabulate(today: Today, decision: Decision, money_digits: int = 2) -> pa.Table:
+    """The answer to every row that was read: its keys, then the columns of the contract."""
+    table, n = today.keys, today.keys.num_rows
+    for name, values in _answers(today.logs, decision, money_digits).items():
         table = table.append_column(name, _spread(values, today.positions, n, "bad_input" if name == "reason" else ""))
-    return _as_given(table, frame)
+    return table
 
 
 def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDArray[Any]]:

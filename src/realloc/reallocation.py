@@ -5,18 +5,16 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from realloc.asked import read_constraints, read_today
 from realloc.churn import Churn, compare_fields
 from realloc.config import Config
 from realloc.decision.config import DecisionConfig
 from realloc.decision.constraints import Constraints
 from realloc.errors import LogError
 from realloc.explanation import Explanation, explain_unit
-from realloc.fields import from_table
 from realloc.logs import Logs, Schema, read_logs
 from realloc.logs.audit import audit_logs
-from realloc.logs.read import load_today
 from realloc.logs.wanted import read_shares
 from realloc.policy import Decision, recommend
 from realloc.progress import Progress, guarded, show_progress
@@ -56,14 +54,14 @@ class ReAlloc:
     def field(self, today: Any, members: bool = False) -> Floats:
         """Projected marginal utility per channel at the current shares, (n, K); of each member, (M, n, K)."""
         state = self.fitted
-        logs, order = self._today(today)
+        logs, order = read_today(today, self.known_schema)
         found = state.field(logs)[:, order]
         return found if members else found.mean(axis=0)
 
     def gain(self, today: Any, to: Any, members: bool = False) -> Floats:
         """What moving each row to the shares `to` (n, K) is worth, (n,); of each member, (M, n)."""
         state = self.fitted
-        logs, order = self._today(today)
+        logs, order = read_today(today, self.known_schema)
         wanted = read_shares(to, self.known_schema.channels, len(logs))
         found = state.gain(logs, wanted[np.argsort(order)])[:, order]
         return found if members else found.mean(axis=0)
@@ -74,7 +72,7 @@ class ReAlloc:
         `constraints`: a `Constraints` or a mapping with its keys, instead of the config's. `pools`: most money per channel
         over all rows.
         """
-        state, wanted = self.fitted, self._constraints(constraints)
+        state, wanted = self.fitted, read_constraints(constraints, self.config)
 
         def decide(logs: Logs) -> Decision:
             with show_progress(self.quiet) as shown:
@@ -84,17 +82,13 @@ class ReAlloc:
 
     def explain(self, today: Any, unit: Any, constraints: Any = None) -> Explanation:
         """Why one unit of `today` is moved or kept: step by step, with the evidence."""
-        return explain_unit(self.fitted, self._today(today)[0], unit, self.config, self._constraints(constraints))
+        logs, wanted = read_today(today, self.known_schema)[0], read_constraints(constraints, self.config)
+        return explain_unit(self.fitted, logs, unit, self.config, wanted)
 
     def decide_with(self, decision: DecisionConfig, constraints: Constraints) -> Self:
         """The same model with other rules of decision; what it learned stays."""
         self.config = replace(self.config, decision=decision, constraints=constraints)
         return self
-
-    def _constraints(self, given: Any) -> Constraints:
-        if given is None:
-            return self.config.constraints
-        return given if isinstance(given, Constraints) else from_table(Constraints, given, "`constraints`")
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a folder, whole or not at all."""
@@ -128,19 +122,6 @@ class ReAlloc:
                 f"Expected logs (from `read_logs`), or `ReAlloc(schema=...)` to read them, got {type(source).__name__}."
             )
         return read_logs(source, schema)
-
-    def _today(self, today: Any) -> tuple[Logs, NDArray[np.int64]]:
-        """Rows to look at, and for each row handed in its place in them."""
-        if isinstance(today, Logs):
-            return today, np.arange(len(today))
-        found = load_today(today, self.known_schema)
-        if len(found.logs) < found.keys.num_rows:
-            first = f": {found.findings[0].what}" if found.findings else ""
-            raise LogError(
-                f"Expected {found.keys.num_rows:,} rows that can be read, but {found.keys.num_rows - len(found.logs):,} "
-                f"cannot{first}. Leave them out."
-            )
-        return found.logs, np.argsort(found.positions, kind="stable")
 
     @property
     def fitted(self) -> RoundState:

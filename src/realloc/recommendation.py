@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,13 @@ from realloc.fields import nearest
 from realloc.logs import Logs
 from realloc.policy import Decision
 from realloc.progress import Progress, silent
-from realloc.rounds import Learned, RoundState
 from realloc.simplex import Floats, edges, total_variation
-from realloc.student.potential import Reading
-from realloc.support.support import Opened
-from realloc.teacher.doubt import deviation
+from realloc.teacher.deviation import deviation
+
+if TYPE_CHECKING:  # serving decides here too, without torch: what it hands in has the same methods
+    from realloc.rounds import Learned, RoundState
+    from realloc.student.potential import Reading
+    from realloc.support.support import Opened
 
 PLACES = 300_000  # candidate places held at a time
 SHOWN = 3  # neighbours named per row
@@ -36,12 +38,12 @@ class Batch:
 
     rows: NDArray[np.int64]
     case: Case
-    opened: Opened
+    opened: "Opened"
     posterior: bool  # whether σ̂ of every outcome is the teacher's posterior, for which the radius was chosen
 
 
 def recommend_rows(
-    state: RoundState,
+    state: "RoundState",
     logs: Logs,
     config: Config,
     constraints: Constraints,
@@ -67,7 +69,7 @@ def recommend_rows(
     return join(parts)
 
 
-def check_names(state: RoundState, config: Config) -> None:
+def check_names(state: "RoundState", config: Config) -> None:
     """Weights and tolerances name outcomes that were learned."""
     for kind in ("weights", "tolerances"):
         for name in getattr(config.decision, kind):
@@ -75,7 +77,7 @@ def check_names(state: RoundState, config: Config) -> None:
                 raise ConfigError(f"Unknown outcome {name!r} in `{kind}` of [decision].{nearest(name, state.outcomes)}")
 
 
-def open_batches(state: RoundState, logs: Logs, config: Config, constraints: Constraints) -> Iterator[Batch]:
+def open_batches(state: "RoundState", logs: Logs, config: Config, constraints: Constraints) -> Iterator[Batch]:
     """Read states once, a batch at a time."""
     x, K = state.encoder.encode(logs).values, len(logs.schema.channels)
     start, budget, used = np.array(logs.shares), np.array(logs.budget), used_channels(state, logs)
@@ -100,7 +102,7 @@ def open_batches(state: RoundState, logs: Logs, config: Config, constraints: Con
         yield Batch(rows, Case(start[rows], opened, limits, stakes, radius, evident, mixes), opened, posterior)
 
 
-def is_evident(state: RoundState, config: Config) -> bool:
+def is_evident(state: "RoundState", config: Config) -> bool:
     """Whether held-out units, or repeats of mixes, speak for any outcome of the objective."""
     weights = config.decision.weights or {next(iter(state.outcomes)): 1.0}
     return any(
@@ -110,7 +112,7 @@ def is_evident(state: RoundState, config: Config) -> bool:
     )
 
 
-def stake(name: str, learned: Learned, x: NDArray[np.float32], start: Floats, config: Config, main: bool) -> Stake:
+def stake(name: str, learned: "Learned", x: NDArray[np.float32], start: Floats, config: Config, main: bool) -> Stake:
     """One outcome at n states: its gains, how far they may be off, and what it means for a decision."""
     decision, reading = config.decision, learned.student.read(x)
     weight = decision.weights.get(name, 0.0) if decision.weights else float(main)
@@ -124,15 +126,15 @@ def stake(name: str, learned: Learned, x: NDArray[np.float32], start: Floats, co
     )
 
 
-def gain_of(learned: Learned, reading: Reading) -> OfWays:
+def gain_of(learned: "Learned", reading: "Reading") -> OfWays:
     """Ĝ of ways: the student's, and between logged mixes what their repeats say beyond it."""
     places = learned.places
     if places is None:
-        return lambda rows, p, ends: reading.gain(rows, p, ends).mean(axis=0)
-    return lambda rows, p, ends: reading.gain(rows, p, ends).mean(axis=0) + places.gain(p, ends)
+        return reading.mean_gain
+    return lambda rows, p, ends: reading.mean_gain(rows, p, ends) + places.gain(p, ends)
 
 
-def sigma_of(learned: Learned, reading: Reading, x: NDArray[np.float32], start: Floats, config: Config) -> OfWays:
+def sigma_of(learned: "Learned", reading: "Reading", x: NDArray[np.float32], start: Floats, config: Config) -> OfWays:
     """σ̂ of ways: of the surface, and of places where there are some."""
     surface, places = surface_sigma(learned, reading, x, start, config), learned.places
     if places is None:
@@ -140,7 +142,9 @@ def sigma_of(learned: Learned, reading: Reading, x: NDArray[np.float32], start: 
     return lambda rows, p, ends: places.sigma(surface(rows, p, ends), p, ends)
 
 
-def surface_sigma(learned: Learned, reading: Reading, x: NDArray[np.float32], start: Floats, config: Config) -> OfWays:
+def surface_sigma(
+    learned: "Learned", reading: "Reading", x: NDArray[np.float32], start: Floats, config: Config
+) -> OfWays:
     """σ̂ by the posterior where the teacher has one, else by members or dropout."""
     if config.decision.uncertainty == "posterior" and learned.doubt is not None:
         covariance = learned.doubt.covariance(x, start)
@@ -150,12 +154,9 @@ def surface_sigma(learned: Learned, reading: Reading, x: NDArray[np.float32], st
     return lambda rows, p, ends: spread(reading.gain(rows, p, ends))
 
 
-def used_channels(state: RoundState, logs: Logs) -> NDArray[np.bool_]:
+def used_channels(state: "RoundState", logs: Logs) -> NDArray[np.bool_]:
     """Which channels each row's unit was ever seen to use, (n, K); what it uses today counts."""
-    logged = state.support.logged
-    names, code = np.unique(logged.unit, return_inverse=True)
-    used = np.zeros((len(names), logged.shares.shape[1]), dtype=bool)
-    np.logical_or.at(used, code, logged.shares > 0)
+    names, used = state.support.logged.used_by
     units = np.asarray(logs.units.cast("string").to_numpy(zero_copy_only=False), dtype=np.str_)[logs.unit_codes]
     place = np.minimum(np.searchsorted(names, units), len(names) - 1)
     return np.where((names[place] == units)[:, None], used[place], False) | (logs.shares > 0)
@@ -178,7 +179,7 @@ def pool(
     return share_out(offers, [days[b.rows] for b in batches], logs.schema.channels, settings, config.decision)
 
 
-def answer(state: RoundState, logs: Logs, batch: Batch, verdict: Verdict) -> Decision:
+def answer(state: "RoundState", logs: Logs, batch: Batch, verdict: Verdict) -> Decision:
     """The verdict of a batch as columns."""
     case, rows = batch.case, np.arange(len(batch.rows))
     moved = verdict.moved
@@ -210,14 +211,9 @@ def answer(state: RoundState, logs: Logs, batch: Batch, verdict: Verdict) -> Dec
     )
 
 
-def name_neighbours(state: RoundState, nearest_rows: NDArray[np.int64]) -> NDArray[np.str_]:
+def name_neighbours(state: "RoundState", nearest_rows: NDArray[np.int64]) -> NDArray[np.str_]:
     """Unit and time of the nearest logged actions, e.g. `item7@2026-01-03; item9@2026-01-02`."""
-    logged, few = state.support.logged, nearest_rows[:, :SHOWN]
-    days = logged.time.astype("datetime64[D]").astype(str)
-    times = np.where(
-        logged.time == logged.time.astype("datetime64[D]"), days, logged.time.astype("datetime64[s]").astype(str)
-    )
-    named = np.char.add(np.char.add(logged.unit, "@"), times)
+    named, few = state.support.logged.labels, nearest_rows[:, :SHOWN]
     found = named[few[:, 0]]
     for column in range(1, few.shape[1]):
         found = np.char.add(np.char.add(found, "; "), named[few[:, column]])

@@ -165,6 +165,11 @@ def check_same(state: RoundState | None, window: Logs, config: Config) -> None:
     """What a later round cannot change: the shapes of what is remembered."""
     if state is None:
         return
+    if not len(state.main.replay):
+        raise ConfigError(
+            "Expected a model with its replay to learn further, got an exported one, which only answers. "
+            "Update the store that it came from, and export again."
+        )
     members, places = state.main.student.members, state.main.replay.shares.shape[1]
     if (members, places) != (config.teacher.members, config.moves.places):
         raise ConfigError(

@@ -1,6 +1,7 @@
 """A model as a folder: weights and replay in safetensors, everything else in JSON."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from os import PathLike
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from realloc.artifact import read_artifact, write_artifact
+from realloc.artifact import pack_artifact, read_artifact, write_artifact
 from realloc.config import Config, parse_config
 from realloc.errors import ArtifactError, ReallocError
 from realloc.features import Encoder
@@ -82,13 +83,37 @@ SUPPORT_AXES = {  # N remembered actions, C coordinates, p terms and a constant 
 }
 
 
-def write_model(path: str | PathLike[str], state: RoundState, config: Config, schema: Schema) -> None:
-    """Write everything that `recommend` and the next round need."""
+def write_model(
+    path: str | PathLike[str],
+    state: RoundState,
+    config: Config,
+    schema: Schema,
+    origin: Mapping[str, Any] | None = None,
+) -> None:
+    """Write everything that `recommend` and the next round need; `origin` says of which version it is a copy."""
+    tensors, meta = model_parts(state, config, schema)
+    write_artifact(path, KIND, tensors, meta | ({"origin": dict(origin)} if origin else {}))
+
+
+def without_replay(state: RoundState) -> RoundState:
+    """The same answers without the memory of labelled moves, which only the next round needs."""
+    none = np.array([], dtype=np.int64)
+    outcomes = {name: replace(learned, replay=learned.replay.take(none)) for name, learned in state.outcomes.items()}
+    return replace(state, outcomes=outcomes)
+
+
+def pack_model(path: str | PathLike[str], state: RoundState, config: Config, schema: Schema) -> dict[str, bytes]:
+    """The files that `write_model` would write to `path`, by name."""
+    return pack_artifact(path, KIND, *model_parts(state, config, schema))
+
+
+def model_parts(state: RoundState, config: Config, schema: Schema) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Arrays and plain values of a model."""
     table, tensors = _state_parts(state)
     broken = _not_finite(tensors)
     if broken:
         raise ArtifactError(f"Expected finite numbers to save, but {broken[0]!r} holds others. Nothing was written.")
-    write_artifact(path, KIND, tensors, plain({"config": asdict(config), "schema": asdict(schema), **table}))
+    return tensors, plain({"config": asdict(config), "schema": asdict(schema), **table})
 
 
 def _state_parts(state: RoundState) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -186,6 +211,9 @@ def _learned(meta: dict[str, Any], tensors: dict[str, NDArray[Any]], config: Con
         raise ValueError("the scale of the outcome is not above 0")
     replay = Labels(**{name: tensors[f"replay.{name}"] for name in REPLAY})
     centre, inverse = (torch.from_numpy(tensors[f"scaling.{name}"]) for name in ("centre", "inverse"))
+    saved = sum(values.size for values in _under("student.", tensors).values())
+    if saved < sizes["M"] * config.student.width**2:
+        raise ValueError("the student is smaller than its config says")  # before memory for a large one is asked for
     student = new_student(replay, Scaling(centre, inverse, float(meta["outcome_scale"])), config.student, 0)
     weights = {name: torch.from_numpy(values) for name, values in _under("student.", tensors).items()}
     student.network.load_state_dict(weights)

@@ -10,7 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import realloc
+from realloc.cli.fit import open_store
+from realloc.store import Store
 from realloc.world import WorldParameters
+from tests.store.light import snapshot
 
 REALLOC = Path(sys.executable).with_name("realloc")
 TOML = """
@@ -61,7 +64,7 @@ def folder(tmp_path_factory):
     return out
 
 
-def test_fit_then_update_keep_one_model_in_the_store(folder):
+def test_fit_then_update_keep_versions_in_the_store_and_the_same_window_changes_nothing(folder):
     store = folder / "store"
     first = run("fit", folder / "window0.parquet", "--config", folder / "realloc.toml", "--store", store, "--seed", 3)
     assert first.returncode == 0, first.stderr
@@ -72,29 +75,41 @@ def test_fit_then_update_keep_one_model_in_the_store(folder):
     assert second.returncode == 0, second.stderr
     assert "Round 2" in second.stdout
     assert "A refit with another seed differs by" in second.stdout
-    model = realloc.load(store / "model")
+    model = open_store(store)
     assert model.config.seed == 3
     assert model.fitted.rounds == 2
     assert np.isfinite(model.field(folder / "window1.parquet")).all()
+    before = snapshot(store)
+    same = run("update", folder / "window1.parquet", "--store", store)
+    assert same.returncode == 0, same.stderr
+    assert "already applied" in same.stdout
+    assert snapshot(store) == before
 
 
 def test_what_cannot_be_done_is_said_in_a_sentence_and_nothing_is_lost(folder):
     store = folder / "kept"
     config, logs = folder / "realloc.toml", folder / "window0.parquet"
     assert run("fit", logs, "--config", config, "--store", store).returncode == 0
-    before = (store / "model" / "manifest.json").read_bytes()
+    before = snapshot(store)
     again = run("fit", logs, "--config", config, "--store", store)
     assert again.returncode == 2
     assert "Expected a store without a model" in again.stderr
     few = folder / "few.parquet"
-    pq.write_table(pq.read_table(logs).slice(0, 45), few)
+    pq.write_table(pq.read_table(folder / "window1.parquet").slice(0, 45), few)
     small = run("update", few, "--store", store)
     assert small.returncode == 2
     assert "Expected at least 50 rows" in small.stderr
-    assert (store / "model" / "manifest.json").read_bytes() == before
+    part = folder / "part.parquet"
+    pq.write_table(pq.read_table(logs).slice(0, 200), part)
+    twice = run("update", part, "--store", store)
+    assert twice.returncode == 2
+    assert "--allow-overlap" in twice.stderr
+    assert snapshot(store) == before
     nowhere = run("update", logs, "--store", folder / "nowhere")
     assert nowhere.returncode == 2
     assert "`realloc fit` makes one" in nowhere.stderr
     assert "Traceback" not in again.stderr + small.stderr + nowhere.stderr
     assert run("fit", logs, "--config", config, "--store", store, "--again", "--seed", 9).returncode == 0
-    assert realloc.load(store / "model").config.seed == 9
+    assert open_store(store).config.seed == 9
+    assert Store(store).rollback().restores == 1
+    assert open_store(store).config.seed == 0

@@ -8,7 +8,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from tests.small import fitted, today
+from realloc.serving.scorer import open_model
+from realloc.store import Store
+from tests.small import fitted, today, window
 
 REALLOC = Path(sys.executable).with_name("realloc")
 
@@ -33,8 +35,8 @@ def folder(tmp_path_factory):
 def test_answers_are_those_of_the_model_and_the_summary_counts_them(folder):
     done = run("recommend", folder / "today.parquet", "--store", folder / "store", "--out", folder / "recs.parquet")
     assert done.returncode == 0, done.stderr
-    found, expected = pq.read_table(folder / "recs.parquet").to_pandas(), fitted().recommend(today())
-    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    found, expected = pq.read_table(folder / "recs.parquet").to_pandas(), open_model(folder / "store" / "model").recommend(today())
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
     assert f"40 rows, {int(expected.moved.sum())} moved" in done.stdout
     for reason, count in expected.reason.value_counts().items():
         assert any(line.split()[:2] == [reason, str(count)] for line in done.stdout.splitlines())
@@ -75,3 +77,16 @@ def test_a_store_without_a_model_says_how_to_make_one(folder, tmp_path):
     done = run("recommend", folder / "today.parquet", "--store", tmp_path / "none", "--out", tmp_path / "recs.csv")
     assert done.returncode == 2
     assert "`realloc fit` makes one" in done.stderr
+
+
+def test_a_frozen_store_keeps_every_mix(tmp_path):
+    store = Store(tmp_path / "store")
+    store.commit(fitted(), window())
+    store.freeze("prices look odd")
+    today().to_parquet(tmp_path / "today.parquet")
+    done = run("recommend", tmp_path / "today.parquet", "--store", store.path, "--out", tmp_path / "recs.parquet")
+    assert done.returncode == 0, done.stderr
+    assert "prices look odd" in done.stdout
+    found = pq.read_table(tmp_path / "recs.parquet").to_pandas()
+    assert set(found.reason) == {"frozen"}
+    assert found.share_ads.to_numpy() == pytest.approx(today().ads.to_numpy(), abs=1e-12)

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -14,9 +14,10 @@ from realloc.cli.console import busy, stdout
 from realloc.config import read_toml
 from realloc.decision.config import DecisionConfig
 from realloc.errors import ConfigError
-from realloc.evaluate.abtest import AbtestConfig, Plan, Readout, parse_abtest, plan_test, read_out, to_html
-from realloc.evaluate.abtest.readout import HEADS, cells
 from realloc.fields import from_table
+
+if TYPE_CHECKING:
+    from realloc.evaluate.abtest import AbtestConfig, Plan, Readout
 
 
 def abtest(
@@ -40,6 +41,8 @@ def abtest(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Read out a randomized test: effects, guardrails, verdict. Exit code 2 if the arms cannot be compared."""
+    from realloc.evaluate.abtest import plan_test, read_out, to_html  # noqa: PLC0415  statistics load only where they are wanted
+
     settings, decision = read_test(config)
     if plan:
         if report is not None:
@@ -64,8 +67,10 @@ def abtest(
         raise typer.Exit(2)
 
 
-def read_test(path: Path) -> tuple[AbtestConfig, DecisionConfig]:
+def read_test(path: Path) -> tuple["AbtestConfig", DecisionConfig]:
     """The test, and the settings the model decided with (defaults without a table [decision])."""
+    from realloc.evaluate.abtest import parse_abtest  # noqa: PLC0415  statistics load only where they are wanted
+
     tables = read_toml(path)
     for name in ("abtest", "decision"):
         if not isinstance(tables.get(name, {}), dict):
@@ -76,7 +81,9 @@ def read_test(path: Path) -> tuple[AbtestConfig, DecisionConfig]:
     return parse_abtest(tables["abtest"], f"[abtest] of {path}"), decision
 
 
-def _show(found: Readout, console: Console) -> None:
+def _show(found: "Readout", console: Console) -> None:
+    from realloc.evaluate.abtest.readout import HEADS, cells  # noqa: PLC0415  statistics load only where they are wanted
+
     console.print(f"[bold]{escape(found.verdict)}[/]\n")
     if found.split.ok:
         console.print(escape(str(found.split)))
@@ -93,7 +100,7 @@ def _show(found: Readout, console: Console) -> None:
         console.print(Padding(escape(note), (0, 0, 0, 2)))
 
 
-def _show_plan(plan: Plan, as_json: bool) -> None:
+def _show_plan(plan: "Plan", as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(plan.to_json(), indent=2, ensure_ascii=False))
         return

@@ -13,12 +13,16 @@ from realloc.config import read_config
 from realloc.errors import ConfigError
 from realloc.logs import Logs, Schema, read_logs
 from realloc.progress import show_progress
+from realloc.store import Store, Version
 
 if TYPE_CHECKING:
     from realloc.reallocation import ReAlloc
 
 Source = Annotated[list[str], typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
+AllowNetwork = Annotated[
+    bool, typer.Option("--allow-network", help="Also on a network file system, where less is promised.")
+]
 
 
 def fit(
@@ -27,12 +31,14 @@ def fit(
     store: Annotated[Path, typer.Option(help="Folder that keeps the model between rounds.")],
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the config's.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Start over where the store holds a model already.")] = False,
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn from logs: the first round into a store."""
     from realloc.reallocation import ReAlloc  # noqa: PLC0415  torch loads only where something is learned
 
-    if _model(store).exists() and not again:
+    place = Store(store, allow_network=allow_network)
+    if not place.empty and not again:
         raise ConfigError(
             f"Expected a store without a model, but {str(store)!r} holds one. "
             "Use `realloc update` for a further window, another folder, or `--again` to start over."
@@ -40,10 +46,11 @@ def fit(
     schema, settings = read_config(config)
     settings = settings if seed is None else replace(settings, seed=seed)
     window = _read(logs, schema, quiet)
-    with show_progress(quiet) as progress:
-        model = ReAlloc(settings, schema).fit(window, progress=progress)
-    _keep(model, store)
-    _show(model, window, store, stdout())
+    with place.writer():
+        with show_progress(quiet) as progress:
+            model = ReAlloc(settings, schema).fit(window, progress=progress)
+        version = place.commit(model, window, again=again)
+    _show(model, window, version, store, stdout())
 
 
 def update(
@@ -52,38 +59,49 @@ def update(
     churn: Annotated[
         bool, typer.Option("--churn", help="Run the round twice to tell new data from refit noise.")
     ] = False,
+    allow_gap: Annotated[
+        bool, typer.Option("--allow-gap", help="Also where the hole since the last window is longer than any so far.")
+    ] = False,
+    allow_overlap: Annotated[
+        bool, typer.Option("--allow-overlap", help="Also where rows were learned from before, or time goes back.")
+    ] = False,
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn from one more window: a fast teacher on it, the slow student through the replay."""
-    model = open_store(store)
-    rows = _read(window, model.known_schema, quiet)
-    with show_progress(quiet) as progress:
-        model.update(rows, progress=progress, churn=churn)
-    _keep(model, store)
-    console = stdout()
-    _show(model, rows, store, console)
+    """Learn from one more window: a fast teacher on it, the slow student through the replay.
+
+    A window that was applied before changes nothing.
+    """
+    place, console = Store(store, allow_network=allow_network), stdout()
+    if place.empty:
+        raise _nothing(store)
+    with place.writer():
+        model = place.load()
+        if place.adopted:
+            console.print(f"The model that {store} held from before there were versions is version 1 now.")
+        rows = _read(window, model.known_schema, quiet)
+        if place.applied(rows):
+            console.print(f"This window was already applied; {store} stays as it is.")
+            return
+        place.check_window(rows, model, allow_gap=allow_gap, allow_overlap=allow_overlap)
+        with show_progress(quiet) as progress:
+            model.update(rows, progress=progress, churn=churn)
+        version = place.commit(model, rows, allow_gap=allow_gap, allow_overlap=allow_overlap)
+    _show(model, rows, version, store, console)
     for line in model.churn.lines() if model.churn else ():
         console.print(Padding(line, (0, 0, 0, 2)))
 
 
 def open_store(store: Path) -> "ReAlloc":
-    """The model of a store."""
-    from realloc.reallocation import load  # noqa: PLC0415  torch loads only where something is learned
-
-    if not _model(store).exists():
-        raise ConfigError(
-            f"Expected a store with a model at {str(store)!r}, but there is none. `realloc fit` makes one."
-        )
-    return load(_model(store))
+    """The current model of a store."""
+    place = Store(store)
+    if place.empty:
+        raise _nothing(store)
+    return place.load()
 
 
-def _model(store: Path) -> Path:
-    return store / "model"
-
-
-def _keep(model: "ReAlloc", store: Path) -> None:
-    store.mkdir(parents=True, exist_ok=True)
-    model.save(_model(store))
+def _nothing(store: Path) -> ConfigError:
+    return ConfigError(f"Expected a store with a model at {str(store)!r}, but there is none. `realloc fit` makes one.")
 
 
 def _read(source: list[str], schema: Schema, quiet: bool) -> Logs:
@@ -91,11 +109,12 @@ def _read(source: list[str], schema: Schema, quiet: bool) -> Logs:
         return read_logs(source, schema, on_progress=advance)
 
 
-def _show(model: "ReAlloc", window: Logs, store: Path, console: Console) -> None:
+def _show(model: "ReAlloc", window: Logs, version: Version, store: Path, console: Console) -> None:
     state = model.fitted
     learned = state.main
     weights = dict(zip(model.config.teacher.surfaces, learned.weighing.weights, strict=True))
-    console.print(f"[bold]Round {state.rounds}[/]  {len(window):,} rows of {window.unit_count:,} units → {store}/model")
+    rows = f"{len(window):,} rows of {window.unit_count:,} units"
+    console.print(f"[bold]Round {state.rounds}[/]  {rows} → {store}, version {version.number}")
     for line in learned.nuisances.lines(channels=window.schema.channels):
         console.print(Padding(line, (0, 0, 0, 2)))
     told = ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())

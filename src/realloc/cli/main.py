@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from realloc.cli import abtest, check, demo, evaluate, fit, init, recommend, simulate
+from realloc.cli import abtest, check, demo, evaluate, fit, init, monitor, recommend, serve, simulate, store
 from realloc.errors import ReallocError
 from realloc.version import __version__
 
@@ -29,6 +29,15 @@ app.command("update")(fit.update)
 app.command("recommend")(recommend.recommend)
 app.command("evaluate")(evaluate.evaluate)
 app.command("abtest")(abtest.abtest)
+app.command("monitor")(monitor.monitor)
+app.command("audit")(monitor.audit)
+app.command("status")(store.status)
+app.command("rollback")(store.rollback)
+app.command("verify")(store.verify)
+app.command("export")(store.export)
+app.command("freeze")(store.freeze)
+app.command("unfreeze")(store.unfreeze)
+app.command("serve")(serve.serve)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,48 +1,71 @@
 """`realloc recommend`: advice for today's rows from a fitted store, as Parquet or CSV."""
 
 import os
-from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 import typer
 from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
 
 from realloc.cli.console import stdout
-from realloc.cli.fit import open_store
+from realloc.cli.fit import AllowNetwork
 from realloc.config import read_config
 from realloc.errors import ConfigError
-from realloc.policy import REASONS
+from realloc.progress import show_progress
+
+if TYPE_CHECKING:
+    from realloc.batch import Done
+
+Today = Annotated[list[str], typer.Argument(help="Parquet or CSV with the rows to decide on; no outcome needed.")]
 
 
 def recommend(
-    today: Annotated[str, typer.Argument(help="Parquet or CSV with the rows to decide on; no outcome needed.")],
+    today: Today,
     store: Annotated[Path, typer.Option(help="The folder that `realloc fit` wrote.")],
     out: Annotated[Path, typer.Option(help="Where to write: .parquet or .csv.")],
     config: Annotated[
-        Path | None, typer.Option(help="TOML whose [decision] and [constraints] replace those of the fit.")
+        Path | None,
+        typer.Option(help="TOML whose [decision], [constraints] and [launch] replace those of the fit."),
     ] = None,
     pool: Annotated[
-        list[str] | None, typer.Option(help="Most money of a channel over all rows, e.g. coupon=250000; repeatable.")
+        list[str] | None,
+        typer.Option(
+            help="Most money of a channel over all rows, e.g. coupon=250000; repeatable. Needs all rows in memory."
+        ),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Publish although a limit of [launch] is broken. Never past a freeze.")
+    ] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; else one for each processor.")] = None,
+    summary: Annotated[
+        Path | None, typer.Option(help="Where the run's figures go as JSON; else beside `--out`.")
+    ] = None,
+    decisions: Annotated[Path | None, typer.Option(help="Folder of the decision log; else in the store.")] = None,
+    allow_network: AllowNetwork = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
-    """Recommend shares and money for every row, with the gain, how sure it is, and why."""
-    if out.suffix not in (".parquet", ".csv"):
-        raise ConfigError(f"Expected `--out` to end in .parquet or .csv, got {out.name!r}.")
-    pools = _pools(pool or [])
-    model = open_store(store)
-    if config is not None:
-        _, given = read_config(config)
-        model.decide_with(given.decision, given.constraints)
-    model.quiet = quiet
-    answers: pa.Table = model.recommend(today, pools=pools)
-    _write(answers, out)
-    _show(answers, model.known_schema.channels, out, stdout())
+    """Recommend shares and money for every row, with the gain, how sure it is, and why.
+
+    Killed or stopped, the same command goes on where it was. Nothing is ever seen half-written under `--out`.
+    """
+    from realloc.batch import Options, recommend_file  # noqa: PLC0415  `--help` need not wait for it
+
+    pools, given = _pools(pool or []), read_config(config)[1] if config is not None else None
+    with show_progress(quiet) as progress:
+        options = Options(
+            config=given,
+            pools=pools,
+            jobs=jobs or len(os.sched_getaffinity(0)),
+            force=force,
+            summary=summary,
+            decisions=decisions,
+            allow_network=allow_network,
+            progress=progress,
+        )
+        done = recommend_file(today, store, out, options)
+    _show(done, out, stdout())
 
 
 def _pools(given: list[str]) -> dict[str, float] | None:
@@ -58,27 +81,18 @@ def _pools(given: list[str]) -> dict[str, float] | None:
     return pools or None
 
 
-def _write(answers: pa.Table, out: Path) -> None:
-    """Whole or not at all: under another name first."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    beside = out.with_name(f".{out.name}.new")
-    try:
-        if out.suffix == ".csv":
-            pa_csv.write_csv(answers, beside)
-        else:
-            pq.write_table(answers, beside)
-        os.replace(beside, out)
-    finally:
-        beside.unlink(missing_ok=True)
+def _show(done: "Done", out: Path, console: Console) -> None:
+    from realloc.batch.summary import lines  # noqa: PLC0415
 
-
-def _show(answers: pa.Table, channels: tuple[str, ...], out: Path, console: Console) -> None:
-    def total(column: Any) -> float:
-        return float(np.nansum(column.to_numpy().astype(np.float64)))
-
-    moved = int(total(answers["moved"]))
-    money = sum(total(answers[f"spend_{name}"]) for name in channels)
-    console.print(f"[bold]{answers.num_rows:,} rows[/], {moved:,} moved → {out}")
-    console.print(f"  Expected gain {total(answers['gain']):,.4g} in all, on budgets of {money:,.2f}.")
-    for reason, count in Counter(answers["reason"].to_pylist()).most_common():
-        console.print(f"  {reason:12}{count:9,}  {REASONS[reason]}")
+    told = done.figures
+    console.print(f"[bold]{told['rows']:,} rows[/], {told['moved']:,} moved → {escape(str(out))}")
+    if told["frozen"]:
+        console.print(f"  [bold red]Frozen[/] since {escape(told['frozen'])}: every mix is kept.")
+    for broken in done.refused:
+        console.print(f"  [bold red]Forced[/] though {escape(broken)}.")
+    for line in lines(told):
+        console.print(Padding(escape(line), (0, 0, 0, 2)))
+    log = told["decision_log"]
+    console.print(
+        f"  Run {told['run']}, entry {log['entry']} of the decision log. Figures: {escape(str(done.summary))}"
+    )

@@ -9,7 +9,9 @@ transfers along which the field rises most are tried.
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
+from realloc.decision.first import first_allowed
 from realloc.decision.search import Rows, SearchConfig, SupportFunction, Trace
 from realloc.simplex import Floats, Integers, edges
 
@@ -38,11 +40,16 @@ def search_ascent(
         held_at = points[active, turn]
         pairs = choose_edges(held_at, None if slopes is None else slopes(active, held_at), config.most_edges)
         ends = candidates(start[active], held_at, pairs, ladder, config.max_length)
-        possible = allowed(active, start[active], ends)
-        worth = np.where(possible, objective(active, start[active], ends), -np.inf)
-        best = worth.argmax(axis=1)
+        worth = objective(active, start[active], ends)
+        least = held[active] + LEAST * (1 + np.abs(held[active]))
+        worth = np.where(worth > least[:, None], worth, -np.inf)
+
+        def keeps(rows: Rows, columns: Rows, active: Rows = active, ends: Floats = ends) -> NDArray[np.bool_]:
+            return allowed(active[rows], start[active[rows]], ends[rows[:, None], columns])
+
+        best = first_allowed(worth, keeps)
         top = worth[np.arange(len(active)), best]
-        going = top > held[active] + LEAST * (1 + np.abs(held[active]))
+        going = best >= 0
         active, best, top, ends = active[going], best[going], top[going], ends[going]
         if not len(active):
             break

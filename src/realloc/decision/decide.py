@@ -24,6 +24,7 @@ from realloc.decision.conservative import (
     weigh_sigma,
     weigh_slopes,
 )
+from realloc.decision.first import first_allowed
 from realloc.decision.limits import Limits
 from realloc.decision.search import SLACK, SearchConfig, SupportFunction, search_greedy
 from realloc.simplex import Floats, total_variation
@@ -197,10 +198,10 @@ def look_around(case: Case, base: Floats, config: DecisionConfig) -> Around:
     score, gain, sigma = worth(case, rows, base, ends, config)
     still = total_variation(ends, base[:, None]) <= UNMOVED  # the source was empty
     score, gain = np.where(still, -np.inf, score), np.where(still, -np.inf, gain)
-    supported = case.evidence.allowed(rows, base, ends)
     possible = case.limits.allows(rows, base, ends)
     safe = guarded(case.stakes, case.radius, rows, case.start, ends)
     good = score > config.threshold
+    supported = ask_support(case, base, ends, np.where(good & possible & safe, score, -np.inf))
     free = good & supported & possible & safe
     # The best step that nothing forbids; else the best that one rule alone forbids, so that this rule is named; else the best.
     alone = good & (supported.astype(int) + possible + safe == 2)
@@ -229,6 +230,21 @@ def look_around(case: Case, base: Floats, config: DecisionConfig) -> Around:
         sigma=np.where(shown, sigma[at], 0.0),
         open=np.asarray(free.any(axis=1)),
     )
+
+
+def ask_support(case: Case, base: Floats, ends: Floats, score: Floats) -> Mask:
+    """Which first steps (n, C) are supported: all of them, or where one is that nothing else forbids, the best of these."""
+
+    def inside(rows: Rows, columns: Rows) -> Mask:
+        return case.evidence.allowed(rows, base[rows], ends[rows[:, None], columns])
+
+    best = first_allowed(score, inside)
+    supported = np.zeros(ends.shape[:2], dtype=bool)
+    free = np.flatnonzero(best >= 0)
+    supported[free, best[free]] = True
+    rest = np.flatnonzero(best < 0)
+    supported[rest] = case.evidence.allowed(rest, base[rest], ends[rest])
+    return supported
 
 
 def name_guardrail(case: Case, rows: Rows, ends: Floats) -> Names:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from realloc.decision.portfolio_menu import Menu
 from realloc.simplex import LARGEST_MINOR, Floats, Integers
@@ -140,6 +139,8 @@ def _propose(problem: Knapsack, cuts: list[Priced], best: Priced, radius: float)
     at = np.array([(cut.prices - best.prices) / unit for cut in cuts])
     rows: NDArray[np.float64] = np.column_stack([slopes, -np.ones(len(cuts))])
     low = np.maximum(-radius, -best.prices / unit)
+    from scipy.optimize import linprog  # noqa: PLC0415  serving loads no solver until one is wanted
+
     result = linprog(
         np.append(np.zeros(len(unit)), 1.0),
         A_ub=rows,

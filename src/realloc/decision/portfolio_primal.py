@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
 
 from realloc.decision.portfolio_dual import Knapsack, Priced
 from realloc.simplex import Floats, Integers
@@ -200,6 +198,9 @@ def _solve_exactly(
     unit, target = np.nonzero(near)
     use = problem.excess[:, core[unit], target]  # (R, m)
     scale = np.maximum(use.max(axis=1, initial=0.0) / LARGEST_COEFFICIENT, 1.0)
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415  serving loads no solver until one is wanted
+    from scipy.sparse import csr_array  # noqa: PLC0415
+
     one_each = csr_array((np.ones(len(unit)), (unit, np.arange(len(unit)))))
     result = milp(
         -problem.gain[core[unit], target] / problem.gain_scale,

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from realloc.errors import LogError
 from realloc.fields import nearest
@@ -227,6 +226,8 @@ def _summands(candidates: dict[str, Floats], total: Floats) -> tuple[str, ...]:
     """The columns that add up to `total` with weight 1 each (non-negative least squares, worst rows aside), or nothing."""
     if len(candidates) < 2:
         return ()
+    from scipy.optimize import nnls  # noqa: PLC0415  a solver that serving need not wait for
+
     listed = list(candidates)
     stride = -(-len(total) // FIT_ROWS)
     matrix = np.nan_to_num(np.stack([candidates[name][::stride] for name in listed], axis=1), posinf=0.0)

@@ -8,7 +8,6 @@ unit and ranked, so that neither large units nor a logarithm hide a copy.
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from realloc.logs import names
 from realloc.logs.arrow import compute as pc
@@ -116,6 +115,8 @@ def _rank_correlation(a: Floats, b: Floats) -> float:
     both = np.isfinite(a) & np.isfinite(b)
     if both.sum() < FEWEST_PAIRS:
         return 0.0
+    from scipy.stats import rankdata  # noqa: PLC0415  half a second that serving need not wait
+
     a, b = rankdata(a[both]), rankdata(b[both])
     a, b = a - a.mean(), b - b.mean()
     scale = float(np.sqrt((a @ a) * (b @ b)))

@@ -93,13 +93,17 @@ class Today:
     findings: tuple[Finding, ...]
 
 
+def plan_today(opened: Source, schema: Schema) -> Plan:
+    """What is read of rows to decide on: never an outcome, even where there is one."""
+    return replace(make_plan(opened, schema, need_outcome=False), has_outcome=False)
+
+
 def load_today(source: Any, schema: Schema) -> Today:
     """Read rows to decide on. They need no outcome, and a bad row is left out instead of stopping all others."""
     if schema.long:
         raise LogError("Expected one row per unit to decide on (wide layout), got a schema of the long layout.")
-    opened = open_source(source)
-    plan = make_plan(opened, schema, need_outcome=False)
-    plan = replace(plan, has_outcome=False)
+    opened = source if isinstance(source, Source) else open_source(source)
+    plan = plan_today(opened, schema)
     intake = Intake(plan, date.max, opened.text, forgive=True)
     _stream(opened, plan, intake, None)
     # A piece without rows, so that every column is there also where no row can be used.

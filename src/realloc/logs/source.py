@@ -44,6 +44,7 @@ class Source:
     rows: int | None
     text: bool = False  # every column is text (CSV), types must be declared
     frame: pa.Table | None = None
+    place: tuple[str, int] = ("the table, row", 1)  # what its rows are called in messages, and the number of the first
     files: tuple["File", ...] = ()
     cut: tuple[str, ...] = ()  # files that may have been cut off
     skipped: tuple[str, ...] = ()  # files of other kinds that lie beside them
@@ -51,9 +52,9 @@ class Source:
     def pieces(self, names: Sequence[str]) -> Iterator[Piece]:
         """The named columns in pieces of bounded size, in a stable order."""
         if self.frame is not None:
-            first = 1
+            label, first = self.place
             for batch in self.frame.select(list(names)).to_batches(max_chunksize=BATCH_ROWS):
-                yield Piece(batch, "the table, row", first)
+                yield Piece(batch, label, first)
                 first += batch.num_rows
         for file in self.files:
             first, kind = (2, "line") if file.text else (1, "row")

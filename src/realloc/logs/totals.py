@@ -8,7 +8,6 @@ those with a weight near 1, and the match must hold after the season that all un
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from realloc.logs.finding import Finding
 from realloc.logs.table import Logs
@@ -54,6 +53,8 @@ def _parts_of(series: Floats, column: int) -> NDArray[np.int64] | None:
     others = np.flatnonzero((np.arange(series.shape[1]) != column) & np.isfinite(series[here]).any(axis=0))
     if here.sum() < FEWEST_DATES or len(others) < 2 or np.ptp(total) == 0:
         return None
+    from scipy.optimize import nnls  # noqa: PLC0415  a solver that serving need not wait for
+
     filled = np.nan_to_num(series[here])
     weights, _ = nnls(filled[:, others], total)
     parts = others[(weights >= NEAR_ONE[0]) & (weights <= NEAR_ONE[1])]

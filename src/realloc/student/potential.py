@@ -85,6 +85,10 @@ class Reading:
         values = opened.value(z.expand(self.members, *z.shape)).double().numpy()
         return (values[..., 1:] - values[..., :1]) * self.scaling.outcome
 
+    def mean_gain(self, rows: NDArray[np.integer], start: Floats, ends: Floats) -> Floats:
+        """The members' mean of it, (a, m)."""
+        return self.gain(rows, start, ends).mean(axis=0)
+
     @torch.no_grad()
     def field(self, rows: NDArray[np.integer], shares: Floats) -> Floats:
         """The members' mean u at shares (a, K) of some of the states: (a, K)."""

@@ -20,9 +20,13 @@ def choose(shares: Floats, wanted: str) -> str:
 
 def locate(kind: str, shares: Floats) -> Floats:
     """Coordinates of shares (..., K): (..., K−1) log-ratios, or (..., K) square roots. A zero share is far in log-ratios."""
-    if kind == "log_ratio":
-        return np.log(np.maximum(shares, SMALLEST)) @ tangent_basis(shares.shape[-1])
-    return np.sqrt(np.maximum(shares, 0.0))
+    bent = bend(kind, shares)
+    return bent @ tangent_basis(shares.shape[-1]) if kind == "log_ratio" else bent
+
+
+def bend(kind: str, shares: Floats) -> Floats:
+    """What is not linear in the coordinates of shares: logarithms or square roots, share by share."""
+    return np.log(np.maximum(shares, SMALLEST)) if kind == "log_ratio" else np.sqrt(np.maximum(shares, 0.0))
 
 
 def pattern_codes(shares: Floats) -> NDArray[np.uint64]:

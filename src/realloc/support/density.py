@@ -8,18 +8,22 @@ s (with that of the calibrated radius), v that of log s.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from realloc.progress import Progress, silent
-from realloc.simplex import Floats
+from realloc.simplex import Floats, tangent_basis
 from realloc.support.basis import Basis, fit_basis
 from realloc.support.config import SupportConfig
-from realloc.support.coordinates import choose, locate
-from realloc.support.correction import Correction, fit_correction
+from realloc.support.coordinates import bend, choose, locate
 from realloc.support.location import Location, fit_location, refit
 from realloc.support.logged import Logged
+
+if TYPE_CHECKING:
+    from realloc.support.correction import Correction
 
 Rows = NDArray[np.integer]
 
@@ -37,11 +41,22 @@ class Density:
     location: Location
     centres: Floats  # (M, p, D) of the members
     log_scales: Floats  # (M, p)
-    correction: Correction | None
+    correction: "Correction | None"
 
     def whitened(self, shares: Floats) -> Floats:
-        """W (u(p) − u₀) of shares (..., K): (..., D)."""
-        return (locate(self.kind, shares) - self.origin) @ self.whiten
+        """W (u(p) − u₀) of shares (..., K): (..., D), summed channel by channel, so that no place depends on another."""
+        axes, shift = self._axes
+        bent = bend(self.kind, shares)
+        found = bent[..., 0, None] * axes[0] - shift
+        for k in range(1, len(axes)):
+            found += bent[..., k, None] * axes[k]
+        return found
+
+    @cached_property
+    def _axes(self) -> tuple[Floats, Floats]:
+        """What makes whitened coordinates of bent shares: (K, D), and what is taken off (D,)."""
+        axes = tangent_basis(len(self.whiten) + 1) @ self.whiten if self.kind == "log_ratio" else self.whiten
+        return axes, self.origin @ self.whiten
 
     def at(self, x: NDArray[np.float32], limit_error: float = 0.0) -> "Border":
         """The density of n states. `limit_error`: standard error of the radius that places will be compared with."""
@@ -100,6 +115,8 @@ def fit_density(
         progress("support: folds", fold + 1, count)
     radius, correction = np.linalg.norm(z[folds, np.arange(len(v))], axis=1), None
     if config.network:
+        from realloc.support.correction import fit_correction  # noqa: PLC0415  torch loads only where something is learned
+
         correction, radius = fit_correction(logged.x, z, folds, float(np.median(tails)), radius, seed, progress)
     members = _members(location, design, v, logged.unit, config.members, seed)
     centres, log_scales = (np.stack([getattr(one, name) for one in members]) for name in ("centre", "log_scale"))

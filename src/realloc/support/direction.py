@@ -57,7 +57,8 @@ class Direction:
         return self.ladder.score(distance.reshape(len(points), self.k)[:, -1])
 
     def _points(self, place: Floats, centre: Floats) -> Floats:
-        return np.concatenate([place, ANCHOR * centre], axis=1) @ self.axes / self.unit
+        both = np.concatenate([place, ANCHOR * centre], axis=1)
+        return (both[:, None] @ self.axes)[:, 0] / self.unit  # one product a row, so that none depends on another
 
 
 def fit_direction(logged: Logged, density: Density, neighbours: int) -> Direction:

@@ -5,12 +5,12 @@ the region of 95 % of the days would forbid a fifth of the moves that were made.
 """
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from realloc.logs import Logs
-from realloc.replay.buffer import lowest_ranks
 
 FEWEST_MOVED = 200  # in a first window with fewer, every row counts
 
@@ -29,6 +29,21 @@ class Logged:
     def __len__(self) -> int:
         return len(self.x)
 
+    @cached_property
+    def labels(self) -> NDArray[np.str_]:
+        """Unit and time of every action, e.g. `item7@2026-01-03`. Made once: a service asks for single rows."""
+        days = self.time.astype("datetime64[D]")
+        times = np.where(self.time == days, days.astype(str), self.time.astype("datetime64[s]").astype(str))
+        return np.char.add(np.char.add(self.unit, "@"), times)
+
+    @cached_property
+    def used_by(self) -> tuple[NDArray[np.str_], NDArray[np.bool_]]:
+        """All units in order (U,), and which channels each was ever seen to use (U, K)."""
+        names, code = np.unique(self.unit, return_inverse=True)
+        used = np.zeros((len(names), self.shares.shape[1]), dtype=bool)
+        np.logical_or.at(used, code, self.shares > 0)
+        return names, used
+
     def take(self, rows: NDArray[np.integer]) -> "Logged":
         """Some of the rows."""
         return Logged(*(getattr(self, spec.name)[rows] for spec in fields(self)))
@@ -42,6 +57,8 @@ def remember_logged(
     former: Logged | None, logs: Logs, x: NDArray[np.float32], window: int, capacity: int, seed: int
 ) -> Logged:
     """The memory with the actions of one more window, never more than `capacity` rows."""
+    from realloc.replay.buffer import lowest_ranks  # noqa: PLC0415  torch loads only where something is learned
+
     rank = np.random.default_rng(seed).random(len(logs))
     names = np.asarray(logs.units.cast("string").to_numpy(zero_copy_only=False), dtype=np.str_)
     moved = np.flatnonzero(_has_moved(former, logs, names))

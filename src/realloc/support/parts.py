@@ -1,27 +1,29 @@
 """A support as plain values and arrays, so that it can be saved without pickle."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import torch
 from numpy.typing import NDArray
 
 from realloc.features.memory import join_text, split_text
 from realloc.fields import from_table
-from realloc.networks.stack import Stack
 from realloc.support.basis import Basis
 from realloc.support.calibration import Ladder
 from realloc.support.config import SupportConfig
-from realloc.support.correction import Correction, shape
 from realloc.support.density import Density
 from realloc.support.location import Location
 from realloc.support.logged import Logged
 from realloc.support.support import Support
 
+if TYPE_CHECKING:
+    from realloc.support.correction import Correction
+
 Arrays = dict[str, NDArray[Any]]
+# (how much it counts, weights by name, inputs, outputs) → the network on top of the density
+Build = Callable[[float, Arrays, int, int], "Correction"]
 
 PLAIN = ("x", "shares", "window", "rank")  # of Logged
 
@@ -52,8 +54,8 @@ def to_parts(support: Support) -> tuple[dict[str, Any], Arrays]:
     return table, arrays
 
 
-def from_parts(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Support:
-    """The support that `to_parts` gave."""
+def from_parts(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], build: Build | None = None) -> Support:
+    """The support that `to_parts` gave; `build` makes its network, where not with torch."""
     _check_values(table, arrays)
     units = split_text(arrays["logged.unit_text"], arrays["logged.unit_ends"])
     logged = Logged(
@@ -69,7 +71,7 @@ def from_parts(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
         kind=str(table["kind"]),
         basis=basis,
         location=location,
-        correction=_correction(table, arrays, basis, location),
+        correction=_correction(table, arrays, basis, location, build or _with_torch),
         **{name: arrays[f"density.{name}"] for name in ("origin", "whiten", "centres", "log_scales")},
     )
     ladder = Ladder(arrays["ladder"])
@@ -100,14 +102,22 @@ def _check_values(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
 
 
 def _correction(
-    table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], basis: Basis, location: Location
-) -> Correction | None:
+    table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], basis: Basis, location: Location, build: Build
+) -> "Correction | None":
     if table["correction"] is None:
         return None
     prefix = "correction."
-    members = len(arrays[f"{prefix}head"])
-    network = Stack(members, shape(len(basis.continuous), location.centre.shape[1]), 0)
-    state = {name.removeprefix(prefix): torch.from_numpy(v) for name, v in arrays.items() if name.startswith(prefix)}
-    network.load_state_dict(state)
+    weights = {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}
+    return build(float(table["correction"]), weights, len(basis.continuous), location.centre.shape[1])
+
+
+def _with_torch(weight: float, weights: Arrays, inputs: int, dimensions: int) -> "Correction":
+    import torch  # noqa: PLC0415  serving reads a support without it
+
+    from realloc.networks.stack import Stack  # noqa: PLC0415
+    from realloc.support.correction import Correction, shape  # noqa: PLC0415
+
+    network = Stack(len(weights["head"]), shape(inputs, dimensions), 0)
+    network.load_state_dict({name: torch.from_numpy(values) for name, values in weights.items()})
     network.requires_grad_(False)
-    return Correction(network, float(table["correction"]))
+    return Correction(network, weight)

@@ -78,9 +78,3 @@ def fit_doubt(parts: KernelParts, scaling: Scaling) -> Doubt:
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
     settled = parts.noise * inverse - torch.eye(len(gram), dtype=torch.float64)
     return Doubt(parts.kernel, parts.x, parts.z, parts.whiten, settled.float(), scaling)
-
-
-def deviation(covariance: Floats, start: Floats, ends: Floats) -> Floats:
-    """sd of the gains of starts (a, K) → ends (a, m, K), from covariances (a, K, K): (a, m)."""
-    off = ends - start[:, None]
-    return np.sqrt(np.maximum(np.einsum("amk,akl,aml->am", off, covariance, off), 0.0))

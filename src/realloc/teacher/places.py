@@ -15,7 +15,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
-from scipy.stats import f as f_law
 
 from realloc.simplex import Floats
 
@@ -90,6 +89,8 @@ def _separate(mixes: Floats, reading: Floats, owner: NDArray[np.int64]) -> Place
     noise = float(np.square(reading - mean[owner]).sum() / (J - G))
     between = float((count * np.square(mean - reading.mean())).sum() / (G - 1))
     lasting = (between - noise) * (G - 1) / (J - float(np.square(count).sum()) / J)
+    from scipy.stats import f as f_law  # noqa: PLC0415  half a second that serving need not wait
+
     if not lasting > 0 or between < noise * f_law.ppf(SURE, G - 1, J - G):
         return None  # noise alone would look like this
     return Places(np.array(mixes, dtype=np.float64), mean - reading.mean(), count, lasting, noise)

@@ -1,0 +1,127 @@
+"""`realloc monitor`: one look at a deployment with a window of logs: drift, support, age, switch, realised gains."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from realloc.batch.asked import Asked, Opened, open_asked
+from realloc.batch.run import DECISIONS
+from realloc.batch.summary import UNKNOWN
+from realloc.errors import LogError
+from realloc.ledger.join import join
+from realloc.ledger.ledger import Ledger
+from realloc.logs import Logs, read_logs
+from realloc.logs.read import load_today
+from realloc.logs.source import open_source
+from realloc.monitor.age import age_of
+from realloc.monitor.coverage import measure_coverage
+from realloc.monitor.drift import count_columns, measure
+from realloc.monitor.realised import CONTROL, TREATMENT, measure_realised
+from realloc.store import Store
+
+SHOWN = 8  # columns
+
+
+def watch(store: Store, window: Any, arm: str | None = None, decisions: Path | None = None) -> dict[str, Any]:
+    """What a window says about the current version, as plain values; what is not known is None, never 0."""
+    current = store.current()
+    opened = open_asked(Asked(store.path, current.number if current else None, allow_network=store.allow_network))
+    schema, record, states = opened.decider.schema, opened.record, opened.decider.states
+    today = load_today(window, schema)
+    logs, limits, now = today.logs, opened.limits, store.clock()
+    drifts = None
+    if states is not None and len(logs):
+        drifts = [asdict(one) for one in measure(states, count_columns(states, logs), len(logs) / logs.unit_count)]
+    age = age_of(record.created, record.windows[-1].last if record.windows else None, now) if record else None
+    coverage = measure_coverage(opened.state, logs)
+    told: dict[str, Any] = {
+        "version": record.number if record else None,
+        "frozen": store.frozen,
+        "age": asdict(age) if age else None,
+        "rows": today.keys.num_rows,
+        "usable": len(logs),
+        "drift": drifts,
+        "coverage": asdict(coverage) if coverage else None,
+        "realised": _realised(store, window, opened, arm, decisions),
+    }
+    return told | {"alarms": list(_alarms(told, limits.max_drift, limits.max_age_days))}
+
+
+def _realised(
+    store: Store, window: Any, opened: Opened, arm: str | None, decisions: Path | None
+) -> dict[str, Any] | str:
+    """Decisions against outcomes, or the reason why there is nothing to say."""
+    schema, ledger = opened.decider.schema, Ledger(decisions or store.path / DECISIONS)
+    if not ledger.numbers():
+        return "no decisions are logged yet"
+    if schema.outcome not in open_source(window).columns.names:
+        return "the window has no outcome yet"
+    logs = read_logs(window, schema)
+    joined = join(ledger, logs)
+    if not joined.num_rows:
+        return "no decision was made on these units and times"
+    rules = opened.config.decision if opened.config else None
+    arms = None if arm is None else _arms(window, logs, joined, arm)
+    found = measure_realised(joined, arms, rules.beta if rules else 0.0, rules.threshold if rules else 0.0)
+    return asdict(found)
+
+
+def _arms(window: Any, logs: Logs, joined: pa.Table, arm: str) -> pa.Array:
+    """The arm of every joined decision, by its unit."""
+    source, unit = open_source(window), logs.schema.unit
+    if arm not in source.columns.names:
+        raise LogError(f"Expected a column {arm!r} with the arm of each row, but the window has none.")
+    table = pa.concat_tables([pa.Table.from_batches([piece.batch]) for piece in source.pieces([unit, arm])])
+    names, arms = table[unit].cast(pa.string()).to_pylist(), table[arm].cast(pa.string()).to_pylist()
+    strange = sorted({str(name) for name in arms} - {CONTROL, TREATMENT})
+    if strange:
+        raise LogError(f"Expected {CONTROL!r} or {TREATMENT!r} in column {arm!r}, got {strange[0]!r}.")
+    of_unit = dict(zip(names, arms, strict=True))
+    return pa.array([of_unit[name] for name in joined["unit"].to_pylist()], pa.string())
+
+
+def _alarms(told: dict[str, Any], max_drift: float, max_age: float) -> Iterator[str]:
+    if told["frozen"]:
+        yield f"The store is frozen since {told['frozen']}."
+    drifted = [one for one in told["drift"] or () if one["drifted"] and one["excess"] > max_drift]
+    if drifted:
+        yield f"{len(drifted)} columns have drifted beyond `max_drift` {max_drift:g}, the worst {drifted[0]['name']!r}."
+    if told["coverage"] and told["coverage"]["fell"]:
+        found = told["coverage"]
+        yield f"Only {found['now']:.1%} of the rows hold a mix like those that were logged, expected {found['expected']:.0%}."
+    if told["age"] and told["age"]["days"] > max_age:
+        yield f"The version is {told['age']['days']:.0f} days old, `max_age_days` is {max_age:g}."
+    realised = told["realised"]
+    if (
+        isinstance(realised, dict)
+        and realised["calibration"]
+        and realised["calibration"]["change"] in ("stop", "unranked")
+    ):
+        yield f"Gains: {realised['calibration']['sentence']}"
+
+
+def lines(told: dict[str, Any]) -> Iterator[str]:
+    """For the console."""
+    age = f"{told['age']['days']:.1f} days old" if told["age"] else f"age {UNKNOWN}"
+    yield f"Version {told['version'] or UNKNOWN}, {age}; {told['usable']:,} of {told['rows']:,} rows can be read."
+    if told["drift"] is None:
+        yield f"Drift against training: {UNKNOWN} (the version keeps no summary of its window)."
+    for one in (told["drift"] or ())[:SHOWN]:
+        usual = UNKNOWN if one["usual"] is None else f"{one['usual']:.3f}"
+        mark = "  drifted" if one["drifted"] else ""
+        yield f"{one['name']:32} PSI {one['psi']:.3f}, usual up to {usual}, beyond {one['excess']:.3f}{mark}"
+    coverage = told["coverage"]
+    if coverage:
+        expected = f"expected {coverage['expected']:.0%}"
+        yield f"Support: {coverage['now']:.1%} of the rows hold a mix like those that were logged, {expected}."
+    realised = told["realised"]
+    if isinstance(realised, str):
+        yield f"Realised gains: {UNKNOWN}, {realised}."
+        return
+    followed = UNKNOWN if realised["followed"] is None else f"{realised['followed']:.0%}"
+    yield f"{realised['joined']:,} decisions met their outcome; advice to move was followed in {followed} of them."
+    calibration, why = realised["calibration"], realised["why_not"]
+    yield f"Realised gains: {calibration['sentence'] if calibration else f'{UNKNOWN}, {why}.'}"

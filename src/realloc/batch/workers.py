@@ -1,0 +1,114 @@
+"""Parts decided here or in several processes. Workers only compute: whatever changes the disk, the run itself does."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Generator, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import connection
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.batch.asked import Asked, Opened, open_asked
+from realloc.batch.parts import Part
+from realloc.batch.score import score
+from realloc.batch.tally import Tally
+from realloc.batch.work import Packed, Work, pack
+from realloc.errors import StoreError
+from realloc.ledger.rows import Run
+
+AHEAD = 1  # parts that wait for each worker, so that none waits for a part
+
+_state: dict[str, Opened] = {}  # of a worker
+
+
+def decide_parts(
+    asked: Asked, opened: Opened, parts: Iterator[Part], repeated: NDArray[np.int64], work: Work, jobs: int
+) -> Iterator[tuple[int, Tally]]:
+    """Decide and keep parts, each as soon as it is done."""
+    if jobs <= 1:
+        with one_thread(opened):
+            for part in parts:
+                yield part.number, work.keep(part.number, pack(score(part, opened.decider, repeated, work.run)))
+        return
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_start, initargs=(asked,))
+    try:
+        for number, packed in _spread(pool, parts, repeated, work.run, jobs):
+            yield number, work.keep(number, packed)
+    except BrokenProcessPool as problem:
+        raise StoreError(
+            "Expected worker processes to stay until their parts are done, but one was ended, perhaps for want of memory. "
+            "What is finished is kept: run the same command again, with fewer `--jobs`."
+        ) from problem
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _spread(
+    pool: ProcessPoolExecutor, parts: Iterator[Part], repeated: NDArray[np.int64], run: Run, jobs: int
+) -> Iterator[tuple[int, Packed]]:
+    """Never more parts under way than workers and those that wait for them."""
+    waiting: dict[Future[Packed], int] = {}
+    for part in parts:
+        rows = part.source.rows or 0
+        own = repeated[(repeated >= part.first) & (repeated < part.first + rows)]
+        waiting[pool.submit(_score, part, own, run)] = part.number
+        if len(waiting) >= jobs * (1 + AHEAD):
+            yield from _finished(waiting)
+    while waiting:
+        yield from _finished(waiting)
+
+
+def _finished(waiting: dict[Future[Packed], int]) -> Iterator[tuple[int, Packed]]:
+    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+    for future in done:
+        yield waiting.pop(future), future.result()
+
+
+def _start(asked: Asked) -> None:
+    """In a worker: load the version, and end when whoever started it ends, however that happens."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run hears of it and ends its workers
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    _state["opened"] = open_asked(asked)
+    _limit_threads(_state["opened"])
+
+
+def _end_with(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)
+
+
+def _score(part: Part, repeated: NDArray[np.int64], run: Run) -> Packed:
+    return pack(score(part, _state["opened"].decider, repeated, run))
+
+
+@contextmanager
+def one_thread(opened: Opened) -> Generator[None]:
+    """Sums of several threads may differ in the last digit, and answers must not depend on the number of processes."""
+    before = _limit_threads(opened)
+    try:
+        yield
+    finally:
+        if before is not None:
+            _torch().set_num_threads(before)
+
+
+def _limit_threads(opened: Opened) -> int | None:
+    if opened.state is None:
+        return None
+    before = int(_torch().get_num_threads())
+    _torch().set_num_threads(1)
+    return before
+
+
+def _torch() -> Any:
+    import torch  # noqa: PLC0415  only where a model is asked
+
+    return torch

@@ -1,0 +1,85 @@
+"""`realloc monitor` and `realloc audit`: is the model still right for what happens now, and did it decide as it says?"""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.padding import Padding
+
+from realloc.cli.console import busy, stdout
+from realloc.store import Store
+
+Place = Annotated[Path, typer.Option("--store", help="The folder that `realloc fit` wrote.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")]
+Decisions = Annotated[Path | None, typer.Option(help="Folder of the decision log; else in the store.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+
+
+def monitor(
+    store: Place,
+    logs: Annotated[list[str], typer.Option(help="A window of logs, with or without outcomes; repeatable.")],
+    arm: Annotated[
+        str | None, typer.Option(help="Column with `control` or `treatment`, where units were held out at random.")
+    ] = None,
+    decisions: Decisions = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Drift of states and shares, support, age, and realised gains. Exit code 2 if anything is alarming."""
+    from realloc.batch.watch import lines, watch  # noqa: PLC0415  `--help` need not wait for it
+
+    with busy("Comparing", quiet):
+        told = watch(Store(store), logs, arm, decisions)
+    console = stdout()
+    if as_json:
+        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        for line in lines(told):
+            console.print(Padding(escape(line), 0))
+    for alarm in told["alarms"]:
+        typer.echo(f"realloc: {alarm}", err=True)
+    if told["alarms"]:
+        raise typer.Exit(2)
+
+
+def audit(
+    store: Place,
+    run: Annotated[str | None, typer.Option(help="One run only; `realloc recommend` prints its id.")] = None,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help="So many rows of each entry, evenly spread; else all.")
+    ] = None,
+    decisions: Decisions = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Hash the decision log, then decide again on its rows: the same to the bit, or exit code 2."""
+    from realloc.batch.audit import audit as replay_all  # noqa: PLC0415  `--help` need not wait for it
+    from realloc.batch.run import DECISIONS  # noqa: PLC0415
+    from realloc.errors import LedgerError  # noqa: PLC0415
+    from realloc.ledger.ledger import Ledger  # noqa: PLC0415
+
+    ledger = Ledger(decisions or store / DECISIONS)
+    if not ledger.numbers():
+        raise LedgerError(f"Expected decisions in {str(ledger.path)!r}, but there are none yet.")
+    with busy("Hashing", quiet):
+        faults = ledger.verify()
+    with busy("Deciding again", quiet):
+        found = [] if faults else list(replay_all(Store(store), ledger, run, rows))
+    if run is not None and not faults and not found:
+        raise LedgerError(f"Expected a run {run!r} in {str(ledger.path)!r}, but there is none.")
+    if as_json:
+        told = {"whole": not faults, "faults": list(faults), "replays": [asdict(one) for one in found]}
+        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        for one in found:
+            version = f"version {one.version}" if one.version is not None else "no version"
+            told = escape(one.problem or f"{one.rows:,} rows decided again, {one.differ:,} differ")
+            stdout().print(f"Entry {one.entry}, run {escape(one.run)}, {version}: {told}")
+    wrong = [*faults, *(f"Entry {one.entry}: {one.first}." for one in found if one.differ)]
+    for text in wrong:
+        typer.echo(f"realloc: {text}", err=True)
+    if wrong or any(one.problem for one in found):
+        raise typer.Exit(2)

@@ -1,0 +1,44 @@
+"""`realloc serve`: answers over HTTP from the current version of a store."""
+
+import logging
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from realloc.errors import StoreError
+from realloc.extras import need
+
+
+def serve(
+    store: Annotated[Path, typer.Option(help="The folder that `realloc fit` wrote.")],
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; beyond this machine a token is needed.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")] = 8000,
+    config: Annotated[Path | None, typer.Option(help="TOML with a table [serve].")] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help="File with one token a line; else the variable REALLOC_TOKEN.")
+    ] = None,
+    allow_host: Annotated[list[str] | None, typer.Option(help="Name under which it may be called; repeatable.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
+) -> None:
+    """Serve recommendations over HTTP; a new version is taken over while it runs."""
+    need("uvicorn", "serve")
+    need("prometheus_client", "serve")
+    from realloc.service.server import Address, run  # noqa: PLC0415  only where the extra is installed
+    from realloc.service.settings import read_serve  # noqa: PLC0415
+
+    if not store.is_dir():
+        raise StoreError(f"Expected a store at {str(store)!r}, but there is no folder. `realloc fit` makes one.")
+    logging.basicConfig(
+        level=logging.WARNING if quiet else logging.INFO,
+        format="%(asctime)s %(levelname)s %(message)s",
+        stream=sys.stderr,
+    )
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    settings = read_serve(config)
+    settings = replace(settings, allow_hosts=(*settings.allow_hosts, *(allow_host or ())))
+    run(store.absolute(), settings, Address(host=host, port=port, token_file=token_file))

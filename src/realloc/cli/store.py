@@ -1,0 +1,135 @@
+"""`realloc status`, `rollback`, `verify`, `export`, `freeze` and `unfreeze`: what a store holds, and what may be done with it."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from realloc.cli.console import busy, stdout
+from realloc.errors import ReallocError, StoreError
+from realloc.store import Store, Version
+
+Place = Annotated[Path, typer.Option("--store", help="The folder that `realloc fit` wrote.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")]
+
+
+def status(store: Place, as_json: AsJson = False) -> None:
+    """What a store holds: its versions, which one is current, whether it is frozen or being written. Exit code 2 if broken."""
+    place = Store(store)
+    if not store.is_dir():
+        raise StoreError(f"Expected a store at {str(store)!r}, but there is no folder. `realloc fit` makes one.")
+    told = _describe(place)
+    if as_json:
+        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        _show(told, store, stdout())
+    if told["problem"]:
+        raise typer.Exit(2)
+
+
+def rollback(
+    store: Place,
+    to: Annotated[
+        int | None, typer.Option("--to", min=1, help="A version that is kept; else the one before the current.")
+    ] = None,
+) -> None:
+    """Go back to an earlier version: a new version with its model becomes current. Nothing is removed."""
+    version = Store(store).rollback(to)
+    console = stdout()
+    console.print(f"[bold]Version {version.number}[/] is current: the model of version {version.restores}.")
+    if version.windows:
+        console.print(f"  It has learned from {len(version.windows)} windows, the last {version.windows[-1]}.")
+
+
+def verify(store: Place, as_json: AsJson = False, quiet: Annotated[bool, typer.Option("--quiet")] = False) -> None:
+    """Hash every version again and ask the current one's canary. Exit code 2 if anything is not as it was written."""
+    place = Store(store)
+    with busy("Hashing", quiet):
+        faults = place.verify()
+    if as_json:
+        typer.echo(json.dumps({"whole": not faults, "faults": list(faults)}, indent=2, ensure_ascii=False))
+    elif not faults:
+        stdout().print(f"[bold green]Whole.[/] {len(place.history())} versions, every byte as it was written.")
+    for fault in faults if not as_json else ():
+        typer.echo(f"realloc: {fault}", err=True)
+    if faults:
+        raise typer.Exit(2)
+
+
+def export(
+    store: Place,
+    out: Annotated[Path, typer.Option(help="Folder to write; a copy that is there already is replaced.")],
+    version: Annotated[
+        int | None, typer.Option("--version", min=1, help="A version that is kept; else the current.")
+    ] = None,
+) -> None:
+    """Write a small copy of a version to answer with, without what only the next round needs."""
+    found = Store(store).export(out, version)
+    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    stdout().print(f"[bold]Version {found.number}[/] → {escape(str(out))}, {size / 2**20:,.1f} MiB.")
+
+
+def freeze(
+    store: Place, reason: Annotated[str, typer.Option(help="Why, for whoever finds it frozen.")] = "no reason was given"
+) -> None:
+    """The kill switch: every answer is "no change" until `realloc unfreeze`; updates may go on."""
+    Store(store).freeze(reason)
+    stdout().print('[bold]Frozen.[/] Every answer is "no change" until `realloc unfreeze`.')
+
+
+def unfreeze(store: Place) -> None:
+    """Let the current version answer again."""
+    thawed = Store(store).unfreeze()
+    stdout().print("Answers come from the current version again." if thawed else "It was not frozen; nothing changed.")
+
+
+def _describe(place: Store) -> dict[str, Any]:
+    """Whatever can be read; what cannot is said under `problem`."""
+    told: dict[str, Any] = {"store": str(place.path), "frozen": place.frozen, "writing": place.busy}
+    told |= {"current": None, "unversioned": False, "versions": [], "problem": None}
+    try:
+        told["unversioned"] = place.unversioned
+        told["versions"] = [_plain(version) for version in place.history()]
+        current = place.current()
+        told["current"] = current.number if current else None
+    except ReallocError as problem:
+        told["problem"] = str(problem)
+    return told
+
+
+def _plain(version: Version) -> dict[str, Any]:
+    """A record for scripts; the schema is long and in every model."""
+    return {name: value for name, value in asdict(version).items() if name != "schema"}
+
+
+def _show(told: dict[str, Any], store: Path, console: Console) -> None:
+    if told["frozen"]:
+        console.print(f"[bold red]Frozen[/] since {escape(told['frozen'])}")
+    if told["writing"]:
+        console.print("Somebody is writing now.")
+    if told["unversioned"]:
+        console.print(f"{store} holds one model from before there were versions; the next update makes it version 1.")
+    elif not told["versions"] and not told["problem"]:
+        console.print(f"{store} holds no model yet. `realloc fit` makes one.")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for title in ("version", "created (UTC)", "rounds", "last window", "rows", "model of"):
+        table.add_column(title)
+    for version in told["versions"]:
+        last = version["windows"][-1] if version["windows"] else None
+        table.add_row(
+            f"{version['number']}{' (current)' if version['number'] == told['current'] else ''}",
+            version["created"].removesuffix("+00:00"),
+            str(version["rounds"]),
+            f"{last['first']} to {last['last']}" if last else "unknown",
+            f"{last['rows']:,}" if last else "",
+            str(version["restores"] or ""),
+        )
+    if told["versions"]:
+        console.print(table)
+    if told["problem"]:
+        console.print(f"[bold red]Broken.[/] {escape(told['problem'])}")

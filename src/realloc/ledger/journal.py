@@ -1,0 +1,195 @@
+"""Decisions of a service on their way into the log: first into a journal, then, many at a time, into an entry.
+
+A journal is a file of frames: length, CRC-32, bytes of Arrow's stream format. `write` returns once the frame is on the disk
+(`sync=False`: once it outlives the process). A journal whose process has ended is taken over by whoever opens the log next:
+what is whole in it becomes an entry; a torn last frame was never acknowledged and is dropped.
+"""
+
+import json
+import os
+import struct
+import sys
+import threading
+import time
+import uuid
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from realloc import disk
+from realloc.errors import LedgerError
+from realloc.ledger.entry import Entry
+from realloc.ledger.ledger import Ledger
+
+JOURNAL = "journal"
+HEADER = struct.Struct("<II")
+LARGEST = 64 << 20  # bytes of a frame
+
+
+class Recorder:
+    """Adds small batches of rows (`rows.log_rows`) to the log of a running service; one for each process, any threads.
+
+    `entry`: what the entries say about who decides (number, previous, segments and rows are filled in).
+    """
+
+    def __init__(
+        self, ledger: Ledger, entry: Entry, *, most_rows: int = 50_000, most_seconds: float = 300.0, sync: bool = True
+    ) -> None:
+        self.ledger, self.entry, self.most_rows, self.most_seconds, self.sync = (
+            ledger,
+            entry,
+            most_rows,
+            most_seconds,
+            sync,
+        )
+        self._lock = threading.Lock()
+        self._handle: int | None = None
+        self._path: Path | None = None
+        self._rows, self._since = 0, 0.0
+        recover(ledger)
+
+    def write(self, rows: pa.Table) -> None:
+        """Rows are in the journal when this returns; where they cannot be, it raises and nothing may be answered."""
+        content = _pack(rows)
+        with self._lock:
+            try:
+                handle = self._open()
+                begun = os.lseek(handle, 0, os.SEEK_END)
+                try:
+                    _write_all(handle, content)
+                    if self.sync:
+                        os.fsync(handle)
+                except OSError:
+                    os.ftruncate(handle, begun)  # a frame that was not acknowledged is not there
+                    raise
+            except OSError as problem:
+                raise LedgerError(
+                    f"Expected to write to the decision log {str(self.ledger.path)!r}, but it failed: {problem.strerror}."
+                ) from problem
+            self._rows += rows.num_rows
+            if self._rows >= self.most_rows or time.monotonic() - self._since >= self.most_seconds:
+                self._flush()
+
+    def flush(self) -> None:
+        """Make an entry of what the journal holds."""
+        with self._lock:
+            self._flush()
+
+    def close(self) -> None:
+        """The same, at the end."""
+        self.flush()
+
+    def change(self, entry: Entry) -> None:
+        """Another version decides from now on: what was decided before becomes an entry of its own."""
+        with self._lock:
+            self._flush()
+            self.entry = entry
+
+    def _open(self) -> int:
+        if self._handle is None:
+            folder = self.ledger.path / JOURNAL
+            self.ledger.make(folder)
+            self._path = folder / f"{uuid.uuid4().hex}.log"
+            self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            _hold(self._handle)
+            _write_all(self._handle, _frame(replace(self.entry, number=0).pack()))
+            disk.sync_folder(folder)
+            self._rows, self._since = 0, time.monotonic()
+        return self._handle
+
+    def _flush(self) -> None:
+        if self._handle is None or self._path is None:
+            return
+        handle, path = self._handle, self._path
+        _to_entry(self.ledger, path)
+        self._handle = self._path = None
+        os.close(handle)
+
+
+def recover(ledger: Ledger) -> int:
+    """Make entries of journals whose process has ended; how many there were."""
+    folder, found = ledger.path / JOURNAL, 0
+    for path in sorted(folder.glob("*.log")) if folder.is_dir() else ():
+        with suppress(FileNotFoundError):  # somebody else was faster
+            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                if _hold(handle):
+                    _to_entry(ledger, path)
+                    found += 1
+            finally:
+                os.close(handle)
+    return found
+
+
+def _to_entry(ledger: Ledger, path: Path) -> None:
+    """The rows of a journal as one entry; then the journal goes. Stopped in between, the entry is found by its run."""
+    frames = list(read_frames(path))
+    batches = [pa.ipc.open_stream(frame).read_all() for frame in frames[1:]]
+    run = path.stem
+    if batches and ledger.find(run) is None:
+        table = pa.concat_tables(batches)
+        beside = path.with_suffix(".parquet")
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
+        if beside.exists():
+            disk.remove_file(beside)
+        disk.write_new_file(beside, sink.getvalue().to_pybytes())
+        ledger.append(_entry_of(frames[0], run), [beside])
+    beside = path.with_suffix(".parquet")
+    if beside.exists():
+        disk.remove_file(beside)
+    disk.remove_file(path)
+
+
+def _entry_of(frame: bytes, run: str) -> Entry:
+    told = json.loads(frame)
+    told.pop("digest")
+    return Entry(**told | {"segments": (), "run": run})
+
+
+def read_frames(path: Path) -> Iterator[bytes]:
+    """Every whole frame up to the first that is not."""
+    content = path.read_bytes()
+    place = 0
+    while place + HEADER.size <= len(content):
+        size, check = HEADER.unpack_from(content, place)
+        frame = content[place + HEADER.size : place + HEADER.size + size]
+        if size > LARGEST or len(frame) < size or zlib.crc32(frame) != check:
+            return
+        yield frame
+        place += HEADER.size + size
+
+
+def _pack(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_table(rows)
+    return _frame(sink.getvalue().to_pybytes())
+
+
+def _frame(content: bytes) -> bytes:
+    return HEADER.pack(len(content), zlib.crc32(content)) + content
+
+
+def _write_all(handle: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(handle, left) :]
+
+
+def _hold(handle: int) -> bool:
+    """Take the lock that says that a journal's process lives; False where somebody has it."""
+    if sys.platform == "win32":
+        return False
+    import fcntl  # noqa: PLC0415  not on Windows
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,227 @@
+"""From rows to answers, by one version; whatever fails inside, the mix is kept and the reason said."""
+
+import json
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from realloc.errors import ReallocError
+from realloc.policy import REASONS, keep, recommend
+from realloc.service.refusal import Refusal
+from realloc.service.strict import parse
+from realloc.service.versions import Current, Versions
+
+log = logging.getLogger("realloc.service")
+
+KEYS = {"recommend": {"rows"}, "batch": {"rows"}, "explain": {"row"}, "field": {"rows"}, "whatif": {"rows", "to"}}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request that can be answered: its route, its rows as a table, and what else it says."""
+
+    route: str
+    table: pa.Table
+    further: dict[str, Any]
+
+    @property
+    def joins(self) -> bool:
+        """Whether it may be scored together with others."""
+        return self.route in ("recommend", "batch") and "constraints" not in self.further
+
+
+def read(versions: Versions, current: Current, route: str, body: bytes) -> Asked:
+    """Read a body as strictly as can be; raises a `Refusal`."""
+    told, config = parse(body), versions.config
+    wanted = KEYS[route]
+    allowed = wanted | ({"constraints"} if route not in ("field", "whatif") else set())
+    if not wanted <= told.keys() <= allowed:
+        raise Refusal(422, "bad_keys", f"Expected the keys {', '.join(sorted(wanted))} and no unknown one.")
+    rows = [told["row"]] if route == "explain" else told["rows"]
+    table = current.columns.table(rows, config.batch_rows if route == "batch" else config.rows)
+    further = {name: value for name, value in told.items() if name not in ("row", "rows")}
+    if "constraints" in further:
+        _check_constraints(current, config.constraints, further["constraints"])
+    if route == "whatif":
+        further["to"] = current.columns.shares(further["to"], table.num_rows)
+    return Asked(route, table, further)
+
+
+def answer(versions: Versions, current: Current, asked: list[Asked]) -> list[bytes]:
+    """The answers to some requests, each as JSON without its end (the request's id); those that join are scored together."""
+    joined = [one for one in asked if one.joins]
+    found: dict[int, list[dict[str, Any]]] = {}
+    for group in _groups(current, joined):
+        rows = _recommend(versions, current, pa.concat_tables([one.table for one in group]), None)
+        first = 0
+        for one in group:
+            found[id(one)] = rows[first : first + one.table.num_rows]
+            first += one.table.num_rows
+    return [_body(versions, current, one, found.get(id(one))) for one in asked]
+
+
+def _groups(current: Current, asked: list[Asked]) -> list[list[Asked]]:
+    """Requests of the same types of columns; with lags each alone, because rows of one unit see each other there."""
+    alone = current.scorer is not None and current.scorer.state.encoder.history is not None
+    groups: dict[Any, list[Asked]] = {}
+    for one in asked:
+        groups.setdefault(id(one) if alone else one.table.schema.to_string(), []).append(one)
+    return list(groups.values())
+
+
+def _body(versions: Versions, current: Current, one: Asked, rows: list[dict[str, Any]] | None) -> bytes:
+    if rows is None and one.route in ("recommend", "batch"):
+        rows = _recommend(versions, current, one.table, one.further["constraints"])
+    told: dict[str, Any] = {"version": current.version.number, "model": current.version.model[:16]}
+    told |= {"answers": rows} if rows is not None else _other(versions, current, one)
+    return json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _recommend(versions: Versions, current: Current, table: pa.Table, constraints: Any) -> list[dict[str, Any]]:
+    """One answer a row."""
+    reason = kept_because(versions, current)
+    scorer = current.scorer
+    if scorer is not None and reason is None:
+        try:
+            return _listed(versions, scorer.recommend(table, constraints), current)
+        except Exception as problem:
+            _note_failure(versions, problem)
+    return _keep(versions, current, table, reason or "internal_failure")
+
+
+def kept_because(versions: Versions, current: Current) -> str | None:
+    """Why every mix is kept for now: frozen, no model, too old; None where the model may answer."""
+    frozen, stale = versions.why_frozen() is not None, versions.is_stale()
+    versions.metrics.frozen.set(frozen)
+    versions.metrics.stale.set(stale)
+    if frozen:
+        return "frozen"
+    if current.scorer is None:
+        return "no_model"
+    return "stale_model" if stale else None
+
+
+def _keep(versions: Versions, current: Current, table: pa.Table, reason: str) -> list[dict[str, Any]]:
+    """The mix of every row as it is."""
+    try:
+        kept = recommend(lambda logs: keep(logs, reason), table, current.schema, current.money_digits)
+        return _listed(versions, kept, current)
+    except Exception as problem:
+        _note_failure(versions, problem)
+    channels = current.schema.channels
+    asked = table.select([current.schema.unit, current.schema.time, *channels]).to_pylist()
+    versions.metrics.answers.labels(reason).inc(len(asked))
+    return [
+        {
+            "unit": row[current.schema.unit],
+            "time": row[current.schema.time],
+            "moved": False,
+            "reason": reason,
+            "gain": 0.0,
+        }
+        | {"given": {name: row[name] for name in channels}}
+        for row in asked
+    ]
+
+
+def _listed(versions: Versions, answers: pa.Table, current: Current) -> list[dict[str, Any]]:
+    """A table of answers as one object a row."""
+    schema = current.schema
+    for reason, count in Counter(answers["reason"].to_pylist()).items():
+        versions.metrics.answers.labels(reason if reason in REASONS else "other").inc(count)
+    columns = {name: answers[name].to_pylist() for name in answers.column_names}
+    shares = [columns.pop(f"share_{name}") for name in schema.channels]
+    spends = [columns.pop(f"spend_{name}") for name in schema.channels]
+    units, times = columns.pop(schema.unit), columns.pop(schema.time)
+    names, rest = list(columns), list(zip(*columns.values(), strict=True))
+    return [
+        {
+            "unit": units[i],
+            "time": times[i],
+            "shares": dict(zip(schema.channels, share, strict=True)),
+            "spend": dict(zip(schema.channels, spend, strict=True)),
+        }
+        | dict(zip(names, rest[i], strict=True))
+        for i, (share, spend) in enumerate(zip(zip(*shares, strict=True), zip(*spends, strict=True), strict=True))
+    ]
+
+
+def _other(versions: Versions, current: Current, one: Asked) -> dict[str, Any]:
+    """Explanations, fields and gains of wanted shares; where the model may not answer, the reason."""
+    reason, scorer = kept_because(versions, current), current.scorer
+    if one.route == "explain":
+        rows = _recommend(versions, current, one.table, one.further.get("constraints"))
+        if reason is None and scorer is not None and rows[0]["reason"] in REASONS and "binding" in rows[0]:
+            unit = one.table[current.schema.unit][0].as_py()
+            told = _try(versions, lambda: scorer.explain(one.table, unit, one.further.get("constraints")))
+            if told is not None:
+                return {"answers": rows, "transfers": [asdict(step) for step in told.transfers], "lines": told.lines()}
+        why = rows[0]["reason"]
+        return {"answers": rows, "transfers": [], "lines": [f"{why}: {REASONS.get(why, 'nothing is moved')}"]}
+    name = "fields" if one.route == "field" else "gains"
+    if scorer is None or reason is not None:
+        return {name: None, "reason": reason or "no_model"}
+    if one.route == "field":
+        found = _try(versions, lambda: scorer.field(one.table))
+        channels = current.schema.channels
+        values = None if found is None else [dict(zip(channels, row, strict=True)) for row in found.tolist()]
+    else:
+        found = _try(versions, lambda: scorer.gain(one.table, one.further["to"]))
+        values = None if found is None else found.tolist()
+    return {name: values, "reason": None if values is not None else "internal_failure"}
+
+
+def _try(versions: Versions, ask: Callable[[], Any]) -> Any:
+    """What the model says; None where it fails. Rows that cannot be read are a refusal."""
+    try:
+        return ask()
+    except ReallocError:
+        raise Refusal(
+            422, "bad_rows", "Expected rows that can be read: spends of at least 0, shares that sum to 1."
+        ) from None
+    except Exception as problem:
+        _note_failure(versions, problem)
+        return None
+
+
+def _check_constraints(current: Current, allowed: bool, given: Any) -> None:
+    """Refuse constraints that cannot be kept, or where requests may bring none."""
+    if not allowed:
+        sentence = (
+            "Requests may not bring constraints here; those of the model's config hold ([serve] constraints = false)."
+        )
+        raise Refusal(403, "constraints_closed", sentence)
+    from realloc.decision.constraints import Constraints  # noqa: PLC0415  beside its one use
+    from realloc.fields import from_table  # noqa: PLC0415
+
+    try:
+        from_table(Constraints, given, "`constraints`").check_channels(current.schema.channels)
+    except ReallocError as problem:
+        raise Refusal(422, "bad_constraints", str(problem)) from None
+    except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError):
+        raise Refusal(
+            422, "bad_constraints", "Expected `constraints` as an object of floors, caps and limits."
+        ) from None
+
+
+def _note_failure(versions: Versions, problem: Exception) -> None:
+    versions.metrics.failures.inc()
+    log.error(
+        "the mix is kept after an internal failure: %s",
+        type(problem).__name__,
+        exc_info=log.isEnabledFor(logging.DEBUG),
+    )
+
+
+def timed(versions: Versions, work: Callable[[], Any]) -> Any:
+    """Count what deciding takes."""
+    begun = time.thread_time()
+    try:
+        return work()
+    finally:
+        versions.metrics.scoring.inc(time.thread_time() - begun)

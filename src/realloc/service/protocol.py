@@ -1,0 +1,65 @@
+"""uvicorn's HTTP protocol, with an end to slow headers and to connections beyond the limit."""
+
+import asyncio
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+
+class Guarded(H11Protocol):
+    """Closes whoever takes too long to ask, and whoever speaks no HTTP, without a word in the log."""
+
+    most_connections = 512
+    header_seconds = 5.0
+    patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Let in, unless there are too many."""
+        super().connection_made(transport)
+        if len(self.connections) > self.most_connections:
+            transport.close()
+        else:
+            self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """More of a request."""
+        try:
+            super().data_received(data)
+        except h11.LocalProtocolError:  # a second request came broken while the first was being answered
+            self.transport.close()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Gone."""
+        if self.patience is not None:
+            self.patience.cancel()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """For what is no HTTP; a request that is being answered on the same connection ends here, too."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        try:
+            super().send_400_response(msg)
+        except h11.LocalProtocolError:
+            self.transport.close()
+
+    def _watch(self) -> None:
+        """Run a timer while a request is being begun, and only then."""
+        asking = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
+        if asking and self.patience is None:
+            self.patience = self.loop.call_later(self.header_seconds, self._give_up)
+        elif not asking and self.patience is not None:
+            self.patience.cancel()
+            self.patience = None
+
+    def _give_up(self) -> None:
+        self.patience = None
+        if self.conn.their_state is h11.IDLE:
+            self.transport.close()
+
+
+def guarded(most_connections: int, header_seconds: float) -> type[Guarded]:
+    """The protocol with its limits."""
+    return type("Limited", (Guarded,), {"most_connections": most_connections, "header_seconds": header_seconds})

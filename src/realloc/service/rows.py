@@ -1,0 +1,140 @@
+"""Rows of a request as an Arrow table with the columns and types of the model's schema."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from realloc.features import Encoder
+from realloc.logs import Schema
+from realloc.service.refusal import Refusal
+from realloc.service.strict import check_text
+
+LONGEST_TEXT = 256
+LARGEST = 1e30
+DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?", re.ASCII)
+
+Row = dict[str, Any]
+
+
+class Columns:
+    """Which columns a row has, and how each is read."""
+
+    def __init__(self, schema: Schema, encoder: Encoder | None) -> None:
+        self.schema = schema
+        texts = set(schema.categorical or ()) if encoder is None else set(encoder.categories)
+        features = [name for name in schema.features or () if name not in texts]
+        read: dict[str, Callable[[Sequence[Any], str], pa.Array]] = {schema.unit: _ids, schema.time: _times}
+        read |= dict.fromkeys(schema.channels, _amounts)
+        read |= {schema.budget: _amounts} if schema.budget else {}
+        read |= {schema.currency: _texts} if schema.currency else {}
+        read |= dict.fromkeys(features, _numbers)
+        read |= {name: _texts for name in schema.features or () if name in texts}
+        self.read = read
+        self.names = frozenset(read)
+
+    def table(self, rows: Any, most: int) -> pa.Table:
+        """Rows as a table; what is missing, unknown or of another type is named by row and key."""
+        if type(rows) is not list or not rows:
+            raise _bad("Expected `rows` to be a list of at least one row.")
+        if len(rows) > most:
+            raise Refusal(
+                413, "too_many_rows", f"Expected at most {most} rows in a request. Split it, or use /v1/batch."
+            )
+        for number, row in enumerate(rows):
+            if type(row) is not dict:
+                raise _bad(f"Expected row {number} to be an object.")
+            if row.keys() != self.names:
+                missing = sorted(self.names - row.keys())
+                if missing:
+                    raise _bad(f"Expected the key {missing[0]!r} in row {number}. A feature that is not known is null.")
+                raise _bad(f"Unknown key in row {number}. Expected {', '.join(sorted(self.names))}.")
+        return pa.table({name: read([row[name] for row in rows], name) for name, read in self.read.items()})
+
+    def shares(self, given: Any, rows: int) -> np.ndarray:
+        """Wanted shares (n, K): one object for every row, or one for all."""
+        listed = given if type(given) is list else [given] * rows
+        if len(listed) != rows or any(
+            type(item) is not dict or item.keys() != set(self.schema.channels) for item in listed
+        ):
+            raise _bad(
+                f"Expected `to` as an object with a share for each of {', '.join(self.schema.channels)}, or a list of them, "
+                "one for each row."
+            )
+        found = [
+            [_number(item[name], "to", number) for name in self.schema.channels] for number, item in enumerate(listed)
+        ]
+        shares = np.array(found, dtype=np.float64)
+        if shares.min() < 0 or np.abs(shares.sum(axis=1) - 1).max() > 1e-6:
+            raise _bad("Expected shares of at least 0 that sum to 1 in `to`.")
+        return shares
+
+
+def _bad(sentence: str) -> Refusal:
+    return Refusal(422, "bad_rows", sentence)
+
+
+def _number(value: Any, name: str, row: int) -> float:
+    if type(value) not in (int, float) or not abs(value) <= LARGEST:
+        raise _bad(f"Expected a number in {name!r} of row {row}.")
+    return float(value)
+
+
+def _amounts(values: Sequence[Any], name: str) -> pa.Array:
+    return pa.array(np.array([_number(value, name, row) for row, value in enumerate(values)]))
+
+
+def _numbers(values: Sequence[Any], name: str) -> pa.Array:
+    """A feature: numbers, all true or false, or all dates; null is missing."""
+    given = [value for value in values if value is not None]
+    missing = np.array([value is None for value in values])
+    if given and all(type(value) is str for value in given):
+        stamps = np.array(
+            ["NaT" if v is None else _date(v, name, row) for row, v in enumerate(values)], "datetime64[us]"
+        )
+        return pa.array(stamps.astype(np.int64), pa.int64(), mask=missing).cast(pa.timestamp("us"))
+    if given and all(type(value) is bool for value in given):
+        return pa.array(np.array([bool(value) for value in values]), mask=missing)
+    numbers = [0.0 if value is None else _number(value, name, row) for row, value in enumerate(values)]
+    return pa.array(np.array(numbers), mask=missing)
+
+
+def _texts(values: Sequence[Any], name: str) -> pa.Array:
+    for row, value in enumerate(values):
+        if value is not None and type(value) is not str:
+            raise _bad(f"Expected text or null in {name!r} of row {row}.")
+        if value is not None:
+            _short(value, name, row)
+    return pa.array(values, pa.string())
+
+
+def _ids(values: Sequence[Any], name: str) -> pa.Array:
+    if all(type(value) is int for value in values):
+        return pa.array(np.array(values, dtype=np.int64))
+    for row, value in enumerate(values):
+        if type(value) is not str or not value:
+            raise _bad(f"Expected ids that are all text or all whole numbers in {name!r}, got another in row {row}.")
+        _short(value, name, row)
+    return pa.array(values, pa.string())
+
+
+def _times(values: Sequence[Any], name: str) -> pa.Array:
+    return pa.array([_date(value, name, row) for row, value in enumerate(values)], pa.string())
+
+
+def _date(value: Any, name: str, row: int) -> str:
+    if type(value) is not str or not DATE.fullmatch(value):
+        raise _bad(f"Expected a date such as 2026-11-16 or 2026-11-16T09:30:00 in {name!r} of row {row}.")
+    try:
+        np.datetime64(value)
+    except ValueError:
+        raise _bad(f"Expected a date that exists in {name!r} of row {row}.") from None
+    return value
+
+
+def _short(value: str, name: str, row: int) -> None:
+    if len(value) > LONGEST_TEXT:
+        raise _bad(f"Expected at most {LONGEST_TEXT} signs in {name!r} of row {row}.")
+    check_text(value)

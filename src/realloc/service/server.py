@@ -1,0 +1,103 @@
+"""Run the service: one process, one port, uvicorn below. Slow and broken clients are closed, SIGTERM drains."""
+
+import logging
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import uvicorn
+
+from realloc.errors import ConfigError
+from realloc.service.app import App
+from realloc.service.auth import allowed_hosts, is_loopback, read_tokens
+from realloc.service.config import ServeConfig
+from realloc.service.line import Line
+from realloc.service.metrics import Metrics
+from realloc.service.protocol import guarded
+from realloc.service.versions import Versions
+
+log = logging.getLogger("realloc.service")
+
+LONGEST_HEADER = 16 * 1024
+KEEP_ALIVE_SECONDS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """Where to listen, and who may call."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    token_file: Path | None = None
+
+
+def make_app(store: Path, config: ServeConfig, address: Address) -> App:
+    """The application, with the current version loaded and both threads running."""
+    tokens = read_tokens(address.token_file)
+    if tokens is None and not is_loopback(address.host):
+        raise ConfigError(
+            f"Expected a token to serve at {address.host!r}, where other machines can call. Put one into a file and give it by "
+            "`--token-file`, or into the environment as REALLOC_TOKEN."
+        )
+    hosts = allowed_hosts(address.host, config.allow_hosts)
+    versions = Versions(store, config, Metrics())
+    versions.start()
+    line = Line(versions)
+    line.start()
+    return App(versions, line, tokens, hosts)
+
+
+def run(store: Path, config: ServeConfig, address: Address) -> None:
+    """Serve until SIGTERM or Ctrl-C."""
+    begun = time.perf_counter()
+    listening = _listen(address)
+    app = make_app(store, config, replace(address, port=listening.getsockname()[1]))
+    settings = uvicorn.Config(
+        app,
+        http=guarded(config.connections, config.header_seconds),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=max(1, int(config.drain_seconds)),
+        h11_max_incomplete_event_size=LONGEST_HEADER,
+        backlog=config.connections,
+    )
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    told = app.versions.current
+    what = f"version {told.version.number}" if told and told.scorer else "no version yet"
+    print(  # noqa: T201  the line that scripts wait for
+        f"realloc: serving {what} at http://{shown}:{port} (loaded in {time.perf_counter() - begun:.2f} s)",
+        file=sys.stderr,
+        flush=True,
+    )
+    if app.tokens is None:
+        log.warning("no token is asked for: only this machine can call")
+    for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn drains at them, then raises them again: that is no failure
+        signal.signal(number, lambda *_: None)
+    try:
+        uvicorn.Server(settings).run(sockets=[listening])
+    finally:
+        app.versions.stop()
+        app.line.stop()
+
+
+def _listen(address: Address) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, place = found[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(place)
+    except OSError as problem:
+        raise ConfigError(
+            f"Expected to listen at {address.host!r}, port {address.port}, but it failed: {problem.strerror or problem}."
+        ) from problem
+    return listening

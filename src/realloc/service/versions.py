@@ -1,0 +1,166 @@
+"""The version that answers: read from the store, checked to the last byte and by its canary, and swapped as one reference."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from realloc.errors import ReallocError, StoreError
+from realloc.fields import from_table
+from realloc.logs import Schema
+from realloc.service.config import ServeConfig
+from realloc.service.metrics import Metrics
+from realloc.service.rows import Columns
+from realloc.serving.canary import check
+from realloc.serving.scorer import Scorer, open_model
+from realloc.store.frozen import newest_record, why_frozen
+from realloc.store.head import Head, read_head
+from realloc.store.place import is_store
+from realloc.store.versions import MODEL, Version, check_model, list_versions, read_version
+
+log = logging.getLogger("realloc.service")
+
+AGAIN_SECONDS = 60.0  # until a version that could not be used is tried again
+
+
+@dataclass(frozen=True, eq=False)
+class Current:
+    """A version in service; `scorer` is None where only its record can be read."""
+
+    version: Version
+    digest: str
+    schema: Schema
+    scorer: Scorer | None
+
+    @cached_property
+    def columns(self) -> Columns:
+        """How rows are read."""
+        return Columns(self.schema, self.scorer.state.encoder if self.scorer else None)
+
+    @property
+    def money_digits(self) -> int:
+        """Of amounts."""
+        return self.version.money_digits
+
+    def ages(self, now: datetime) -> tuple[float, float]:
+        """Days since the version was made, and since its last window ended (0 where it has none)."""
+        made = (now - datetime.fromisoformat(self.version.created)).total_seconds() / 86400
+        if not self.version.windows:
+            return made, 0.0
+        last = max(np.datetime64(window.last, "s") for window in self.version.windows)
+        ended = datetime.fromtimestamp(int(last.astype(np.int64)), UTC)
+        return made, (now - ended).total_seconds() / 86400 - 1  # a window's last day belongs to it
+
+
+def fetch(root: Path, head: Head) -> Current:
+    """The version that HEAD names, with a scorer that answers its canary."""
+    folders = list_versions(root)
+    if head.number not in folders:
+        raise StoreError(f"Expected version {head.number} in the store, as HEAD says, but there is none.")
+    kept = read_version(folders[head.number], head.digest)
+    check_model(kept)
+    scorer = open_model(kept.folder / MODEL)
+    check(scorer, kept.canary)
+    return Current(kept.version, head.digest, scorer.schema, scorer)
+
+
+class Versions:
+    """Follows HEAD in a thread of its own; whoever answers takes `current` once and uses nothing else."""
+
+    def __init__(
+        self,
+        root: Path,
+        config: ServeConfig,
+        metrics: Metrics,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.root, self.config, self.metrics, self.clock = root, config, metrics, clock
+        self.current: Current | None = None
+        self.problem: str | None = None  # why the newest version is not the one that answers
+        self._failed: tuple[Head | None, float] | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="versions", daemon=True)
+
+    def start(self) -> None:
+        """Load what there is, then follow."""
+        self.look()
+        if self.current is None:
+            self._stand_in()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Follow no longer."""
+        self._stop.set()
+
+    def look(self) -> bool:
+        """Take the version that HEAD names into service, if it is a new one and sound; True where that happened."""
+        head = None
+        try:
+            if not is_store(self.root):
+                raise StoreError(f"Expected a store at {str(self.root)!r}, but there is none. `realloc fit` makes one.")
+            head = read_head(self.root)
+            if head is None:
+                raise StoreError(f"Expected a version in {str(self.root)!r}, but there is none yet.")
+            self.metrics.newest.set(head.number)
+            if self._is_current(head):
+                self.problem = None
+                return False
+            if self._failed and self._failed[0] == head and time.monotonic() - self._failed[1] < AGAIN_SECONDS:
+                return False
+            self._take(fetch(self.root, head))
+            return True
+        except Exception as problem:  # a bad version never takes the service down
+            self._put_up_with(head, problem)
+            return False
+
+    def why_frozen(self) -> str | None:
+        """Since when and why the store is frozen; looked up at every call."""
+        return why_frozen(self.root)
+
+    def is_stale(self) -> bool:
+        """Whether the version in service is too old to move anything."""
+        if self.current is None:
+            return False
+        made, ended = self.current.ages(self.clock())
+        most, most_window = self.config.max_age_days, self.config.max_window_age_days
+        return bool((most and made > most) or (most_window and ended > most_window))
+
+    def _is_current(self, head: Head) -> bool:
+        return self.current is not None and self.current.scorer is not None and self.current.digest == head.digest
+
+    def _take(self, found: Current) -> None:
+        _ = found.columns
+        self.current, self.problem, self._failed = found, None, None  # one reference: no answer sees half of it
+        self.metrics.version.set(found.version.number)
+        self.metrics.swaps.inc()
+        log.info("version %d is in service", found.version.number)
+
+    def _put_up_with(self, head: Head | None, problem: Exception) -> None:
+        told = str(problem) if isinstance(problem, ReallocError | OSError) else f"unexpected {type(problem).__name__}"
+        self.problem = f"version {head.number} cannot be used" if head else "the store cannot be read"
+        if not self._failed or self._failed[0] != head:
+            self.metrics.bad_versions.inc()
+            kept = f"version {self.current.version.number} stays" if self.current else "every mix is kept"
+            log.error("%s; %s. %s", self.problem, kept, told)
+        self._failed = head, time.monotonic()
+
+    def _stand_in(self) -> None:
+        """Without a model every mix is kept; which columns hold it, the newest record says."""
+        try:
+            record = newest_record(self.root)
+            schema = from_table(Schema, record.schema, "the version's record")
+            self.current = Current(record, "", schema, None)
+        except Exception as problem:  # not even that: answers are 503 until a version can be read
+            log.error("no record can be read: %s", type(problem).__name__)
+
+    def _follow(self) -> None:
+        while not self._stop.wait(self.config.poll_seconds):
+            self.look()
+            if self.current is None:
+                self._stand_in()

@@ -1,0 +1,114 @@
+"""The scorer: what `ReAlloc` answers, from a saved model, with numpy alone. It reads and decides; it never learns."""
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from realloc.artifact import Artifact, read_artifact, write_artifact
+from realloc.asked import read_constraints, read_today
+from realloc.config import Config
+from realloc.errors import ArtifactError, ReallocError
+from realloc.explanation import Explanation, explain_unit
+from realloc.logs import Logs, Schema
+from realloc.logs.wanted import read_shares
+from realloc.policy import Decision, recommend
+from realloc.recommendation import recommend_rows
+from realloc.serving.parts import build, from_model, with_direction
+from realloc.serving.state import ServedState
+from realloc.simplex import Floats
+
+if TYPE_CHECKING:
+    from realloc.reallocation import ReAlloc
+
+KIND, MODEL = "serving", "model"
+MISFITS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+
+
+class Scorer:
+    """The answers of a model: the same verbs and columns as `ReAlloc`."""
+
+    def __init__(self, state: ServedState, config: Config, schema: Schema) -> None:
+        self.state, self.config, self.schema = state, config, schema
+
+    def recommend(self, today: Any, constraints: Any = None, pools: dict[str, float] | None = None) -> Any:
+        """One row of advice per row of `today`, as `ReAlloc.recommend`. A row's answer never depends on other rows."""
+        wanted = read_constraints(constraints, self.config)
+
+        def decide(logs: Logs) -> Decision:
+            return recommend_rows(self.state, logs, self.config, wanted, pools)  # pyright: ignore[reportArgumentType]
+
+        return recommend(decide, today, self.schema, self.config.money_digits)
+
+    def explain(self, today: Any, unit: Any, constraints: Any = None) -> Explanation:
+        """Why one unit of `today` is moved or kept."""
+        logs, wanted = read_today(today, self.schema)[0], read_constraints(constraints, self.config)
+        return explain_unit(self.state, logs, unit, self.config, wanted)  # pyright: ignore[reportArgumentType]
+
+    def field(self, today: Any) -> Floats:
+        """Projected marginal utility per channel at the current shares, (n, K)."""
+        logs, order = read_today(today, self.schema)
+        return self.state.field(logs)[order]
+
+    def gain(self, today: Any, to: Any) -> Floats:
+        """What moving each row to the shares `to` (n, K) is worth, (n,)."""
+        logs, order = read_today(today, self.schema)
+        wanted = read_shares(to, self.schema.channels, len(logs))
+        return self.state.gain(logs, wanted[np.argsort(order)])[order]
+
+
+def export(model: "ReAlloc", path: str | PathLike[str]) -> None:
+    """Write the small artifact that serving needs: no replay, no nuisances, nothing that learns."""
+    from realloc.saved import model_parts  # noqa: PLC0415  the model is there, so torch is
+
+    tensors, meta = model_parts(model.fitted, model.config, model.known_schema)
+    write_serving(path, Artifact(meta, tensors))
+
+
+def export_folder(
+    model: str | PathLike[str], path: str | PathLike[str], origin: Mapping[str, Any] | None = None
+) -> None:
+    """The same from a saved model, without torch; `origin` says of which version it is a copy (for `Store.export`)."""
+    write_serving(path, read_artifact(model, MODEL), origin)
+
+
+def write_serving(path: str | PathLike[str], model: Artifact, origin: Mapping[str, Any] | None = None) -> None:
+    """Write what serving needs of a saved model's parts."""
+    meta, tensors = from_model(model.meta, model.tensors)
+    state, _, _ = build(meta, tensors)
+    meta, tensors = with_direction(meta, tensors, state.support.direction)
+    meta |= {"origin": dict(origin)} if origin else {}
+    write_artifact(path, KIND, tensors, meta)
+
+
+def open(path: str | PathLike[str]) -> Scorer:  # noqa: A001  read as `serving.open`
+    """The scorer that `export` wrote; refused if a single byte has changed since, or its parts do not fit together."""
+    artifact = read_artifact(path, KIND)
+    return make_scorer(artifact.meta, artifact.tensors, path)
+
+
+def open_model(path: str | PathLike[str]) -> Scorer:
+    """A scorer straight from a saved model's folder; the service reads the versions of a store so."""
+    artifact = read_artifact(path, MODEL)
+    try:
+        parts = from_model(artifact.meta, artifact.tensors)
+    except MISFITS as problem:
+        raise _misfit(path, problem) from problem
+    return make_scorer(*parts, path)
+
+
+def make_scorer(meta: dict[str, Any], tensors: dict[str, Any], path: str | PathLike[str]) -> Scorer:
+    """A scorer from its parts."""
+    try:
+        return Scorer(*build(meta, tensors))
+    except (*MISFITS, ReallocError) as problem:
+        raise _misfit(path, problem) from problem
+
+
+def _misfit(path: str | PathLike[str], problem: Exception) -> ArtifactError:
+    # Digests hold, so these bytes were written like this: by another program, or by hand.
+    return ArtifactError(
+        f"Expected a model of this version of realloc that can be served at {str(path)!r}, but its parts do not fit together "
+        f"({type(problem).__name__}: {problem})."
+    )

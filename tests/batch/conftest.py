@@ -1,0 +1,58 @@
+"""A store with one real version, rows to ask about, and a way to run."""
+
+import os
+import shutil
+from datetime import UTC, datetime
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from realloc.batch import Options, recommend_file
+from realloc.serving.scorer import open_model
+from realloc.store import Store
+from tests.small import fitted, window
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+
+
+@pytest.fixture(scope="session")
+def _made(tmp_path_factory):
+    """The store and the rows, made once."""
+    root = tmp_path_factory.mktemp("batch")
+    store = Store(root / "store", clock=lambda: NOW)
+    store.commit(fitted(), window(0))
+    rows().to_parquet(root / "today.parquet")
+    return root
+
+
+@pytest.fixture
+def place(_made, tmp_path):
+    """A folder of its own for every test, with `store` and `today.parquet`."""
+    shutil.copytree(_made, tmp_path / "p")
+    return tmp_path / "p"
+
+
+def rows(count: int = 150) -> pd.DataFrame:
+    """Rows of units that no model has seen."""
+    return window(97, units=40).to_pandas().drop(columns="orders").head(count)
+
+
+def recommend(place, name="recs.parquet", source=None, **options):
+    """Run on the folder of a test, in parts of 32 rows."""
+    given = {"part_rows": 32, "clock": lambda: NOW} | options
+    return recommend_file(str(source or place / "today.parquet"), place / "store", place / name, Options(**given))
+
+
+def answers(place, name="recs.parquet") -> pd.DataFrame:
+    return pq.read_table(place / name).to_pandas()
+
+
+def served(place):
+    """The scorer of the store's version: what the service answers with."""
+    return open_model(next((place / "store" / "versions").iterdir()) / "model")

@@ -1,0 +1,83 @@
+"""Audit replay and the way back to outcomes."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from realloc.batch.audit import audit
+from realloc.errors import LedgerError
+from realloc.ledger import Ledger, join
+from realloc.store import Store
+from tests.batch.conftest import answers, recommend
+from tests.small import fitted, window
+
+
+def replays(place, **how):
+    return list(audit(Store(place / "store"), Ledger(place / "store" / "decisions"), **how))
+
+
+def test_logged_inputs_decide_the_same_to_the_bit(place):
+    told = recommend(place, part_rows=40).figures
+    (found,) = replays(place)
+    assert (found.run, found.version, found.rows, found.differ) == (told["run"], 1, 150, 0)
+    (few,) = replays(place, most_rows=12)
+    assert (few.rows, few.differ) == (12, 0)
+    assert replays(place, run="another") == []
+
+
+def test_rules_pools_and_a_freeze_are_replayed_too(place):
+    recommend(place, "a.parquet", pools={"coupon": 1e9})
+    store = Store(place / "store")
+    store.freeze("a test")
+    recommend(place, "b.parquet")
+    store.unfreeze()
+    assert [(one.rows, one.differ, one.problem) for one in replays(place)] == [(150, 0, None), (150, 0, None)]
+
+
+def test_control_a_decision_that_was_another_is_found(place):
+    """The mutant: a log whose digests hold, but whose gain is not what the version says."""
+    recommend(place)
+    ledger = Ledger(place / "store" / "decisions")
+    (entry,) = ledger.entries()
+    table = pa.concat_tables(ledger.read(entry))
+    gain = table["gain"].to_numpy().copy()
+    row = int(np.argmax(gain))
+    gain[row] = np.nextafter(gain[row], np.inf)
+    part = place / "changed.parquet"
+    pq.write_table(table.set_column(table.column_names.index("gain"), "gain", pa.array(gain)), part)
+    ledger.append(entry, [part])
+    assert ledger.verify() == ()
+    first, second = replays(place)
+    assert first.differ == 0
+    assert second.differ == 1
+    assert f"row {row} of unit" in second.first
+    assert "gain" in second.first
+
+
+def test_a_version_that_is_gone_is_said(place):
+    recommend(place)
+    store = Store(place / "store", keep=2)
+    for number in (1, 2, 3):
+        store.commit(fitted(), window(number), again=True)
+    (found,) = replays(place)
+    assert found.problem is not None
+    assert "got 1" in found.problem
+
+
+def test_decisions_meet_their_outcomes(place):
+    logs = window(97, units=40)
+    recommend(place)
+    recommend(place, "again.parquet")
+    found = join(Ledger(place / "store" / "decisions"), logs)
+    advice = answers(place)
+    assert found.num_rows == len(advice) == 150  # of two decisions on a row the newest
+    by_key = {(u, t): y for u, t, y in zip(*(logs.to_pandas()[c] for c in ("item_id", "date", "orders")), strict=True)}
+    for row in found.to_pylist()[:20]:
+        assert row["outcome"] == by_key[row["unit"], row["time"]]
+    followed = found["followed"].to_numpy()
+    kept = ~found["moved"].to_numpy().astype(bool)
+    assert followed[kept].all()  # who was to keep the mix kept it
+    assert not followed.all()
+    with pytest.raises(LedgerError, match="Expected decisions of the run 'none'"):
+        join(Ledger(place / "store" / "decisions"), logs, run="none")

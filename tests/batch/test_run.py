@@ -1,0 +1,164 @@
+"""Batches from file to file: the model's own answers, whatever the cut, the processes and the kind of file."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from realloc.batch import recommend_file
+from realloc.batch.score import FURTHER
+from realloc.errors import ConfigError, LogError, StoreError
+from realloc.store import Store
+from tests.batch.conftest import answers, recommend, rows, served
+
+
+def test_answers_are_those_of_the_model_in_the_order_of_the_rows(place):
+    recommend(place)
+    pd.testing.assert_frame_equal(answers(place), served(place).recommend(rows()), check_exact=True)
+
+
+@pytest.mark.parametrize("part_rows", [1, 7, 64, 10_000])
+def test_the_cut_changes_no_bit(place, part_rows):
+    recommend(place)
+    recommend(place, "other.parquet", part_rows=part_rows)
+    one, other = pq.read_table(place / "recs.parquet"), pq.read_table(place / "other.parquet")
+    assert one.equals(other)
+
+
+def test_two_processes_write_the_same_bytes_as_one(place):
+    recommend(place)
+    recommend(place, "other.parquet", jobs=2)
+    assert (place / "recs.parquet").read_bytes() == (place / "other.parquet").read_bytes()
+
+
+def test_csv_in_and_out_says_the_same(place):
+    recommend(place)
+    rows().to_csv(place / "today.csv", index=False)
+    recommend(place, "recs.csv", source=place / "today.csv")
+    one, other = answers(place), pd.read_csv(place / "recs.csv", keep_default_na=False)
+    assert one.reason.tolist() == other.reason.tolist()
+    assert other.share_ads.to_numpy() == pytest.approx(one.share_ads.to_numpy(), abs=1e-9)
+    assert other.item_id.tolist() == one.item_id.tolist()
+
+
+def test_rows_that_cannot_be_read_are_answered_counted_and_named(place):
+    given = rows()
+    given.loc[3, "ads"] = -1.0
+    given.loc[40, "coupon"] = np.inf
+    given = pd.concat([given, given.iloc[[70]]], ignore_index=True)
+    given.to_parquet(place / "bad.parquet")
+    told = recommend(place, source=place / "bad.parquet").figures
+    found = answers(place)
+    bad = [3, 40, 70, 150]
+    assert found.index[found.reason == "bad_input"].tolist() == bad
+    assert not found.moved[bad].any()
+    assert (told["bad_rows"], told["duplicates"]) == (4, 2)
+    assert told["bad_input"]["duplicates"]["rows"] == 2
+    assert "row 4" in told["bad_input"]["negative"]["first"]
+    kept = answers(place).drop(index=bad)
+    same = served(place).recommend(rows().drop(index=[3, 40, 70]))
+    pd.testing.assert_frame_equal(kept.reset_index(drop=True), same.reset_index(drop=True), check_exact=True)
+
+
+def test_keys_that_merely_share_a_hash_are_no_duplicates(place, monkeypatch):
+    import builtins
+
+    from realloc.batch import keys
+
+    monkeypatch.setattr(keys, "hash", lambda _: 7, raising=False)
+    assert builtins.hash("a") != 7
+    told = recommend(place).figures
+    assert told["duplicates"] == 0
+
+
+def test_figures_add_up_to_the_answers(place):
+    told, found = recommend(place).figures, answers(place)
+    given = rows()
+    money = found[["spend_ads", "spend_coupon", "spend_rebate"]].sum().sum()
+    assert told["money"] == pytest.approx(money, abs=0.01)
+    assert told["moved"] == found.moved.sum()
+    assert told["reasons"] == found.reason.value_counts().to_dict()
+    budget = found[["spend_ads", "spend_coupon", "spend_rebate"]].sum(axis=1)
+    assert told["moved_money"] == pytest.approx((found.moved_share * budget).sum(), abs=0.01)
+    assert sum(told["moved_by_pair"].values()) == pytest.approx(told["moved_money"], abs=0.02)
+    assert told["gain"] == pytest.approx(found.gain.sum())
+    assert len(found) == len(given) == told["rows"]
+    assert json.loads((place / "recs.summary.json").read_text()) == told
+
+
+def test_pools_hold_over_all_parts(place):
+    free = recommend(place)
+    cap = round(float(answers(place).spend_coupon.sum()) - 0.05, 2)
+    assert free.figures["together"] is False
+    told = recommend(place, "pool.parquet", pools={"coupon": cap}).figures
+    assert told["together"] is True
+    assert round(answers(place, "pool.parquet").spend_coupon.sum(), 2) <= cap
+    assert answers(place, "pool.parquet").item_id.tolist() == answers(place).item_id.tolist()
+
+
+def test_a_frozen_store_answers_every_row_with_no_change(place):
+    expected = answers_of_frozen(place)
+    assert set(expected.reason) == {"frozen"}
+    assert not expected.moved.any()
+    given = rows()
+    total = given[["ads", "coupon", "rebate"]].sum(axis=1)
+    assert expected.share_ads.to_numpy() == pytest.approx((given.ads / total).to_numpy())
+
+
+def answers_of_frozen(place):
+    Store(place / "store").freeze("a test")
+    told = recommend(place).figures
+    assert "a test" in told["frozen"]
+    assert told["moved"] == 0
+    assert told["support_coverage"] is None  # nobody looked
+    return answers(place)
+
+
+def test_frozen_answers_have_the_same_columns(place):
+    recommend(place, "free.parquet")
+    answers_of_frozen(place)
+    one, other = pq.read_schema(place / "free.parquet"), pq.read_schema(place / "recs.parquet")
+    assert one.equals(other)
+    assert set(FURTHER) <= set(one.names)
+
+
+@pytest.mark.parametrize("when", ["while parts are decided", "right before publishing"])
+def test_a_freeze_during_the_run_is_obeyed(place, monkeypatch, when):
+    from realloc.batch import run
+
+    store = Store(place / "store")
+    if when.startswith("while"):
+        recommend(place, progress=lambda step, done, total: done and store.freeze("now"))
+    else:
+        real = run.write_beside
+        monkeypatch.setattr(run, "write_beside", lambda *a: (real(*a), store.freeze("now"))[0])
+        recommend(place)
+    assert set(answers(place).reason) == {"frozen"}
+
+
+def test_force_does_not_thaw(place):
+    Store(place / "store").freeze("a test")
+    recommend(place, force=True)
+    assert set(answers(place).reason) == {"frozen"}
+
+
+def test_an_input_that_changes_meanwhile_is_refused(place):
+    def replace_it(step, done, total):
+        if done:
+            rows(100).to_parquet(place / "today.parquet")
+
+    with pytest.raises(LogError, match="a file was replaced while it was read"):
+        recommend(place, progress=replace_it)
+    assert not (place / "recs.parquet").exists()
+
+
+def test_what_cannot_be_done_is_said(place):
+    with pytest.raises(ConfigError, match=r"Expected `--out` to end in .parquet or .csv"):
+        recommend(place, "recs.txt")
+    with pytest.raises(LogError, match="nothing is at"):
+        recommend(place, source=place / "none.parquet")
+    with pytest.raises(StoreError, match="`realloc fit` makes one"):
+        recommend_file(str(place / "today.parquet"), place / "nowhere", place / "recs.parquet")
+    assert not (place / "recs.parquet").exists()

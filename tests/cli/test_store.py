@@ -1,0 +1,64 @@
+"""`realloc status`, `freeze` and `unfreeze` on a store whose rounds cost nothing."""
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from realloc.cli import store as commands
+from realloc.errors import StoreError
+from tests.store.light import grown
+
+app = typer.Typer()
+for name in ("status", "rollback", "verify", "freeze", "unfreeze"):
+    app.command(name)(getattr(commands, name))
+
+
+def run(*words, code=0):
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def test_status_says_what_the_store_holds(tmp_path):
+    store = grown(tmp_path / "store", 3)
+    told = run("status", "--store", store.path)
+    assert "3 (current)" in told
+    assert "2026-01-01 to 2026-01-02" in told
+    found = json.loads(run("status", "--store", store.path, "--json"))
+    assert [version["number"] for version in found["versions"]] == [2, 3]
+    assert (found["current"], found["frozen"], found["problem"], found["writing"]) == (3, None, None, False)
+    with store.writer():
+        assert "Somebody is writing now" in run("status", "--store", store.path)
+
+
+def test_status_of_a_broken_store_says_so_and_exits_with_2(tmp_path):
+    store = grown(tmp_path / "store", 2)
+    (store.path / "HEAD").write_bytes(b"broken")
+    assert "realloc rollback --to N" in " ".join(run("status", "--store", store.path, code=2).split())
+    assert "HEAD" in json.loads(run("status", "--store", store.path, "--json", code=2))["problem"]
+
+
+def test_verify_names_the_file_and_exits_with_2(tmp_path):
+    store = grown(tmp_path / "store", 2)
+    weights = next(store.path.glob("versions/00000001-*/model/weights.safetensors"))
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x07")
+    assert "weights.safetensors" in run("verify", "--store", store.path, code=2)
+    assert json.loads(run("verify", "--store", store.path, "--json", code=2))["whole"] is False
+
+
+def test_freeze_and_unfreeze(tmp_path):
+    store = grown(tmp_path / "store", 1)
+    run("freeze", "--store", store.path, "--reason", "prices look odd")
+    assert "prices look odd" in run("status", "--store", store.path)
+    assert "again" in run("unfreeze", "--store", store.path)
+    assert "was not frozen" in run("unfreeze", "--store", store.path)
+
+
+def test_no_store_is_a_sentence(tmp_path):
+    for verb in ("status", "rollback", "freeze"):
+        done = CliRunner().invoke(app, [verb, "--store", str(tmp_path / "none")])
+        assert isinstance(done.exception, StoreError), verb
+    with pytest.raises(StoreError, match="there is no folder"):
+        commands.status(tmp_path / "none")

@@ -1,0 +1,85 @@
+"""Two writers at once: one wins, the other is told at once and changes nothing."""
+
+import contextlib
+import multiprocessing
+import time
+
+import pytest
+
+from realloc.errors import StoreError
+from realloc.store import store as store_module
+from tests.store.light import LightStore, grown
+
+RACES = 5
+
+
+class SlowStore(LightStore):
+    """Is not done before the other one was told, or a while has passed: so both are in the middle of it."""
+
+    def __init__(self, path, told, longest):
+        super().__init__(path)
+        self.told, self.longest = told, longest
+
+    def _gate(self, folder, version, expected):
+        self.told.wait(self.longest)
+        return super()._gate(folder, version, expected)
+
+
+def write(path, start, said, told, longest):
+    start.wait()
+    try:
+        said.put(f"version {SlowStore(path, told, longest).step().number}")
+    except (StoreError, OSError) as problem:
+        said.put(str(problem))
+        told.set()
+
+
+def race(path, longest=30.0):
+    """What each of two writers says who start at the same moment."""
+    context = multiprocessing.get_context("fork")
+    start, said, told = context.Barrier(2), context.Queue(), context.Event()
+    writers = [context.Process(target=write, args=(path, start, said, told, longest)) for _ in range(2)]
+    for writer in writers:
+        writer.start()
+    answers = sorted(said.get(timeout=60) for _ in writers)
+    for writer in writers:
+        writer.join()
+    return answers
+
+
+def test_one_writer_wins_and_the_other_is_told(tmp_path):
+    for n in range(RACES):
+        store = grown(tmp_path / str(n), n % 2)
+        loser, winner = race(store.path)
+        assert winner == f"version {n % 2 + 1}"
+        assert "another process is writing" in loser
+        assert LightStore(store.path).number() == n % 2 + 1
+
+
+def test_control_without_the_lock_both_would_write(tmp_path, monkeypatch):
+    monkeypatch.setattr(store_module, "locked", lambda _: contextlib.nullcontext())
+    store = grown(tmp_path / "store", 1)
+    answers = race(store.path, longest=0.3)
+    assert not any("another process is writing" in answer for answer in answers)
+
+
+def test_a_lock_ends_with_its_process(tmp_path):
+    store = grown(tmp_path / "store", 1)
+    context = multiprocessing.get_context("fork")
+    inside = context.Event()
+
+    def hold():
+        with LightStore(store.path).writer():
+            inside.set()
+            time.sleep(60)
+
+    holder = context.Process(target=hold)
+    holder.start()
+    assert inside.wait(timeout=60)
+    assert store.busy
+    with pytest.raises(StoreError, match="another process is writing"):
+        store.step()
+    holder.kill()
+    holder.join()
+    assert not store.busy
+    assert store.step().number == 2

@@ -1,0 +1,45 @@
+"""Fingerprints change with any value that is read, and with nothing else."""
+
+import numpy as np
+
+from realloc.ledger import fingerprint
+from realloc.ledger.rows import pack_inputs, unpack_inputs
+from realloc.logs.read import load_today
+from tests.small import today, window
+
+SCHEMA = window().pinned_schema
+
+
+def prints(frame):
+    found = load_today(frame, SCHEMA)
+    return dict(zip(found.positions.tolist(), fingerprint(found.logs), strict=True))
+
+
+def test_order_of_rows_and_columns_and_further_columns_change_nothing():
+    frame = today(20)
+    turned = frame.iloc[::-1][frame.columns[::-1]].assign(more=1.0)
+    one, other = prints(frame), prints(turned)
+    assert [one[n] for n in range(20)] == [other[19 - n] for n in range(20)]
+    assert len(set(one.values())) == 20
+
+
+def test_every_value_that_is_read_counts():
+    frame = today(1)
+    plain = prints(frame)[0]
+    for name in frame.columns:
+        if name in ("budget", "c1", "ads", "s6"):
+            changed = frame.copy()
+            changed[name] = changed[name] + (0.01 if name != "ads" else 0.0)
+            assert (prints(changed).get(0) != plain) == (name != "ads")
+    assert prints(frame.assign(item_id="other"))[0] != plain
+    assert prints(frame.assign(c1=np.nan))[0] not in (plain, prints(frame.assign(c1=0.0))[0])
+
+
+def test_inputs_come_back_as_they_were():
+    logs = load_today(today(20), SCHEMA).logs
+    import pyarrow as pa
+
+    back = unpack_inputs(pa.chunked_array([pack_inputs(logs)]), SCHEMA)
+    assert fingerprint(back) == fingerprint(logs)
+    assert back.shares.tobytes() == logs.shares.tobytes()
+    assert back.features == logs.features

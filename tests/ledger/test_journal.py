@@ -1,0 +1,120 @@
+"""The journal of a service: what was acknowledged is in the log, whatever happens to the process."""
+
+import os
+import signal
+import time
+
+import pyarrow as pa
+import pytest
+
+from realloc.errors import LedgerError
+from realloc.ledger import Ledger, Recorder, recover
+from realloc.ledger.journal import JOURNAL, read_frames
+from tests.ledger.conftest import entry
+
+
+def rows(first: int, count: int = 1) -> pa.Table:
+    return pa.table({"row": list(range(first, first + count)), "reason": ["moved"] * count})
+
+
+def logged(ledger: Ledger) -> list[int]:
+    return [row for one in ledger.entries() for table in ledger.read(one) for row in table["row"].to_pylist()]
+
+
+def test_small_batches_become_few_entries(tmp_path):
+    ledger = Ledger(tmp_path / "decisions")
+    recorder = Recorder(ledger, entry("service"), most_rows=10)
+    for n in range(25):
+        recorder.write(rows(n))
+    assert len(ledger.numbers()) == 2
+    recorder.close()
+    assert logged(ledger) == list(range(25))
+    assert ledger.verify() == ()
+    assert list((ledger.path / JOURNAL).iterdir()) == []
+
+
+def test_another_version_begins_another_entry(tmp_path):
+    ledger = Ledger(tmp_path / "decisions")
+    recorder = Recorder(ledger, entry("service", version=3))
+    recorder.write(rows(0))
+    recorder.change(entry("service", version=4))
+    recorder.write(rows(1))
+    recorder.close()
+    assert [one.version for one in ledger.entries()] == [3, 4]
+
+
+def test_a_journal_of_a_living_process_is_left_alone(tmp_path):
+    ledger = Ledger(tmp_path / "decisions")
+    recorder = Recorder(ledger, entry("service"))
+    recorder.write(rows(0))
+    assert recover(ledger) == 0
+    recorder.close()
+    assert logged(ledger) == [0]
+
+
+def serve_until_killed(ledger: Ledger, delay: float) -> int:
+    """Write in a child until it is killed; how many rows it was told are logged."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            recorder = Recorder(ledger, entry("service"), most_rows=7)
+            for n in range(10_000):
+                recorder.write(rows(n))
+                os.write(writer, b".")
+        finally:
+            os._exit(0)
+    os.close(writer)
+    time.sleep(delay)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with os.fdopen(reader, "rb") as pipe:
+        return len(pipe.read())
+
+
+@pytest.mark.parametrize("trial", range(6))
+def test_no_acknowledged_decision_is_lost_to_a_kill(tmp_path, trial):
+    ledger = Ledger(tmp_path / "decisions")
+    told = serve_until_killed(ledger, 0.05 + 0.07 * trial)
+    recover(ledger)
+    found = logged(ledger)
+    assert found[:told] == list(range(told))
+    assert len(found) <= told + 1
+    assert ledger.verify() == ()
+    assert recover(ledger) == 0
+
+
+def test_a_torn_last_frame_is_dropped_and_the_rest_kept(tmp_path):
+    ledger = Ledger(tmp_path / "decisions")
+    recorder = Recorder(ledger, entry("service"))
+    for n in range(3):
+        recorder.write(rows(n))
+    path = next((ledger.path / JOURNAL).iterdir())
+    whole = path.read_bytes()
+    for cut in range(len(whole) - 40, len(whole)):
+        path.write_bytes(whole[:cut])
+        assert len(list(read_frames(path))) == 3  # who writes, and two of three
+    path.write_bytes(whole)
+    flipped = bytearray(whole)
+    flipped[-5] ^= 1
+    path.write_bytes(bytes(flipped))
+    assert len(list(read_frames(path))) == 3
+
+
+def test_what_cannot_be_written_raises_so_that_nothing_is_answered(tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path / "decisions")
+    recorder = Recorder(ledger, entry("service"))
+    recorder.write(rows(0))
+    real = os.write
+
+    def full(handle, content):
+        real(handle, bytes(content[:5]))
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(LedgerError, match="No space left on device"):
+            recorder.write(rows(1))
+    recorder.write(rows(2))  # there is room again, and no half frame in between
+    recorder.close()
+    assert logged(ledger) == [0, 2]

@@ -1,0 +1,143 @@
+"""Drift: chance is not called drift, and what has moved is."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from realloc.logs import Schema, read_logs
+from realloc.monitor import count_columns, measure, summary
+from realloc.monitor.age import age_of
+from realloc.monitor.coverage import compare_coverage, measure_coverage
+from realloc.monitor.distance import divergence
+from realloc.monitor.drift import add_counts
+from tests.batch.conftest import NOW
+from tests.small import fitted, window
+
+SCHEMA = Schema(
+    unit="item",
+    time="day",
+    outcome="orders",
+    channels=["ads", "coupon"],
+    features=["price", "kind"],
+    categorical=["kind"],
+)
+
+
+def drawn(seed: int, units: int = 400, days: int = 5, shift: float = 0.0, kinds=("a", "b", "c")):
+    random = np.random.default_rng(seed)
+    n = units * days
+    ads = random.uniform(0.2, 0.8, n)
+    frame = pd.DataFrame(
+        {
+            "item": np.repeat([f"{seed}-{u}" for u in range(units)], days),
+            "day": np.tile(pd.date_range("2026-01-01", periods=days), units),
+            "orders": random.poisson(5, n).astype(float),
+            "ads": 10 * ads,
+            "coupon": 10 * (1 - ads),
+            "price": np.repeat(random.normal(size=units), days) + 0.3 * random.normal(size=n) + shift,
+            "kind": np.repeat(random.choice(kinds, units), days),
+        }
+    )
+    return read_logs(frame, SCHEMA)
+
+
+def drifts(told, logs):
+    found = measure(told, count_columns(told, logs), len(logs) / logs.unit_count)
+    return {one.name: one for one in found}
+
+
+def test_a_summary_is_small_plain_and_says_where_values_lie():
+    told = summary(drawn(0))
+    assert json.loads(json.dumps(told)) == told
+    assert len(json.dumps(told)) < 4000
+    assert set(told["columns"]) == {"budget", "feature price", "feature kind", "share ads", "share coupon"}
+    assert sum(told["columns"]["feature price"]["parts"]) == pytest.approx(1)
+
+
+def test_without_drift_nothing_is_called_drift():
+    told = summary(drawn(0))
+    wrong = sum(one.drifted for seed in range(1, 41) for one in drifts(told, drawn(seed)).values())
+    assert wrong == 0
+
+
+def test_control_without_the_null_distribution_chance_would_be_called_drift():
+    """PSI alone: fifty rows of the same population lie far beyond the 0.1 of the rule of thumb."""
+    told = summary(drawn(0))
+    few = [drifts(told, drawn(seed, units=10, days=5))["feature price"] for seed in range(1, 11)]
+    assert np.mean([one.psi > 0.1 for one in few]) > 0.8
+    assert not any(one.drifted for one in few)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [({"shift": 1.0}, "feature price"), ({"kinds": ("a", "b", "new")}, "feature kind")],
+)
+def test_what_has_moved_is_found_and_named(change, name):
+    found = drifts(summary(drawn(0)), drawn(1, **change))
+    assert found[name].drifted
+    assert [one for one in found if found[one].drifted] == [name]
+
+
+def test_missing_values_where_there_were_none_are_drift():
+    logs = drawn(1)
+    frame = logs.to_pandas()
+    frame.loc[::3, "price"] = np.nan
+    assert drifts(summary(drawn(0)), read_logs(frame, SCHEMA))["feature price"].drifted
+
+
+def test_what_changes_from_day_to_day_in_training_is_usual():
+    def weekly(seed):
+        frame = drawn(seed, days=7).to_pandas()
+        frame["price"] += 2.0 * (frame["day"].dt.day_of_week >= 5)
+        return frame
+
+    told = summary(read_logs(weekly(0), SCHEMA))
+    weekend = weekly(1)
+    weekend = weekend[weekend["day"].dt.day_of_week >= 5]
+    found = drifts(told, read_logs(weekend, SCHEMA))["feature price"]
+    assert found.psi > 0.25  # far from the window as a whole
+    assert not found.drifted  # but a weekend was as far in training
+
+
+def test_counts_of_batches_add_up_to_those_of_all_rows():
+    told, logs = summary(drawn(0)), drawn(1)
+    parts = [count_columns(told, logs.take(np.arange(first, first + 500))) for first in range(0, 2000, 500)]
+    total: dict[str, list[int]] = {}
+    for part in parts:
+        total = add_counts(total, part)
+    assert total == count_columns(told, logs)
+
+
+def test_the_null_of_the_distance_is_what_it_says():
+    """Of samples of one population, one in a hundred lies beyond the 99th percentile."""
+    random = np.random.default_rng(0)
+    p = np.full(10, 0.1)
+    chances = [divergence(random.multinomial(500, p), random.multinomial(3000, p)).chance for _ in range(2000)]
+    assert np.mean(np.array(chances) < 0.01) == pytest.approx(0.01, abs=0.007)
+    assert np.mean(np.array(chances) < 0.5) == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_window_of_one_day_has_nothing_usual_and_says_so():
+    told = summary(drawn(0, days=1))
+    assert told["columns"]["feature price"]["usual"] is None
+
+
+def test_coverage_of_rows_like_those_of_training_does_not_fall_and_of_strange_mixes_it_does():
+    state, logs = fitted().fitted, window(96)
+    near = measure_coverage(state, logs)
+    assert not near.fell
+    frame = logs.to_pandas()
+    frame["ads"], frame["coupon"], frame["rebate"] = 0.98, 0.01, 0.01
+    far = measure_coverage(state, read_logs(frame, logs.schema))
+    assert far.fell
+    assert far.now < near.now
+    assert not compare_coverage(0.90, 0.95, 100, 20).fell  # of twenty units chance explains it
+    assert compare_coverage(0.90, 0.95, 10_000, 10_000).fell
+
+
+def test_ages_count_from_the_record_and_never_go_below_zero():
+    age = age_of("2026-11-06T12:00:00+00:00", "2026-11-01", NOW)
+    assert (age.days, age.window_days) == (10.0, 15.5)
+    assert age_of("2027-01-01T00:00:00+00:00", None, NOW).days == 0.0

@@ -1,0 +1,117 @@
+"""Under more load than it can bear the service turns requests away at once, and answers the others."""
+
+import asyncio
+import json
+import threading
+import time
+
+import pytest
+
+from realloc.serving.scorer import Scorer
+from tests.service.asking import ask_async, open_app, some_rows
+
+HEADERS = {"host": "localhost", "content-type": "application/json"}
+
+
+def body(rows=1):
+    return json.dumps({"rows": some_rows(rows)}).encode()
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """A scorer that waits until it is let go."""
+    let_go = threading.Event()
+    real = Scorer.recommend
+
+    def wait(self, *asked):
+        let_go.wait(20)
+        return real(self, *asked)
+
+    monkeypatch.setattr(Scorer, "recommend", wait)
+    return let_go
+
+
+def together(app, count, let_go, after=0.3):
+    """Many requests at once; the scorer is let go a little later."""
+
+    async def run():
+        asyncio.get_running_loop().call_later(after, let_go.set)
+        begun = time.monotonic()
+
+        async def one():
+            found = await ask_async(app, "POST", "/v1/recommend", body(), HEADERS)
+            return found, time.monotonic() - begun
+
+        return await asyncio.gather(*(one() for _ in range(count)))
+
+    return asyncio.run(run())
+
+
+def test_what_does_not_fit_into_the_line_is_turned_away_at_once(made, slow):
+    app = open_app(made, waiting_requests=5, rows_at_once=1)
+    found = together(app, 20, slow)
+    answered = [a for a, _ in found if a.status == 200]
+    away = [(a, took) for a, took in found if a.status == 429]
+    assert len(answered) + len(away) == 20
+    assert 5 <= len(answered) <= 6  # five wait, and one may be in work
+    assert all(a.headers["retry-after"] == "1" and took < 0.3 for a, took in away)
+
+
+def test_rows_that_wait_are_bounded_too(made, slow):
+    app = open_app(made, waiting_rows=4, batch_rows=4, rows_at_once=1)
+    statuses = [a.status for a, _ in together(app, 20, slow)]
+    assert 4 <= statuses.count(200) <= 5
+    assert statuses.count(429) == 20 - statuses.count(200)
+
+
+def test_who_waits_too_long_is_told_to_come_again_and_costs_nothing_more(made, slow):
+    app = open_app(made, answer_seconds=0.2, rows_at_once=1)
+    found = together(app, 3, slow, after=0.6)
+    assert {a.status for a, _ in found} == {503}
+    assert {a.json["error"] for a, _ in found} == {"too_busy"}
+    assert all(a.headers["retry-after"] == "2" for a, _ in found)
+
+
+def test_requests_that_wait_together_are_scored_together_and_answered_alike(made, slow, monkeypatch):
+    app = open_app(made)
+    sizes = []
+    wait = Scorer.recommend
+    monkeypatch.setattr(
+        Scorer, "recommend", lambda self, table, *a: sizes.append(table.num_rows) or wait(self, table, *a)
+    )
+    found = together(app, 12, slow)
+    assert {a.status for a, _ in found} == {200}
+    assert max(sizes) > 1
+    assert sum(sizes) == 12
+    assert len({str(a.json["answers"]) for a, _ in found}) == 1
+
+
+def test_a_bad_request_among_others_spoils_none(made, slow):
+    app = open_app(made)
+
+    async def run():
+        asyncio.get_running_loop().call_later(0.3, slow.set)
+        bodies = [body(), b"{", body(2), b'{"rows": []}', body()]
+        return await asyncio.gather(*(ask_async(app, "POST", "/v1/recommend", b, HEADERS) for b in bodies))
+
+    assert [a.status for a in asyncio.run(run())] == [200, 400, 200, 422, 200]
+
+
+def test_a_body_that_does_not_arrive_is_given_up(made):
+    app = open_app(made, body_seconds=0.2)
+
+    async def run():
+        sent = []
+
+        async def receive():
+            await asyncio.sleep(30)
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {"type": "http", "method": "POST", "path": "/v1/recommend"}
+        scope["headers"] = [(k.encode(), v.encode()) for k, v in HEADERS.items()]
+        await app(scope, receive, send)
+        return sent[0]["status"]
+
+    assert asyncio.run(run()) == 408
