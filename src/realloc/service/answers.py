@@ -96,14 +96,11 @@ def _recommend(versions: Versions, current: Current, table: pa.Table, constraint
 
 def kept_because(versions: Versions, current: Current) -> str | None:
     """Why every mix is kept for now: frozen, no model, too old; None where the model may answer."""
-    frozen, stale = versions.why_frozen() is not None, versions.is_stale()
-    versions.metrics.frozen.set(frozen)
-    versions.metrics.stale.set(stale)
-    if frozen:
+    if versions.why_frozen() is not None:
         return "frozen"
     if current.scorer is None:
         return "no_model"
-    return "stale_model" if stale else None
+    return "stale_model" if versions.is_stale() else None
 
 
 def _keep(versions: Versions, current: Current, table: pa.Table, reason: str) -> list[dict[str, Any]]:
