@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-coverage bench-market bench-static bench-ablation bench-curves bench-temporal figures clean
+.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-coverage bench-market bench-static bench-ablation bench-curves bench-temporal faults figures clean
 
 demo: .venv/.core
 	$(BIN)/realloc demo
@@ -86,6 +86,9 @@ bench-curves: .venv/.dev  ## rows, confounding, channels, members (hours; resuma
 
 bench-temporal: .venv/.dev  ## sixteen rotating windows: six ways to remember (hours; resumable; ARGS=--quick)
 	$(BIN)/python experiments/temporal.py $(ARGS)
+
+faults: .venv/.dev  ## storage faults in large numbers: kills, errors, power losses, flips, races, hostile stores, guards (resumable)
+	$(BIN)/python -m benchmarks.faults_store $(ARGS)
 
 figures: .venv/.dev  ## of the world and of policies in it, into experiments/results
 	$(BIN)/pip install --quiet --editable '.[report]'
