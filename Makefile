@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-coverage bench-market bench-static bench-ablation bench-curves bench-temporal bench-serve faults-service figures clean
+.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-coverage bench-market bench-static bench-ablation bench-curves bench-temporal bench-serve faults faults-service figures clean
 
 demo: .venv/.core
 	$(BIN)/realloc demo
@@ -92,6 +92,9 @@ bench-serve: .venv/.dev  ## the service under load: ratios, swaps (ten minutes; 
 
 faults-service: .venv/.dev  ## 100,000 broken requests (a quarter of an hour; with schemathesis where the extra `faults` is installed)
 	$(BIN)/python benchmarks/faults_service.py $(ARGS)
+
+faults: .venv/.dev faults-service  ## storage faults in large numbers: kills, errors, power losses, flips, races, hostile stores, guards (resumable)
+	$(BIN)/python -m benchmarks.faults_store $(ARGS)
 
 figures: .venv/.dev  ## of the world and of policies in it, into experiments/results
 	$(BIN)/pip install --quiet --editable '.[report]'

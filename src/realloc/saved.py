@@ -211,6 +211,9 @@ def _learned(meta: dict[str, Any], tensors: dict[str, NDArray[Any]], config: Con
         raise ValueError("the scale of the outcome is not above 0")
     replay = Labels(**{name: tensors[f"replay.{name}"] for name in REPLAY})
     centre, inverse = (torch.from_numpy(tensors[f"scaling.{name}"]) for name in ("centre", "inverse"))
+    saved = sum(values.size for values in _under("student.", tensors).values())
+    if saved < sizes["M"] * config.student.width**2:
+        raise ValueError("the student is smaller than its config says")  # before memory for a large one is asked for
     student = new_student(replay, Scaling(centre, inverse, float(meta["outcome_scale"])), config.student, 0)
     weights = {name: torch.from_numpy(values) for name, values in _under("student.", tensors).items()}
     student.network.load_state_dict(weights)

@@ -1,7 +1,7 @@
 """The layer of disk operations replaced: one that writes down every operation, or stops at the n-th."""
 
 import contextlib
-from pathlib import Path
+import os
 
 from realloc import disk
 
@@ -42,21 +42,40 @@ def recorded():
         yield operations
 
 
+CALLS = ("open", "write", "fsync", "close", "mkdir", "rename", "unlink", "rmdir")
+
+
+class BreakingSystem:
+    """`os` as the disk layer sees it, whose n-th call raises: before it is done, after, or having written half of it."""
+
+    def __init__(self, n: int, problem: BaseException, after: bool, torn: bool):
+        self.n, self.problem, self.after, self.torn = n, problem, after, torn
+        self.count, self.hit = 0, None
+
+    def __getattr__(self, name):
+        real = getattr(os, name)
+        return (lambda *arguments: self.call(name, real, *arguments)) if name in CALLS else real
+
+    def call(self, name, real, *arguments):
+        self.count += 1
+        if self.count != self.n:
+            return real(*arguments)
+        self.hit = name
+        if self.after and name == "open":
+            os.close(real(*arguments))
+        elif self.after or name == "close":
+            real(*arguments)
+        elif self.torn and name == "write":
+            real(arguments[0], arguments[1][: len(arguments[1]) // 2])
+        raise self.problem
+
+
 @contextlib.contextmanager
 def stopping(n: int, problem: BaseException, after: bool = False, torn: bool = False):
-    """The n-th operation raises, before it is done, after, or having written half a file; `hit` says which it was."""
-    seen = {"count": 0, "hit": None}
-
-    def around(name, call, *arguments):
-        seen["count"] += 1
-        if seen["count"] != n:
-            return call(*arguments)
-        seen["hit"] = name
-        if after:
-            call(*arguments)
-        elif torn and name == "write_new_file":
-            Path(arguments[0]).write_bytes(arguments[1][: len(arguments[1]) // 2])
-        raise problem
-
-    with replaced(around):
-        yield seen
+    """The n-th call of the system that changes the disk raises; `hit` says which it was."""
+    system = BreakingSystem(n, problem, after, torn)
+    disk.os = system
+    try:
+        yield system
+    finally:
+        disk.os = os

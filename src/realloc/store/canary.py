@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.errors import StoreError
+from realloc.errors import ReallocError, StoreError
 from realloc.logs import Logs, Schema
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ROWS = 64
 NEAR = 1e-3  # of the largest gain: how far other machines may be off
+MISFITS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 ANSWERS = ("shares", "gain", "gain_lower", "support", "reason", "turned")
 
 
@@ -40,7 +41,9 @@ def choose_rows(window: Logs) -> NDArray[np.uint8]:
 def read_rows(content: NDArray[np.uint8], schema: Schema) -> Logs:
     """The rows that `choose_rows` chose."""
     with pa.ipc.open_stream(pa.py_buffer(content.tobytes())) as stream:
-        return Logs(schema, stream.read_all(), tuple(schema.features or ()))
+        table = stream.read_all()
+    table.validate(full=True)  # a reader of the stream trusts its lengths and places
+    return Logs(schema, table, tuple(schema.features or ()))
 
 
 def ask(model: "ReAlloc", rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
@@ -69,17 +72,23 @@ def check(model: "ReAlloc", expected: dict[str, NDArray[Any]], same_machine: boo
     """The model still answers as it did when its version was written."""
     if not expected:
         return  # adopted from a store without canaries
-    found = ask(model, expected["rows"])
+    try:
+        found = ask(model, expected["rows"])
+        allowed = NEAR * np.abs(expected["turned"]).max()
+        turned = np.abs(found["turned"] - expected["turned"]).max()
+    except (*MISFITS, pa.ArrowException) as problem:
+        if isinstance(problem, ReallocError):
+            raise
+        raise StoreError("Expected a canary that was written with the model, got one of another kind.") from problem
     if same_machine:
         for name in ANSWERS:
-            if found[name].tobytes() != expected[name].tobytes():
+            if name not in expected or found[name].tobytes() != expected[name].tobytes():
                 raise StoreError(
                     f"Expected the canary's answers to the bit, but `{name}` differs: this program does not decide as the one "
                     "that wrote the version did."
                 )
         return
-    allowed = NEAR * np.abs(expected["turned"]).max()
-    if np.abs(found["turned"] - expected["turned"]).max() > allowed:
+    if not turned <= allowed:
         raise StoreError(
             "Expected gains near those of the machine that wrote the version, got others: this program does not compute as "
             "that one did. Install the same versions of realloc, torch and numpy."

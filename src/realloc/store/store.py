@@ -89,6 +89,8 @@ class Store:
             try:
                 kept = self._kept(number or head.number, head)
                 check_model(kept)
+                if kept.version.windows and not kept.canary:  # only a model that was adopted has none
+                    raise StoreError(f"Expected a canary in {str(kept.folder)!r}, but there is none.")
                 model = load(kept.folder / MODEL)
                 canary.check(model, kept.canary, kept.version.machine == canary.machine())
                 return model

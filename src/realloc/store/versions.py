@@ -12,10 +12,10 @@ import hashlib
 import os
 import re
 from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from realloc.artifact import LONGEST_JSON, MANIFEST, pack_artifact, read_artifact, read_plain
@@ -27,6 +27,7 @@ from realloc.store.windows import WindowId
 MODEL, RECORD = "model", "record"
 PARTS = {MODEL, RECORD}
 KIND = "version"
+MOST_DIGITS = 6
 NAME = re.compile(r"(\d{8})-([0-9a-f]{8})")
 VERSIONS = "versions"
 
@@ -49,6 +50,14 @@ class Version:
     money_digits: int
     machine: str  # where the canary's answers are expected to the bit
     model: str  # SHA-256 of the model's manifest
+
+    def __post_init__(self) -> None:
+        check_types(self, "the record")
+        for window in self.windows:
+            check_types(window, "the record")
+        datetime.fromisoformat(self.created)
+        if not 0 <= self.money_digits <= MOST_DIGITS:
+            raise ValueError(f"money of {self.money_digits} digits")
 
     def pack(self, folder: Path, canary: dict[str, NDArray[Any]]) -> dict[str, bytes]:
         """The files of its record."""
@@ -105,10 +114,6 @@ def read_version(folder: Path, digest: str | None = None) -> Kept:
     try:
         told: dict[str, Any] = {**found.meta, "windows": tuple(WindowId(**window) for window in found.meta["windows"])}
         version = Version(**told)
-        for part in (version, *version.windows):
-            check_types(part, "the record")
-        for window in version.windows:
-            np.datetime64(window.first), np.datetime64(window.last)
     except (TypeError, KeyError, ValueError) as problem:
         raise StoreError(
             f"Expected a record with {', '.join(spec.name for spec in fields(Version))} in {str(path)!r}, got another one. "

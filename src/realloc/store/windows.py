@@ -27,6 +27,10 @@ class WindowId:
     digest: str
     hole_seconds: int
 
+    def __post_init__(self) -> None:
+        if not np.datetime64(self.first) <= np.datetime64(self.last):
+            raise ValueError(f"the window's times are {self.first} and {self.last}")
+
     def __str__(self) -> str:
         return f"{self.first} to {self.last} ({self.rows:,} rows)"
 
