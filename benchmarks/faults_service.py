@@ -56,19 +56,13 @@ def by_schema(app: App, cases: int) -> dict:
         from hypothesis import HealthCheck, Phase, given, settings  # noqa: PLC0415
     except ImportError:
         return {"installed": False}
-    QUIET = settings(deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))  # noqa: N806
+    quiet = settings(deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
     schema = schemathesis.openapi.from_dict(ask(app, "/openapi.json").json)
     statuses, wrong = Counter(), []
     for operation in (result.ok() for result in schema.get_all_operations()):
 
         @given(case=operation.as_strategy())
-        @settings(
-            max_examples=cases,
-            deadline=None,
-            database=None,
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        )
+        @settings(quiet, max_examples=cases)
         def one(case) -> None:
             body = b"" if case.method == "GET" else json.dumps(_json(case.body)).encode("utf-8", "surrogatepass")
             found = ask(app, operation.path, body or None, case.method)  # noqa: B023

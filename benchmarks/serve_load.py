@@ -40,6 +40,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "serve_load.json"
 MAIN = "from realloc.cli.main import main; main()"
 TICK = os.sysconf("SC_CLK_TCK")
+STALE = 2.0  # seconds
 
 
 def make_store(place: Path) -> Store:
@@ -76,11 +77,15 @@ class Client:
     """Connections that are kept and reused."""
 
     def __init__(self, port: int) -> None:
-        self.port, self.free = port, list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]()
+        self.port, self.free = port, list[tuple[float, asyncio.StreamReader, asyncio.StreamWriter]]()
 
     async def ask(self, content: bytes) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body."""
-        reader, writer = self.free.pop() if self.free else await asyncio.open_connection("127.0.0.1", self.port)
+        while self.free and time.monotonic() - self.free[-1][0] > STALE:  # the service closes idle ones after 5 s
+            self.free.pop()[2].close()
+        _, reader, writer = (
+            self.free.pop() if self.free else (0, *await asyncio.open_connection("127.0.0.1", self.port))
+        )
         writer.write(content)
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
@@ -88,7 +93,7 @@ class Client:
         if headers.get("connection") == "close":
             writer.close()
         else:
-            self.free.append((reader, writer))
+            self.free.append((time.monotonic(), reader, writer))
         return int(head[0].split()[1]), headers, body
 
 
@@ -151,7 +156,7 @@ def quantile(values: list[float], q: float) -> float:
 
 def bare_scorer(store: Store, contents: list[bytes], count: int) -> float:
     """CPU seconds of one call of the scorer with one row that has been read already."""
-    scorer = serving.open_model(next((store.path / "versions").glob("00000002-*")) / "model")
+    scorer = serving.open_model(max((store.path / "versions").iterdir()) / "model")
     tables = [pa.Table.from_pylist(json.loads(content)["rows"]) for content in contents[:count]]
     scorer.recommend(tables[0])
     begun = time.process_time()
@@ -215,7 +220,7 @@ async def swap(port: int, store: Store, capacity: float, swaps: int) -> dict:
 
     def write() -> None:
         for number in range(swaps):
-            made.append(store.rollback(to=max(1, made[-1] - 1) if made else 1).number)
+            made.append(store.rollback().number if not made else store.rollback(to=made[-1] - 1).number)
             until = time.monotonic() + 20
             while number + 1 < swaps and time.monotonic() < until and seen.get(made[-1], 0) == 0:
                 time.sleep(0.02)
@@ -249,7 +254,7 @@ async def swap(port: int, store: Store, capacity: float, swaps: int) -> dict:
         "statuses": {str(status): count for status, count in statuses.items()},
         "failed": sum(count for status, count in statuses.items() if status != 200),
         "versions_that_answered": len(seen),
-        "versions_unknown": len(set(seen) - {2, *made}),
+        "versions_unknown": len(set(seen) - {made[0] - 1, *made}),
     }
 
 
@@ -257,9 +262,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--swaps", type=int, default=200)
+    parser.add_argument("--store", type=Path, help="of an earlier run; swaps add versions to it")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        store = make_store(Path(place) / "store")
+        kept = options.store or Path(place) / "store"
+        store = Store(kept) if kept.exists() else make_store(kept)
         settings, log = Path(place) / "serve.toml", Path(place) / "service.log"
         settings.write_text("[serve]\npoll_seconds = 0.1\n")
         asked = ["serve", "--store", store.path, "--port", "0", "--quiet", "--config", settings]
