@@ -100,7 +100,7 @@ class Reading:
             gate = 1 / (1 + np.exp(-pre))
         bend = gate * (1 + pre * (1 - gate)) * self.w[rows]
         slopes = self.summed[rows] + (bend[:, None] @ lift[:, :-1].transpose(0, 2, 1))[:, 0]
-        return self.units.field(slopes / np.float32(self.a.shape[1]))
+        return self.units.field((slopes / self.a.shape[1]).astype(np.float32, copy=False))
 
     def _places(self, start: Floats, ends: Floats) -> Floats32:
         """z and a 1 of the start and the ends, (a, 1 + m, K+1)."""
