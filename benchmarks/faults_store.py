@@ -30,6 +30,9 @@ from tests.store.light import NOON, LightStore, grown, snapshot
 from realloc.store import Store
 
 RESULTS = Path(__file__).parent / "results" / "faults_store.json"
+COMMIT = subprocess.run(
+    ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True
+).stdout.strip()
 CHUNK = 8  # kills of real commands between two notes of how far it is
 
 
@@ -222,8 +225,7 @@ def read() -> dict:
 
 
 def write(name: str, count: int, found: dict, done: bool = False) -> None:
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True)
-    told = {"done": done, "asked": count, "commit": commit.stdout.strip(), **found}
+    told = {"done": done, "asked": count, "commit": COMMIT, **found}
     RESULTS.write_text(json.dumps(read() | {name: told}, indent=1) + "\n")
 
 
