@@ -8,6 +8,7 @@ acknowledged, stops the run with an error. Run from the root of the repository.
 """
 
 import argparse
+import errno
 import json
 import os
 import random
@@ -63,6 +64,21 @@ def command_kills(folder: Path, count: int, former: dict) -> dict:
         found["after_the_pointer"] += commands.survive(plain, number, CHUNK, seed=found["kills"])
         found["kills"] += CHUNK
         write("command_kills", count, found)
+    return found
+
+
+def command_errors(folder: Path, _: int, __: dict) -> dict:
+    """A real fit and a real update, killed and with a full disk at every call that changes the disk."""
+    from tests.faults import commands  # noqa: PLC0415  imports torch
+
+    commands.write_inputs(folder)
+    plain = commands.Undisturbed(folder, folder / "plain")
+    found = {"bad": 0}
+    for number, name in ((0, "fit"), (1, "update")):
+        for problem in (None, errors.problem(errno.ENOSPC)):
+            found[f"{name}, {problem.strerror if problem else 'kill −9'}"] = commands.fail_everywhere(
+                plain, number, problem
+            )
     return found
 
 
@@ -191,6 +207,7 @@ PARTS = {  # what each does, and how many by default; 0: as many as there are
     "races": (races, 100),
     "full_disks": (full_disks, 50),
     "disk_errors": (disk_errors, 0),
+    "command_errors": (command_errors, 0),
     "power_losses": (power_losses, 2000),
     "flips": (flips, 20_000),
     "light_kills": (light_kills, 1000),
