@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-batch faults-batch bench-coverage bench-market bench-static bench-ablation bench-curves bench-temporal figures clean
+.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-batch faults-batch bench-coverage bench-market bench-static bench-ablation bench-curves bench-temporal figures clean bench-serve faults faults-service
 
 demo: .venv/.core
 	$(BIN)/realloc demo
@@ -93,6 +93,15 @@ bench-curves: .venv/.dev  ## rows, confounding, channels, members (hours; resuma
 
 bench-temporal: .venv/.dev  ## sixteen rotating windows: six ways to remember (hours; resumable; ARGS=--quick)
 	$(BIN)/python experiments/temporal.py $(ARGS)
+
+bench-serve: .venv/.dev  ## the service under load: ratios, swaps (ten minutes; ARGS="--seconds 12 --swaps 12" for a look)
+	$(BIN)/python benchmarks/serve_load.py $(ARGS)
+
+faults-service: .venv/.dev  ## 100,000 broken requests (a quarter of an hour; with schemathesis where the extra `faults` is installed)
+	$(BIN)/python benchmarks/faults_service.py $(SERVICE_ARGS)
+
+faults: .venv/.dev faults-service faults-batch  ## storage faults in large numbers: kills, errors, power losses, flips, races, hostile stores, guards (resumable)
+	$(BIN)/python -m benchmarks.faults_store $(ARGS)
 
 figures: .venv/.dev  ## of the world and of policies in it, into experiments/results
 	$(BIN)/pip install --quiet --editable '.[report]'

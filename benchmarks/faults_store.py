@@ -1,21 +1,27 @@
 """Faults that the store survives, in large numbers; the short runs are tests/faults.
 
-    python -m benchmarks.faults_store [--kills 1000] [--races 100] [--flips 0] [--model]
+    python -m benchmarks.faults_store [--only flips races ...] [--kills 1000] [--again]
 
-Each part is written to benchmarks/results/faults_store.json when it is done, and skipped if it is there with the same
-count. `--flips 0` means every byte. `--model` kills real updates of a small model instead of rounds that cost nothing: torch
-is imported once, and every trial is a fork. A store that cannot be read or has lost what was acknowledged stops the run.
-Run from the root of the repository.
+Every part is written to benchmarks/results/faults_store.json with the commit it ran at. A part that is there with the count
+asked for is skipped; kills of real commands go on where they were stopped. A store that cannot be read, or has lost what was
+acknowledged, stops the run with an error. Run from the root of the repository.
 """
 
 import argparse
 import json
+import os
+import random
 import shutil
+import subprocess
 import tempfile
 import time
 from pathlib import Path
 
+import pytest
+from tests.faults import test_disk_errors as errors
 from tests.faults import test_flipped_bytes as flipped
+from tests.faults import test_full_disk as full
+from tests.faults import test_hostile as hostile
 from tests.faults import test_kill as kill
 from tests.faults import test_power_loss as power
 from tests.faults import test_two_writers as writers
@@ -24,110 +30,197 @@ from tests.store.light import NOON, LightStore, grown, snapshot
 from realloc.store import Store
 
 RESULTS = Path(__file__).parent / "results" / "faults_store.json"
+CHUNK = 8  # kills of real commands between two notes of how far it is
 
 
-def kill_light(folder: Path, kills: int) -> dict[str, object]:
-    amid = bad = 0
-    for series in range(-(-kills // 25)):
-        path = folder / str(series)
+def light_kills(folder: Path, count: int, _: dict) -> dict:
+    """Rounds that cost nothing, so that a kill is likely to come amid a commit."""
+    amid = 0
+    for series in range(-(-count // 25)):
+        path, plain = folder / "store", folder / "plain"
         amid += kill.survive(kill.count_windows, path, lambda p: LightStore(p).number(), 25, 0.1, seed=series)
-        kill.count_windows(folder / f"plain{series}", lambda _: None)
-        bad += snapshot(path) != snapshot(folder / f"plain{series}")
+        kill.count_windows(plain, lambda _: None)
+        assert snapshot(path) == snapshot(plain)
         shutil.rmtree(path)
-        shutil.rmtree(folder / f"plain{series}")
-    return {"kills": kills, "amid_a_run": amid, "series_with_another_end": bad}
+        shutil.rmtree(plain)
+    return {"kills": count, "amid_a_run": amid, "another_end": 0, "lost": 0}
 
 
-def kill_model(folder: Path, kills: int) -> dict[str, object]:
-    from tests.small import CONFIG, ReAlloc, window  # noqa: PLC0415  torch only where it is asked for
+def command_kills(folder: Path, count: int, former: dict) -> dict:
+    """Real fit, update and recommend, each killed again and again; ends must be those of an undisturbed run, byte by byte."""
+    from tests.faults import commands  # noqa: PLC0415  imports torch
 
-    windows = [window(number) for number in range(4)]  # drawn before the forks; no operation of torch runs here
-
-    def work(path, acknowledge):
-        store = Store(path, keep=3, clock=lambda: NOON)
-        for rows in windows:
-            with store.writer():
-                if not store.applied(rows):
-                    model = ReAlloc(CONFIG, quiet=True).fit(rows) if store.empty else store.load().update(rows)
-                    store.commit(model, rows)
-                acknowledge(len(store.current().windows))
-
-    def look(path):
-        current = Store(path).current() if path.exists() else None
-        return len(current.windows) if current else 0
-
-    kill.run_until_done(work, folder / "plain")
-    amid = bad = done = 0
-    while done < kills:
-        path = folder / str(done)
-        amid += kill.survive(work, path, look, min(10, kills - done), 3.0, seed=done)
-        bad += snapshot(path) != snapshot(folder / "plain")
-        done += 10
-        shutil.rmtree(path)
-    return {"kills": kills, "amid_a_run": amid, "series_with_another_end": bad}
+    commands.write_inputs(folder)
+    plain = commands.Undisturbed(folder, folder / "plain")
+    found = {"kills": former.get("kills", 0), "after_the_pointer": former.get("after_the_pointer", 0)}
+    found |= {"another_end": 0, "lost": 0}
+    while found["kills"] < count:
+        number = found["kills"] // CHUNK % 4
+        found["after_the_pointer"] += commands.survive(plain, number, CHUNK, seed=found["kills"])
+        found["kills"] += CHUNK
+        write("command_kills", count, found)
+    return found
 
 
-def flip(folder: Path, flips: int) -> dict[str, object]:
-    root = grown(folder / "store", 3).path
-    size = sum(path.stat().st_size for path in flipped.files_of(root))
-    return {"bytes": size, "flips": flips or size, "unnoticed": flipped.count_unnoticed(root, flips or None)}
+def disk_errors(folder: Path, _: int, __: dict) -> dict:
+    """Every call that changes the disk, of a first and of a later commit, fails in every way."""
+    sites = {}
+    for case in errors.CASES:
+        for rounds in (0, errors.ROUNDS):
+            place = folder / f"{case}{rounds}".replace("/", " ")
+            place.mkdir()
+            sites[f"{case}, after {rounds} rounds"] = len(errors.fail_everywhere(place, case, rounds))
+            shutil.rmtree(place)
+    return {"failures": sum(sites.values()), "bad": 0, "sites": sites}
 
 
-def race(folder: Path, races: int) -> dict[str, object]:
-    wrong = 0
-    for n in range(races):
-        store = grown(folder / str(n), n % 2)
-        loser, winner = writers.race(store.path)
-        fine = winner == f"version {n % 2 + 1}" and "another process is writing" in loser
-        wrong += not fine or LightStore(store.path).number() != n % 2 + 1
-    return {"races": races, "wrong": wrong}
-
-
-def lose_power(folder: Path, states: int) -> dict[str, object]:
-    count, bad = 0, []
+def power_losses(folder: Path, count: int, _: dict) -> dict:
+    states, bad, mutants, missed = 0, [], 0, []
     for rounds in range(60):
         place = folder / str(rounds)
         place.mkdir()
         before, operations = power.record(place, rounds)
         bad += power.bad_states(before, operations, rounds, folder / "state")
-        count += power.bad_states.count
-        if count >= states:
+        states += power.bad_states.count
+        if states >= count:
             break
-    return {"states": count, "bad": bad}
+    for rounds in (0, 3):
+        place = folder / f"mutants{rounds}"
+        (place / "disk").mkdir(parents=True)
+        _, operations = power.record(place / "disk", rounds)
+        for index in power.syncs(operations):
+            mutants += 1
+            missed += [] if power.is_caught(place, rounds, index) else [str(operations[index])]
+    return {"states": states, "bad": bad, "syncs_left_out": mutants, "of_these_not_noticed": missed}
 
 
-PARTS = {"kill": kill_light, "flip": flip, "race": race, "power": lose_power, "kill_model": kill_model}
+def flips(folder: Path, count: int, _: dict) -> dict:
+    """Every byte and every length of a small store; `count` of each kind of damage in a real one."""
+    small = grown(folder / "small", 2).path
+    real = _real_store(folder / "real")
+    size = {name: sum(path.stat().st_size for path in flipped.files_of(root)) for name, root in (("small", small), ("real", real))}  # fmt: skip
+    return {
+        "small_bytes": size["small"],
+        "small_unnoticed": flipped.count_unnoticed(small, None),
+        "small_cuts": size["small"],
+        "small_cuts_unnoticed": _cuts_unnoticed(small, None),
+        "real_bytes": size["real"],
+        "real_flips": count,
+        "real_unnoticed": flipped.count_unnoticed(real, count),
+        "real_cuts": count // 10,
+        "real_cuts_unnoticed": _cuts_unnoticed(real, count // 10),
+    }
+
+
+def _real_store(path: Path) -> Path:
+    from tests.small import fitted, window  # noqa: PLC0415  imports torch
+
+    Store(path, clock=lambda: NOON).commit(fitted(), window())
+    return path
+
+
+def _cuts_unnoticed(root: Path, count: int | None) -> list[str]:
+    missed = []
+    for path, at in flipped.places(root, count, 1):
+        sound = path.read_bytes()
+        path.write_bytes(sound[:at])
+        if path.name not in flipped.fault_of(root):
+            missed.append(f"{path}:{at}")
+        path.write_bytes(sound)
+    return missed
+
+
+def races(folder: Path, count: int, _: dict) -> dict:
+    wrong = 0
+    for n in range(count):
+        store = grown(folder / str(n), n % 2)
+        loser, winner = writers.race(store.path)
+        fine = winner == f"version {n % 2 + 1}" and "another process is writing" in loser
+        wrong += not fine or LightStore(store.path).number() != n % 2 + 1
+    return {"races": count, "wrong": wrong}
+
+
+def full_disks(folder: Path, count: int, _: dict) -> dict:
+    sizes = [16 + 4 * n for n in range(count)]
+    return {"sizes": len(sizes), "of_these_ran_full": sum(full.fill(folder, kib) for kib in sizes), "bad": 0}
+
+
+def hostile_stores(folder: Path, _: int, __: dict) -> dict:
+    _real_store(folder / "good")
+    refused = hostile.in_fork(lambda seen: hostile.try_cases(folder, hostile.CASES, hostile.reading, seen))
+    memory = refused.pop("memory")
+    written = hostile.in_fork(
+        lambda seen: hostile.try_cases(folder, hostile.CASES | hostile.WRITING, hostile.writing, seen)
+    )
+    written.pop("memory")
+    return {
+        "stores": len(written),
+        "not_refused": [name for name, result in refused.items() if not hostile.refused(result)],
+        "harmed": sorted(hostile.harmed(refused) | hostile.harmed(written)),
+        "memory_mib": round(memory, 1),
+    }
+
+
+def guards(folder: Path, _: int, __: dict) -> dict:
+    from tests.faults.guards import GUARDS, switched_off  # noqa: PLC0415  imports torch
+
+    noticed = []
+    for number, (name, guard) in enumerate(GUARDS.items()):
+        place = folder / str(number)
+        place.mkdir()
+        with pytest.MonkeyPatch.context() as patch, switched_off(guard):
+            try:
+                guard.check(place, patch)
+            except (NameError, SyntaxError):
+                raise
+            except BaseException:
+                noticed.append(name)
+    return {"guards": len(GUARDS), "noticed": len(noticed), "not_noticed": sorted(set(GUARDS) - set(noticed))}
+
+
+PARTS = {  # what each does, and how many by default; 0: as many as there are
+    "guards": (guards, 0),
+    "hostile_stores": (hostile_stores, 0),
+    "races": (races, 100),
+    "full_disks": (full_disks, 50),
+    "disk_errors": (disk_errors, 0),
+    "power_losses": (power_losses, 2000),
+    "flips": (flips, 20_000),
+    "light_kills": (light_kills, 1000),
+    "command_kills": (command_kills, 1000),
+}
 
 
 def main() -> None:
     asked = argparse.ArgumentParser()
-    asked.add_argument("--kills", type=int, default=1000)
-    asked.add_argument("--flips", type=int, default=0)
-    asked.add_argument("--races", type=int, default=100)
-    asked.add_argument("--states", type=int, default=2000)
-    asked.add_argument("--model", action="store_true")
+    asked.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    asked.add_argument("--kills", type=int, default=1000, help="of real commands")
+    asked.add_argument("--again", action="store_true", help="also what is there already")
     given = asked.parse_args()
-    counts = {"kill": given.kills, "flip": given.flips, "race": given.races, "power": given.states}
-    if given.model:
-        counts["kill_model"] = given.kills
-    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for name, count in counts.items():
-        if found.get(name, {}).get("asked") == count:
+    os.fsync = lambda handle: None  # processes are killed, not the power supply; syncs are counted where that is lost
+    for name in given.only:
+        work, count = PARTS[name]
+        count = given.kills if name == "command_kills" else count
+        former = {} if given.again else read().get(name, {})
+        if former.get("done"):
             continue
+        random.seed(0)
         with tempfile.TemporaryDirectory() as folder:
-            begun = time.perf_counter()
-            found[name] = {"asked": count, **PARTS[name](Path(folder), count)}
-        found[name]["seconds"] = round(time.perf_counter() - begun, 1)
-        print(name, found[name], flush=True)
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
-        RESULTS.with_suffix(".md").write_text(as_page(found))
+            begun = time.process_time() + sum(os.times()[2:4])
+            found = work(Path(folder), count, former)
+            seconds = time.process_time() + sum(os.times()[2:4]) - begun + former.get("cpu_seconds", 0.0)
+        write(name, count, found | {"cpu_seconds": round(seconds, 1)}, done=found.get("kills", count) >= PARTS[name][1])
+        print(name, json.dumps(read()[name]), flush=True)
 
 
-def as_page(found: dict[str, dict[str, object]]) -> str:
-    rows = [
-        f"| {name} | {', '.join(f'{k} {v}' for k, v in part.items() if k != 'asked')} |" for name, part in found.items()
-    ]
-    return "# Faults that the store survives\n\n| fault | found |\n|---|---|\n" + "\n".join(rows) + "\n"
+def read() -> dict:
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
+def write(name: str, count: int, found: dict, done: bool = False) -> None:
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True)
+    told = {"done": done, "asked": count, "commit": commit.stdout.strip(), **found}
+    RESULTS.write_text(json.dumps(read() | {name: told}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

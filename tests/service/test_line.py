@@ -5,6 +5,7 @@ import json
 import threading
 import time
 
+import pyarrow as pa
 import pytest
 
 from realloc.serving.scorer import Scorer
@@ -115,3 +116,41 @@ def test_a_body_that_does_not_arrive_is_given_up(made):
         return sent[0]["status"]
 
     assert asyncio.run(run()) == 408
+
+
+def test_poison_among_requests_that_are_scored_together_spoils_only_itself(made, slow, monkeypatch):
+    app, wait = open_app(made), Scorer.recommend
+    sizes = []
+
+    def choke(self, table, *asked):
+        sizes.append(table.num_rows)
+        if "poison" in table["item_id"].to_pylist():
+            raise RuntimeError
+        return wait(self, table, *asked)
+
+    monkeypatch.setattr(Scorer, "recommend", choke)
+    bad = body().replace(some_rows(1)[0]["item_id"].encode(), b"poison")
+
+    async def run():
+        asyncio.get_running_loop().call_later(0.3, slow.set)
+        first = asyncio.create_task(ask_async(app, "POST", "/v1/recommend", body(), HEADERS))
+        await asyncio.sleep(0.1)
+        asked = (ask_async(app, "POST", "/v1/recommend", b, HEADERS) for b in (body(), bad, body()))
+        return await asyncio.gather(first, *asked)
+
+    found = [a.json["answers"][0]["reason"] for a in asyncio.run(run())]
+    assert found[2] == "internal_failure"
+    assert "internal_failure" not in (found[0], found[1], found[3])
+    assert 3 in sizes  # they were scored together first
+
+
+def test_a_number_that_is_none_moves_nothing(made, monkeypatch):
+    app, real = open_app(made), Scorer.recommend
+
+    def broken(self, table, *asked):
+        found = real(self, table, *asked)
+        return found.set_column(found.column_names.index("gain"), "gain", pa.array([float("nan")] * found.num_rows))
+
+    monkeypatch.setattr(Scorer, "recommend", broken)
+    answers = asyncio.run(ask_async(app, "POST", "/v1/recommend", body(2), HEADERS)).json["answers"]
+    assert {(a["reason"], a["moved"], a["gain"]) for a in answers} == {("internal_failure", False, 0.0)}

@@ -13,6 +13,7 @@ from realloc import ReAlloc, serving
 from realloc.artifact import read_artifact, write_artifact
 from realloc.errors import ArtifactError
 from realloc.serving import tiles
+from realloc.teacher.places import Places
 from tests.small import CONFIG, fitted, today, updated, window
 
 NEAR = 1e-5  # of a gain, as the issue asks
@@ -77,6 +78,26 @@ def test_so_are_those_under_a_cap_over_all_rows(tmp_path):
 def test_so_are_those_of_other_settings(tmp_path, change):
     model = ReAlloc(replace(CONFIG, **change)).fit(window())
     compare(model, served(model, tmp_path), today())
+
+
+def test_so_are_those_with_lasting_mixes_and_a_guardrail(tmp_path):
+    frame = window().to_pandas()
+    frame["gmv"] = 2 * frame.orders + np.random.default_rng(0).normal(size=len(frame))
+    schema = replace(window().schema, features=None, guardrails=("gmv",))
+    model = ReAlloc(CONFIG, schema, quiet=True).fit(frame)
+    mixes = Places(np.array(window(99).shares[:20]), np.linspace(-1, 1, 20), np.full(20, 5), 0.5, 0.1)
+    outcomes = {name: replace(learned, places=mixes) for name, learned in model.fitted.outcomes.items()}
+    model.state = replace(model.fitted, outcomes=outcomes)
+    found = compare(model, served(model, tmp_path), today())
+    assert {"moved", "guardrail"} & set(found.reason)
+
+
+def test_so_is_that_to_rows_none_of_which_can_be_read(tmp_path):
+    model, rows = updated(), today(2).assign(ads=-1.0)
+    model.quiet = True
+    found = served(model, tmp_path).recommend(rows)
+    assert set(found.reason) == {"bad_input"}
+    pd.testing.assert_frame_equal(found, model.recommend(rows))
 
 
 def test_field_gain_and_explanation_are_those_of_the_model(tmp_path):

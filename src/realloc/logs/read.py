@@ -106,8 +106,9 @@ def load_today(source: Any, schema: Schema) -> Today:
     plan = plan_today(opened, schema)
     intake = Intake(plan, date.max, opened.text, forgive=True)
     _stream(opened, plan, intake, None)
-    # A piece without rows, so that every column is there also where no row can be used.
-    intake.take(Piece(pa.RecordBatch.from_pylist([], opened.columns.empty_table().select(plan.columns).schema), "", 1))
+    if not intake.pile.count:  # a piece without rows, so that every column is there also where no row can be used
+        none = pa.RecordBatch.from_pylist([], opened.columns.empty_table().select(plan.columns).schema)
+        intake.take(Piece(none, "", 1))
     batches = [piece.batch for piece in opened.pieces([schema.unit, schema.time])]
     given = (
         pa.Table.from_batches(batches) if batches else opened.columns.empty_table().select([schema.unit, schema.time])

@@ -5,9 +5,11 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from realloc.errors import ReallocError
@@ -53,15 +55,14 @@ def read(versions: Versions, current: Current, route: str, body: bytes) -> Asked
 
 
 def answer(versions: Versions, current: Current, asked: list[Asked]) -> list[bytes]:
-    """The answers to some requests, each as JSON without its end (the request's id); those that join are scored together."""
-    joined = [one for one in asked if one.joins]
+    """The answers to some requests as JSON; those that join are scored together, and each alone where that fails."""
     found: dict[int, list[dict[str, Any]]] = {}
-    for group in _groups(current, joined):
-        rows = _recommend(versions, current, pa.concat_tables([one.table for one in group]), None)
-        first = 0
-        for one in group:
-            found[id(one)] = rows[first : first + one.table.num_rows]
-            first += one.table.num_rows
+    for group in _groups(current, [one for one in asked if one.joins]):
+        if len(group) > 1:
+            with suppress(Exception):  # one of them may be poison: alone it spoils nothing but itself
+                rows = _decide(versions, current, pa.concat_tables([one.table for one in group]), None)
+                ends = np.cumsum([one.table.num_rows for one in group]).tolist()
+                found |= {id(one): rows[end - one.table.num_rows : end] for one, end in zip(group, ends, strict=True)}
     return [_body(versions, current, one, found.get(id(one))) for one in asked]
 
 
@@ -75,35 +76,44 @@ def _groups(current: Current, asked: list[Asked]) -> list[list[Asked]]:
 
 
 def _body(versions: Versions, current: Current, one: Asked, rows: list[dict[str, Any]] | None) -> bytes:
-    if rows is None and one.route in ("recommend", "batch"):
-        rows = _recommend(versions, current, one.table, one.further["constraints"])
-    told: dict[str, Any] = {"version": current.version.number, "model": current.version.model[:16]}
-    told |= {"answers": rows} if rows is not None else _other(versions, current, one)
-    return json.dumps(told, ensure_ascii=False, allow_nan=False).encode()
+    named = {"version": current.version.number, "model": current.version.model[:16]}
+    if one.route not in ("recommend", "batch"):
+        return json.dumps(named | _other(versions, current, one), ensure_ascii=False, allow_nan=False).encode()
+    constraints = one.further.get("constraints")
+    rows = rows if rows is not None else _recommend(versions, current, one.table, constraints)
+    try:
+        told = json.dumps(named | {"answers": rows}, ensure_ascii=False, allow_nan=False)
+    except ValueError as problem:  # a number that is none: nothing may be moved by it
+        _note_failure(versions, problem)
+        kept = _keep(versions, current, one.table, "internal_failure")
+        told = json.dumps(named | {"answers": kept}, ensure_ascii=False, allow_nan=False)
+    return told.encode()
 
 
 def _recommend(versions: Versions, current: Current, table: pa.Table, constraints: Any) -> list[dict[str, Any]]:
-    """One answer a row."""
-    reason = kept_because(versions, current)
-    scorer = current.scorer
-    if scorer is not None and reason is None:
-        try:
-            return _listed(versions, scorer.recommend(table, constraints), current)
-        except Exception as problem:
-            _note_failure(versions, problem)
-    return _keep(versions, current, table, reason or "internal_failure")
+    """One answer a row, whatever happens."""
+    try:
+        return _decide(versions, current, table, constraints)
+    except Exception as problem:
+        _note_failure(versions, problem)
+        return _keep(versions, current, table, "internal_failure")
+
+
+def _decide(versions: Versions, current: Current, table: pa.Table, constraints: Any) -> list[dict[str, Any]]:
+    """The model's answers, or the mix as it is where the model may not answer."""
+    reason, scorer = kept_because(versions, current), current.scorer
+    if scorer is None or reason is not None:
+        return _keep(versions, current, table, reason or "no_model")
+    return _listed(versions, scorer.recommend(table, constraints), current)
 
 
 def kept_because(versions: Versions, current: Current) -> str | None:
     """Why every mix is kept for now: frozen, no model, too old; None where the model may answer."""
-    frozen, stale = versions.why_frozen() is not None, versions.is_stale()
-    versions.metrics.frozen.set(frozen)
-    versions.metrics.stale.set(stale)
-    if frozen:
+    if versions.why_frozen() is not None:
         return "frozen"
     if current.scorer is None:
         return "no_model"
-    return "stale_model" if stale else None
+    return "stale_model" if versions.is_stale() else None
 
 
 def _keep(versions: Versions, current: Current, table: pa.Table, reason: str) -> list[dict[str, Any]]:

@@ -140,6 +140,8 @@ class App:
             current = self.versions.current
             if current is not None:
                 self.metrics.age.set(current.ages(self.versions.clock())[0] * 86400)
+            self.metrics.frozen.set(self.versions.why_frozen() is not None)
+            self.metrics.stale.set(self.versions.is_stale())
             return Reply(200, self.metrics.text(), b"text/plain; version=0.0.4; charset=utf-8")
         if path == "/openapi.json":
             return Reply(200, json.dumps(describe(self.versions.current, self.config), ensure_ascii=False).encode())

@@ -3,7 +3,7 @@
 import asyncio
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 
 class Guarded(H11Protocol):
@@ -37,9 +37,10 @@ class Guarded(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """For what is no HTTP; a request that is being answered on the same connection ends here, too."""
-        if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+        cycle: RequestResponseCycle | None = self.cycle  # None before the first request
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True
+            cycle.message_event.set()
         try:
             super().send_400_response(msg)
         except h11.LocalProtocolError:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from realloc.errors import StoreError
 from realloc.recommendation import recommend_rows
 from realloc.serving.scorer import Scorer
+from realloc.simplex import Floats
 from realloc.store.canary import read_rows
 
 NEAR = 1e-4  # of the largest, for fixed moves
@@ -36,7 +37,7 @@ def check(scorer: Scorer, expected: Mapping[str, NDArray[Any]]) -> None:
         raise StoreError("Expected the canary's reasons, got others: this program does not decide as the writer did.")
 
 
-def _compare(what: str, found: NDArray[np.float64], expected: NDArray[np.float64], near: float) -> None:
+def _compare(what: str, found: Floats, expected: Floats, near: float) -> None:
     largest = float(np.abs(expected).max(initial=0.0))
     if found.shape != expected.shape or not np.abs(found - expected).max(initial=0.0) <= near * largest:
         raise StoreError(

@@ -33,7 +33,7 @@ class Context:
     def between(self, x: Floats32, other: Floats32) -> Floats32:
         """Of tiles of states (t, T, d) and others (m, d): (t, T, m)."""
         near = self.amplitude * np.exp(np.float32(-0.5) * squared_distances(x * self.scale, other * self.scale))
-        return near + (x * self.linear) @ other.T + self.constant
+        return (near + (x * self.linear) @ other.T + self.constant).astype(np.float32, copy=False)
 
     def own(self, x: Floats32) -> Floats32:
         """Of every state with itself."""
@@ -96,13 +96,13 @@ def read_doubt(arrays: Mapping[str, NDArray[Any]], units: Units, misfit: float |
         part: Context(
             scale=np.exp(-arrays[f"kernel.length.{part}"]),
             linear=np.exp(arrays[f"kernel.linear.{part}"]),
-            amplitude=np.exp(arrays[f"kernel.amplitude.{part}"])[()],
-            constant=np.exp(arrays[f"kernel.constant.{part}"])[()],
+            amplitude=np.float32(np.exp(arrays[f"kernel.amplitude.{part}"])),
+            constant=np.float32(np.exp(arrays[f"kernel.constant.{part}"])),
         )
         for part in PARTS
     }
     return Doubt(
-        reach=np.exp(-2 * arrays["kernel.reach"])[()],
+        reach=np.float32(np.exp(-2 * arrays["kernel.reach"])),
         x=arrays["doubt.x"],
         z=arrays["doubt.z"],
         factor=arrays["doubt.factor"],

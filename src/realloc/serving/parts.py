@@ -122,7 +122,8 @@ def _served(meta: Mapping[str, Any], tensors: Arrays, config: Config, sizes: dic
         lasting, noise = _number(table["lasting"], np.nextafter(0, 1)), _number(table["noise"], 0.0)
         if tensors["places.count"].min() < 1:
             raise ValueError("the counts of places are not above 0")
-        places = Places(*(tensors[f"places.{name}"] for name in ("shares", "residual", "count")), lasting, noise)
+        shares, residual, count = (tensors[f"places.{name}"] for name in ("shares", "residual", "count"))
+        places = Places(shares, residual, count, lasting, noise)
     return Served(student, doubt, places, Evidence(_number(meta["evidence"], -np.inf)))
 
 

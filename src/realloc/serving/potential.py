@@ -59,8 +59,8 @@ class Potential:
         lift[:, :K], lift[:, K] = self.directions.transpose(1, 0, 2), s
         return Reading(
             a=np.ascontiguousarray(a),
-            lift=lift.reshape(len(x), K + 1, -1),
-            w=np.ascontiguousarray(w).reshape(len(x), -1),
+            lift=lift.reshape(len(x), K + 1, self.members * W),
+            w=np.ascontiguousarray(w).reshape(len(x), self.members * W),
             units=self.units,
         )
 
@@ -100,7 +100,7 @@ class Reading:
             gate = 1 / (1 + np.exp(-pre))
         bend = gate * (1 + pre * (1 - gate)) * self.w[rows]
         slopes = self.summed[rows] + (bend[:, None] @ lift[:, :-1].transpose(0, 2, 1))[:, 0]
-        return self.units.field(slopes / np.float32(self.a.shape[1]))
+        return self.units.field((slopes / self.a.shape[1]).astype(np.float32, copy=False))
 
     def _places(self, start: Floats, ends: Floats) -> Floats32:
         """z and a 1 of the start and the ends, (a, 1 + m, K+1)."""

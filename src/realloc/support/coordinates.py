@@ -3,6 +3,8 @@
 Log-ratios with a pseudo-count would measure the pseudo-count; square roots (the Hellinger sphere) are exact at zero.
 """
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,6 +33,9 @@ def bend(kind: str, shares: Floats) -> Floats:
 
 def pattern_codes(shares: Floats) -> NDArray[np.uint64]:
     """A number for the set of active channels of each row (..., K): equal for equal sets."""
-    active = active_pattern(shares)
-    weights = np.array([pow(6364136223846793005, k + 1, 2**64) for k in range(shares.shape[-1])], dtype=np.uint64)
-    return (active * weights).sum(axis=-1, dtype=np.uint64)
+    return (active_pattern(shares) * _weights(shares.shape[-1])).sum(axis=-1, dtype=np.uint64)
+
+
+@lru_cache(maxsize=64)
+def _weights(channels: int) -> NDArray[np.uint64]:
+    return np.array([pow(6364136223846793005, k + 1, 2**64) for k in range(channels)], dtype=np.uint64)

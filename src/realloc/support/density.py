@@ -87,7 +87,7 @@ class Border:
     def radius(self, rows: Rows, shares: Floats, margin: float = 0.0) -> Floats:
         """r + margin · se at shares (a, m, K) of some of the states: (a, m)."""
         off = self.density.whitened(shares) - self.centre[rows, None]
-        r = np.linalg.norm(off, axis=-1) / self.scale[rows, None]
+        r = np.sqrt(np.square(off).sum(axis=-1)) / self.scale[rows, None]
         if not margin:
             return r
         return r + margin * np.sqrt(self.centre_variance[rows, None] + np.square(r) * self.scale_variance[rows, None])

@@ -25,6 +25,8 @@ Rows = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 
 INTERVALS = 10  # of a way, as in the paper
+INSIDE = (np.arange(1, INTERVALS) / INTERVALS)[:, None]
+AT_ONCE = 20_000  # ways
 FOLDS = 5
 
 
@@ -76,11 +78,11 @@ class Opened:
         """Whether all of the way start (a, K) → ends (a, m, K) is inside: (a, m)."""
         found = self.inside(rows, ends) & self.inside(rows, start[:, None])
         row, column = np.nonzero(found)
-        for s in np.arange(1, INTERVALS) / INTERVALS:
-            between = (1 - s) * start[row] + s * ends[row, column]
-            kept = self.border.radius(rows[row], between[:, None], self.support.config.margin)[:, 0] <= self.limit
-            found[row[~kept], column[~kept]] = False
-            row, column = row[kept], column[kept]
+        for part in np.array_split(np.arange(len(row)), len(row) // AT_ONCE + 1):
+            here, there = start[row[part]][:, None], ends[row[part], column[part]][:, None]
+            between = (1 - INSIDE) * here + INSIDE * there  # (a, 9, K)
+            kept = self.border.radius(rows[row[part]], between, self.support.config.margin) <= self.limit
+            found[row[part], column[part]] = kept.all(axis=1)
         return found & self._near_logged(rows, ends, found) if self.support.density.kind == "sphere" else found
 
     def omega(self, rows: Rows, ends: Floats) -> Floats:
@@ -111,7 +113,8 @@ class Opened:
         return near
 
     def _known_pattern(self, shares: Floats) -> Mask:
-        return np.isin(pattern_codes(shares), self.support.patterns)
+        codes, known = pattern_codes(shares), self.support.patterns
+        return known[np.minimum(np.searchsorted(known, codes), len(known) - 1)] == codes
 
 
 def fit_support(logged: Logged, config: SupportConfig, seed: int, progress: Progress = silent) -> Support:

@@ -1,0 +1,178 @@
+"""Broken requests in numbers: byte mutations in process, schemathesis where it is installed, and raw sockets to a real service.
+
+    python benchmarks/faults_service.py [--requests 90000] [--cases 2000] [--sockets 10000]
+
+0 answers of 5xx, 0 tracebacks, 0 internals in a body, 0 hangs; the service answers afterwards. Exits with 1 otherwise.
+"""
+
+import argparse
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the same requests as in the tests
+
+from tests.service.asking import INTERNALS, ask, call, make_store, open_app, real_server, some_rows
+from tests.service.fuzz import draw_request, mutate
+from tests.service.test_fuzz import fuzz
+from tests.service.test_sockets import GARBAGE
+
+from realloc.service.app import App
+
+ROOT = Path(__file__).parents[1]
+RESULTS = Path(__file__).parent / "results" / "faults_service.json"
+HANG = 30.0  # seconds
+
+
+def in_process(app: App, count: int) -> dict:
+    """Mutated bodies, headers, methods and paths through ASGI."""
+    begun, statuses, found = time.process_time(), Counter(), []
+    for part in range(max(1, count // 5000)):
+        some, wrong = fuzz(app, min(5000, count), part + 1)
+        statuses += some
+        found += wrong
+        print(f"  {sum(statuses.values()):,} requests in process, {len(found)} wrong", flush=True)
+    took = time.process_time() - begun
+    return {
+        "requests": sum(statuses.values()),
+        "statuses": _plain(statuses),
+        "wrong": len(found),
+        "cpu_seconds": took,
+    } | ({"first_wrong": repr(found[0])[:2000]} if found else {})
+
+
+def by_schema(app: App, cases: int) -> dict:
+    """What schemathesis makes of our own OpenAPI document."""
+    try:
+        import schemathesis  # noqa: PLC0415  an extra of its own
+        from hypothesis import HealthCheck, Phase, given, settings  # noqa: PLC0415
+    except ImportError:
+        return {"installed": False}
+    quiet = settings(deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    schema = schemathesis.openapi.from_dict(ask(app, "/openapi.json").json)
+    statuses, wrong = Counter(), []
+    for operation in (result.ok() for result in schema.get_all_operations()):
+
+        @given(case=operation.as_strategy())
+        @settings(quiet, max_examples=cases)
+        def one(case) -> None:
+            body = b"" if case.method == "GET" else json.dumps(_json(case.body)).encode("utf-8", "surrogatepass")
+            found = ask(app, operation.path, body or None, case.method)  # noqa: B023
+            statuses[found.status] += 1
+            if found.status >= 500 or (found.status >= 400 and any(word in found.body for word in INTERNALS)):
+                wrong.append((operation.path, found.status, body[:500]))  # noqa: B023
+
+        one()
+    return {
+        "installed": True,
+        "requests": sum(statuses.values()),
+        "statuses": _plain(statuses),
+        "wrong": len(wrong),
+    } | ({"first_wrong": repr(wrong[0])} if wrong else {})
+
+
+def by_socket(store: Path, count: int) -> dict:
+    """Bytes that are hardly HTTP, on many connections."""
+    draw, wrong, statuses = random.Random(0), [], Counter()
+    settings = store.parent / "serve.toml"
+    settings.write_text("[serve]\nheader_seconds = 1.0\nbody_seconds = 1.0\n")
+    with real_server(store, "--config", str(settings), "--quiet") as (port, process, log):
+        for number in range(count):
+            begun = time.monotonic()
+            with socket.create_connection(("127.0.0.1", port), timeout=HANG) as client:
+                reply = _talk(client, _strange(draw))
+            if (
+                time.monotonic() - begun > HANG
+                or b" 500 " in reply[:20]
+                or any(w in reply for w in (b"Traceback", b'File "'))
+            ):
+                wrong.append(reply[:200])
+            statuses[reply[9:12].decode("latin-1")] += 1
+            if number % 2000 == 1999:
+                print(f"  {number + 1:,} connections, {len(wrong)} wrong", flush=True)
+        alive = process.poll() is None and call(port, "/v1/recommend", {"rows": some_rows(2)}).status == 200
+        traced = "Traceback" in log.read_text()
+    return {
+        "connections": count,
+        "answers": dict(statuses),
+        "wrong": len(wrong),
+        "alive_after": alive,
+        "tracebacks_in_log": traced,
+        "exit_code": process.returncode,
+    }
+
+
+def _strange(draw: random.Random) -> bytes:
+    """A request line, headers and body of some kind, with bytes changed; it always ends the connection."""
+    method, path, body, headers = draw_request(draw)
+    head = f"{method} {path} HTTP/1.1\r\n".encode("utf-8", "replace")
+    lines = "".join(f"{name}: {value}\r\n" for name, value in {"content-length": str(len(body)), **headers}.items())
+    content = head + lines.encode("utf-8", "replace") + b"connection: close\r\n\r\n" + body
+    if draw.random() < 0.5:
+        cut = len(head) + len(lines)
+        content = mutate(draw, content[:cut]) + content[cut:]
+    if draw.random() < 0.02:
+        content = b"".join(draw.choice([parts for parts in GARBAGE.values() if parts]))[:200_000]
+    return content
+
+
+def _talk(client: socket.socket, content: bytes) -> bytes:
+    reply = b""
+    try:
+        client.sendall(content)
+        client.shutdown(socket.SHUT_WR)  # nothing more will come: who waits for more is told so
+        while part := client.recv(65536):
+            reply += part
+    except ConnectionError:
+        pass
+    except TimeoutError:
+        return b"HTTP/1.1 500 hang"
+    return reply
+
+
+def _json(value):
+    """What JSON can say; schemathesis marks a body that is left out."""
+    if isinstance(value, dict):
+        return {str(key): _json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_json(item) for item in value]
+    return value if value is None or isinstance(value, str | int | float | bool) else None
+
+
+def _plain(statuses: Counter) -> dict[str, int]:
+    return {str(status): count for status, count in sorted(statuses.items())}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--requests", type=int, default=90_000)
+    parser.add_argument("--cases", type=int, default=1_000, help="of schemathesis, for each route")
+    parser.add_argument("--sockets", type=int, default=10_000)
+    options = parser.parse_args()
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    with tempfile.TemporaryDirectory() as place:
+        store = make_store(Path(place) / "store").path
+        app = open_app(store, constraints=True)
+        told = {"commit": commit.stdout.strip(), "in_process": in_process(app, options.requests)}
+        told["schemathesis"] = by_schema(app, options.cases)
+        told["alive_after"] = ask(app, "/v1/recommend", {"rows": some_rows(2)}).status == 200
+        told["sockets"] = by_socket(store, options.sockets)
+    RESULTS.write_text(json.dumps(told, indent=2) + "\n")
+    print(json.dumps(told, indent=2))
+    wrong = told["in_process"]["wrong"] + told["schemathesis"].get("wrong", 0) + told["sockets"]["wrong"]
+    fine = told["alive_after"] and told["sockets"]["alive_after"] and not told["sockets"]["tracebacks_in_log"]
+    raise SystemExit(0 if fine and not wrong else 1)
+
+
+if __name__ == "__main__":
+    main()
