@@ -103,7 +103,7 @@ bench-serve: .venv/.dev  ## the service under load: ratios, swaps (ten minutes; 
 faults-service: .venv/.dev  ## 100,000 broken requests (a quarter of an hour; with schemathesis where the extra `faults` is installed)
 	$(BIN)/python benchmarks/faults_service.py $(SERVICE_ARGS)
 
-faults: .venv/.dev faults-service  ## storage faults in large numbers: kills, errors, power losses, flips, races, hostile stores, guards (resumable)
+faults: .venv/.dev faults-service faults-batch  ## storage faults in large numbers: kills, errors, power losses, flips, races, hostile stores, guards (resumable)
 	$(BIN)/python -m benchmarks.faults_store $(ARGS)
 
 figures: .venv/.dev  ## of the world and of policies in it, into experiments/results

@@ -20,7 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from tests.batch import conftest as batch
 from tests.batch import test_faults as faults
-from tests.faults import recording
+from tests.batch.stops import stopping
 from tests.ledger import conftest as small
 from tests.ledger import test_journal as journal
 from tests.small import fitted, window
@@ -61,7 +61,6 @@ def kill(folder: Path, kills: int) -> dict[str, object]:
 
 def operations(folder: Path, _: int) -> dict[str, object]:
     """Six kinds of failure at every operation on the disk: output and log stay whole, the next run ends as if nothing was."""
-    recording.NAMES = (*recording.NAMES, "sync_file")
     base = make(folder)
     Store(base / "store").freeze("cheap answers")
     shutil.copy(base / "today.parquet", base / "recs.parquet")
@@ -74,7 +73,7 @@ def operations(folder: Path, _: int) -> dict[str, object]:
         for n in range(1, 500):
             place = folder / "site"
             shutil.copytree(base, place)
-            with recording.stopping(n, problem, after, torn) as seen:
+            with stopping(n, problem, after, torn) as seen:
                 try:
                     faults.run(place)
                 except (ReallocError, faults.Stopped):
@@ -109,7 +108,7 @@ def race(folder: Path, races: int) -> dict[str, object]:
         child = os.fork()
         if child == 0:
             os._exit(second())
-        time.sleep(random.Random(n).uniform(0, 0.05))  # noqa: S311
+        time.sleep(random.Random(n).uniform(0, 0.05))
         codes = sorted([second(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])])
         told += codes == [0, 3]
         wrong += codes not in ([0, 0], [0, 3]) or bool(Ledger(place / "store" / "decisions").verify())
@@ -121,7 +120,7 @@ def flip(folder: Path, flips: int) -> dict[str, object]:
     """One flipped bit anywhere in a real log is found, and its file named."""
     base = make(folder)
     batch.recommend(base)
-    ledger, draw, unnoticed = Ledger(base / "store" / "decisions"), random.Random(0), 0  # noqa: S311
+    ledger, draw, unnoticed = Ledger(base / "store" / "decisions"), random.Random(0), 0
     files = sorted(path for path in ledger.path.rglob("*") if path.is_file())
     sizes = [path.stat().st_size for path in files]
     for path in draw.choices(files, sizes, k=flips):
@@ -138,7 +137,7 @@ def services(folder: Path, kills: int) -> dict[str, object]:
     lost = acknowledged = 0
     for n in range(kills):
         ledger = Ledger(folder / str(n))
-        told = journal.serve_until_killed(ledger, random.Random(n).uniform(0.01, 0.6))  # noqa: S311
+        told = journal.serve_until_killed(ledger, random.Random(n).uniform(0.01, 0.6))
         recover(ledger)
         found = journal.logged(ledger)
         lost += found[:told] != list(range(told)) or bool(ledger.verify())

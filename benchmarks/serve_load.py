@@ -41,6 +41,7 @@ RESULTS = Path(__file__).parent / "results" / "serve_load.json"
 MAIN = "from realloc.cli.main import main; main()"
 TICK = os.sysconf("SC_CLK_TCK")
 STALE = 2.0  # seconds
+MANY = 128  # clients that ask without a pause: as many as the service takes together
 
 
 def make_store(place: Path) -> Store:
@@ -178,8 +179,8 @@ async def measure(port: int, process: subprocess.Popen, store: Store, options: a
     told["cpu_ms_bare_scorer"], told["cpu_ms_request_alone"] = bare * 1e3, alone * 1e3
     told["ratio_hot_path"] = alone / bare
 
-    before, (done, took) = cpu_of(process), await closed_loop(client, asked, 16, options.seconds / 6)
-    told["cpu_ms_request_of_16"] = (cpu_of(process) - before) / done * 1e3
+    before, (done, took) = cpu_of(process), await closed_loop(client, asked, MANY, options.seconds / 3)
+    told["cpu_ms_request_among_many"] = (cpu_of(process) - before) / done * 1e3
     capacity = told["capacity_requests_per_second"] = done / took
 
     half = await open_loop(client, [("recommend", capacity / 2, asked), ("health", 20, health)], options.seconds, 1)
@@ -193,6 +194,7 @@ async def measure(port: int, process: subprocess.Popen, store: Store, options: a
     answered = twice["recommend"]["statuses"][200] / (options.seconds / 2)
     told["ratio_answered_at_twice_to_capacity"] = answered / capacity
     told["refused_with_retry_after"] = twice["recommend"]["retry"]
+    told["ratio_p99_at_twice_to_half"] = told["twice"]["recommend"]["p99_ms"] / told["half"]["recommend"]["p99_ms"]
 
     many = [request("/v1/batch", body) for body in bodies(1000, 4)]
     before, (done, took) = cpu_of(process), await closed_loop(client, many, 2, options.seconds / 4)

@@ -18,7 +18,7 @@ from realloc.errors import ReallocError, StoreError
 from realloc.ledger import Ledger
 from realloc.store import Store
 from tests.batch.conftest import recommend
-from tests.faults import recording
+from tests.batch.stops import stopping
 
 KILLS = 8
 
@@ -35,11 +35,6 @@ CASES = {
     "killed before": (Stopped(), False, True),
     "killed after": (Stopped(), True, False),
 }
-
-
-@pytest.fixture(autouse=True)
-def _every_operation(monkeypatch):
-    monkeypatch.setattr(recording, "NAMES", (*recording.NAMES, "sync_file"))
 
 
 @pytest.fixture
@@ -73,7 +68,7 @@ def test_a_failure_at_any_operation_leaves_the_old_output_and_the_next_run_ends_
     for n in range(1, 200):
         place = tmp_path / str(n)
         shutil.copytree(frozen, place)
-        with recording.stopping(n, problem, after, torn) as seen:
+        with stopping(n, problem, after, torn) as seen:
             try:
                 run(place)
                 failed = None

@@ -1,6 +1,8 @@
 """Batches from file to file: the model's own answers, whatever the cut, the processes and the kind of file."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -157,8 +159,20 @@ def test_an_input_that_changes_meanwhile_is_refused(place):
 def test_what_cannot_be_done_is_said(place):
     with pytest.raises(ConfigError, match=r"Expected `--out` to end in .parquet or .csv"):
         recommend(place, "recs.txt")
+    with pytest.raises(ConfigError, match="is the input itself"):
+        recommend(place, "today.parquet")
     with pytest.raises(LogError, match="nothing is at"):
         recommend(place, source=place / "none.parquet")
     with pytest.raises(StoreError, match="`realloc fit` makes one"):
         recommend_file(str(place / "today.parquet"), place / "nowhere", place / "recs.parquet")
     assert not (place / "recs.parquet").exists()
+
+
+def test_a_batch_loads_no_torch(place):
+    code = (
+        "import sys; from pathlib import Path; from realloc.batch import Options, recommend_file; place = Path(sys.argv[1]);"
+        "recommend_file(str(place / 'today.parquet'), place / 'store', place / 'recs.parquet', Options());"
+        "sys.exit('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(place)], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -35,7 +35,8 @@ def folder(tmp_path_factory):
 def test_answers_are_those_of_the_model_and_the_summary_counts_them(folder):
     done = run("recommend", folder / "today.parquet", "--store", folder / "store", "--out", folder / "recs.parquet")
     assert done.returncode == 0, done.stderr
-    found, expected = pq.read_table(folder / "recs.parquet").to_pandas(), open_model(folder / "store" / "model").recommend(today())
+    found = pq.read_table(folder / "recs.parquet").to_pandas()
+    expected = open_model(folder / "store" / "model").recommend(today())
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
     assert f"40 rows, {int(expected.moved.sum())} moved" in done.stdout
     for reason, count in expected.reason.value_counts().items():

@@ -10,7 +10,7 @@ import pytest
 from realloc.errors import LedgerError
 from realloc.ledger import Ledger
 from realloc.ledger.ledger import TMP
-from tests.faults import recording
+from tests.batch.stops import stopping
 from tests.ledger.conftest import entry, segment
 
 
@@ -108,13 +108,12 @@ def test_a_changed_segment_is_not_read(ledger):
         (Stopped(), True, False),
     ],
 )
-def test_a_failure_at_any_operation_adds_the_entry_or_nothing(ledger, tmp_path, monkeypatch, problem, after, torn):
-    monkeypatch.setattr(recording, "NAMES", (*recording.NAMES, "sync_file"))
+def test_a_failure_at_any_operation_adds_the_entry_or_nothing(ledger, tmp_path, problem, after, torn):
     part, hits = segment(tmp_path), []
     for n in range(1, 50):
         other = Ledger(tmp_path / str(n) / "decisions")
         shutil.copytree(ledger.path, other.path)
-        with recording.stopping(n, problem, after, torn) as seen:
+        with stopping(n, problem, after, torn) as seen:
             try:
                 other.append(entry("new"), [part])
                 failed = None

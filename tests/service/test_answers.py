@@ -124,6 +124,9 @@ def test_a_row_that_cannot_be_read_gets_its_own_reason_and_stops_no_other(app):
     rows[1]["ads"] = 0.9  # shares sum to more than 1
     reasons = [a["reason"] for a in ask(app, "/v1/recommend", {"rows": rows}).json["answers"]]
     assert reasons[1] == "bad_input"
+    alone = ask(app, "/v1/recommend", {"rows": rows[1:2]}).json["answers"][0]
+    assert (alone["reason"], alone["moved"]) == ("bad_input", False)
+    assert b"realloc_internal_failures_total 0.0" in ask(app, "/metrics").body
     assert "bad_input" not in (reasons[0], reasons[2])
 
 

@@ -92,6 +92,14 @@ def test_so_are_those_with_lasting_mixes_and_a_guardrail(tmp_path):
     assert {"moved", "guardrail"} & set(found.reason)
 
 
+def test_so_is_that_to_rows_none_of_which_can_be_read(tmp_path):
+    model, rows = updated(), today(2).assign(ads=-1.0)
+    model.quiet = True
+    found = served(model, tmp_path).recommend(rows)
+    assert set(found.reason) == {"bad_input"}
+    pd.testing.assert_frame_equal(found, model.recommend(rows))
+
+
 def test_field_gain_and_explanation_are_those_of_the_model(tmp_path):
     model, rows = updated(), today()
     scorer = served(model, tmp_path)

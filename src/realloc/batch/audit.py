@@ -58,7 +58,7 @@ def replay(store: Store, ledger: Ledger, entry: Entry, most_rows: int | None = N
     left = None if together or most_rows is None else max(1, most_rows // max(len(entry.segments), 1))
     rows = differ = 0
     first = None
-    with one_thread(opened):
+    with one_thread():
         for table in chosen:
             usable = _spread(table.filter(table[INPUTS].is_valid()), left)
             logs = unpack_inputs(usable[INPUTS], schema)

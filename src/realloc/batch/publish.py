@@ -34,11 +34,15 @@ def write_beside(parts: Iterable[pa.Table], out: Path) -> Path:
     place = beside(out)
     if place.exists():
         disk.remove_file(place)
-    if out.suffix == ".csv":
-        _write_csv(parts, place)
-    else:
-        _write_parquet(parts, place)
-    disk.sync_file(place)
+    try:
+        if out.suffix == ".csv":
+            _write_csv(parts, place)
+        else:
+            _write_parquet(parts, place)
+        disk.sync_file(place)
+    except BaseException:
+        place.unlink(missing_ok=True)  # half a file is of no use, and the disk may be full of it
+        raise
     return place
 
 

@@ -75,6 +75,10 @@ def recommend_file(today: Any, store: Path, out: Path, options: Options | None =
     source = open_source(today)
     if not source.files:
         raise LogError("Expected files to recommend for, got a frame. Use `model.recommend(frame)`.")
+    if out.exists() and any(file.path.samefile(out) for file in source.files):
+        raise ConfigError(
+            f"Expected `--out` beside the input, but {str(out)!r} is the input itself. Name another file."
+        )
     before, digest = stamps(source), fingerprint_files(source)
     if place.empty and place.frozen is None:
         place.load()  # its sentence, before anything is written

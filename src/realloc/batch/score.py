@@ -38,7 +38,9 @@ class Decider:
     schema: Schema
     decide: Callable[[Logs], Decision]
     money_digits: int
-    level: float | None  # part of logged actions that the support holds; for counting only; None: nobody looks at support
+    level: (
+        float | None
+    )  # part of logged actions that the support holds; for counting only; None: nobody looks at support
     states: dict[str, Any] | None  # summary of the training window; None: not known
 
 

@@ -23,7 +23,7 @@ def decide_together(
     table = pa.concat_tables([part.source.frame for part in parts if part.source.frame is not None])
     whole = replace(parts[0], source=replace(parts[0].source, rows=table.num_rows, frame=table))
     today = read_part(whole, opened.decider.schema, keys.repeated)
-    with one_thread(opened):
+    with one_thread():
         decision = opened.decide(today.logs, pools or None, progress)
     answers = complete(tabulate(today, decision, opened.decider.money_digits))
     return {part.number: _keep(opened, part, today, answers, work) for part in parts}

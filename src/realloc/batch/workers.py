@@ -3,13 +3,13 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import connection
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from realloc.batch.work import Packed, Work, pack
 from realloc.errors import StoreError
 from realloc.ledger.rows import Run
 
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 AHEAD = 1  # parts that wait for each worker, so that none waits for a part
 
 _state: dict[str, Opened] = {}  # of a worker
@@ -32,14 +33,15 @@ def decide_parts(
 ) -> Iterator[tuple[int, Tally]]:
     """Decide and keep parts, each as soon as it is done."""
     if jobs <= 1:
-        with one_thread(opened):
+        with one_thread():
             for part in parts:
                 yield part.number, work.keep(part.number, pack(score(part, opened.decider, repeated, work.run)))
         return
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_start, initargs=(asked,))
     try:
-        for number, packed in _spread(pool, parts, repeated, work.run, jobs):
-            yield number, work.keep(number, packed)
+        with _one_thread_each():
+            for number, packed in _spread(pool, parts, repeated, work.run, jobs):
+                yield number, work.keep(number, packed)
     except BrokenProcessPool as problem:
         raise StoreError(
             "Expected worker processes to stay until their parts are done, but one was ended, perhaps for want of memory. "
@@ -77,7 +79,6 @@ def _start(asked: Asked) -> None:
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
     _state["opened"] = open_asked(asked)
-    _limit_threads(_state["opened"])
 
 
 def _end_with(sentinel: int) -> None:
@@ -86,29 +87,34 @@ def _end_with(sentinel: int) -> None:
 
 
 def _score(part: Part, repeated: NDArray[np.int64], run: Run) -> Packed:
-    return pack(score(part, _state["opened"].decider, repeated, run))
+    with one_thread():
+        return pack(score(part, _state["opened"].decider, repeated, run))
 
 
 @contextmanager
-def one_thread(opened: Opened) -> Generator[None]:
+def one_thread() -> Generator[None]:
     """Sums of several threads may differ in the last digit, and answers must not depend on the number of processes."""
-    before = _limit_threads(opened)
+    torch = sys.modules.get("torch")  # only where a model itself is asked
+    before = torch.get_num_threads() if torch else 1
+    if torch:
+        torch.set_num_threads(1)
     try:
         yield
     finally:
-        if before is not None:
-            _torch().set_num_threads(before)
+        if torch:
+            torch.set_num_threads(before)
 
 
-def _limit_threads(opened: Opened) -> int | None:
-    if opened.state is None:
-        return None
-    before = int(_torch().get_num_threads())
-    _torch().set_num_threads(1)
-    return before
-
-
-def _torch() -> Any:
-    import torch  # noqa: PLC0415  only where a model is asked
-
-    return torch
+@contextmanager
+def _one_thread_each() -> Generator[None]:
+    """What processes that start now read before they load numpy: one thread each, or they would crowd each other out."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -57,7 +57,7 @@ def recommend(
         options = Options(
             config=given,
             pools=pools,
-            jobs=jobs or len(os.sched_getaffinity(0)),
+            jobs=jobs or _processors(),
             force=force,
             summary=summary,
             decisions=decisions,
@@ -66,6 +66,11 @@ def recommend(
         )
         done = recommend_file(today, store, out, options)
     _show(done, out, stdout())
+
+
+def _processors() -> int:
+    """How many this process may use; macOS cannot say and tells how many there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _pools(given: list[str]) -> dict[str, float] | None:

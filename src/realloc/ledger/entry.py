@@ -68,7 +68,8 @@ def read_entry(folder: Path) -> Entry:
     try:
         table: dict[str, Any] = json.loads(content)
         digest = table.pop("digest")
-        found = Entry(**table | {"segments": tuple(Segment(**segment) for segment in table["segments"])})
+        told: dict[str, Any] = {**table, "segments": tuple(Segment(**segment) for segment in table["segments"])}
+        found = Entry(**told)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
         raise LedgerError(f"Expected an entry of the decision log in {str(path)!r}, but it was changed.") from problem
     if _digest(table) != digest or content != _line(table | {"digest": digest}):

@@ -9,6 +9,7 @@ from realloc.errors import LedgerError
 from realloc.ledger.ledger import Ledger
 from realloc.ledger.rows import FINGERPRINT, INPUTS
 from realloc.logs import Logs
+from realloc.logs.arrow import compute as pc
 
 FOLLOWED = 0.01  # moved share between advice and deed below which the advice was followed
 
@@ -38,10 +39,10 @@ def _newest(ledger: Ledger, run: str | None) -> pa.Table:
     dataset = ledger.dataset()
     names = [name for name in dataset.schema.names if name not in (INPUTS, FINGERPRINT)]
     table = dataset.to_table(columns=names)
-    table = table.filter(pa.compute.not_equal(table["reason"], "bad_input"))
+    table = table.filter(pc.not_equal(table["reason"], "bad_input"))
     table = table.set_column(names.index("run"), "run", table["run"].cast(pa.string()))
     if run is not None:
-        table = table.filter(pa.compute.equal(table["run"], run))
+        table = table.filter(pc.equal(table["run"], run))
         if not table.num_rows:
             raise LedgerError(f"Expected decisions of the run {run!r} in {str(ledger.path)!r}, but there are none.")
     table = table.append_column("place", pa.array(np.arange(table.num_rows)))

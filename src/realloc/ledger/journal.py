@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -147,9 +148,9 @@ def _to_entry(ledger: Ledger, path: Path) -> None:
 
 
 def _entry_of(frame: bytes, run: str) -> Entry:
-    told = json.loads(frame)
+    told: dict[str, Any] = json.loads(frame)
     told.pop("digest")
-    return Entry(**told | {"segments": (), "run": run})
+    return Entry(**{**told, "segments": (), "run": run})
 
 
 def read_frames(path: Path) -> Iterator[bytes]:

@@ -59,8 +59,8 @@ class Potential:
         lift[:, :K], lift[:, K] = self.directions.transpose(1, 0, 2), s
         return Reading(
             a=np.ascontiguousarray(a),
-            lift=lift.reshape(len(x), K + 1, -1),
-            w=np.ascontiguousarray(w).reshape(len(x), -1),
+            lift=lift.reshape(len(x), K + 1, self.members * W),
+            w=np.ascontiguousarray(w).reshape(len(x), self.members * W),
             units=self.units,
         )
 
