@@ -1,6 +1,6 @@
 """Faults that the store survives, in large numbers; the short runs are tests/faults.
 
-    python -m benchmarks.faults_store [--only flips races ...] [--kills 1000] [--again]
+    python -m benchmarks.faults_store [--only flips races ...] [--kills 1000] [--again] [--table]
 
 Every part is written to benchmarks/results/faults_store.json with the commit it ran at. A part that is there with the count
 asked for is skipped; kills of real commands go on where they were stopped. A store that cannot be read, or has lost what was
@@ -8,6 +8,7 @@ acknowledged, stops the run with an error. Run from the root of the repository.
 """
 
 import argparse
+import errno
 import json
 import os
 import random
@@ -30,6 +31,11 @@ from tests.store.light import NOON, LightStore, grown, snapshot
 from realloc.store import Store
 
 RESULTS = Path(__file__).parent / "results" / "faults_store.json"
+COMMIT = subprocess.run(
+    ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True
+).stdout.strip()
+BAD = ("another_end", "lost", "bad", "wrong", "of_these_not_noticed", "small_unnoticed", "small_cuts_unnoticed",
+       "real_unnoticed", "real_cuts_unnoticed", "not_refused", "harmed", "not_noticed")  # fmt: skip
 CHUNK = 8  # kills of real commands between two notes of how far it is
 
 
@@ -40,7 +46,8 @@ def light_kills(folder: Path, count: int, _: dict) -> dict:
         path, plain = folder / "store", folder / "plain"
         amid += kill.survive(kill.count_windows, path, lambda p: LightStore(p).number(), 25, 0.1, seed=series)
         kill.count_windows(plain, lambda _: None)
-        assert snapshot(path) == snapshot(plain)
+        if snapshot(path) != snapshot(plain):
+            raise SystemExit(f"Another end after the kills of series {series}.")
         shutil.rmtree(path)
         shutil.rmtree(plain)
     return {"kills": count, "amid_a_run": amid, "another_end": 0, "lost": 0}
@@ -59,6 +66,21 @@ def command_kills(folder: Path, count: int, former: dict) -> dict:
         found["after_the_pointer"] += commands.survive(plain, number, CHUNK, seed=found["kills"])
         found["kills"] += CHUNK
         write("command_kills", count, found)
+    return found
+
+
+def command_errors(folder: Path, _: int, __: dict) -> dict:
+    """A real fit and a real update, killed and with a full disk at every call that changes the disk."""
+    from tests.faults import commands  # noqa: PLC0415  imports torch
+
+    commands.write_inputs(folder)
+    plain = commands.Undisturbed(folder, folder / "plain")
+    found = {"bad": 0, "calls": 0}
+    for number, name in ((0, "fit"), (1, "update")):
+        for problem in (None, errors.problem(errno.ENOSPC)):
+            calls = commands.fail_everywhere(plain, number, problem)
+            found[f"{name}, {problem.strerror if problem else 'kill −9'}"] = calls
+            found["calls"] += calls
     return found
 
 
@@ -98,18 +120,21 @@ def flips(folder: Path, count: int, _: dict) -> dict:
     """Every byte and every length of a small store; `count` of each kind of damage in a real one."""
     small = grown(folder / "small", 2).path
     real = _real_store(folder / "real")
-    size = {name: sum(path.stat().st_size for path in flipped.files_of(root)) for name, root in (("small", small), ("real", real))}  # fmt: skip
     return {
-        "small_bytes": size["small"],
+        "small_bytes": _size(small),
         "small_unnoticed": flipped.count_unnoticed(small, None),
-        "small_cuts": size["small"],
+        "small_cuts": _size(small),
         "small_cuts_unnoticed": _cuts_unnoticed(small, None),
-        "real_bytes": size["real"],
+        "real_bytes": _size(real),
         "real_flips": count,
         "real_unnoticed": flipped.count_unnoticed(real, count),
         "real_cuts": count // 10,
         "real_cuts_unnoticed": _cuts_unnoticed(real, count // 10),
     }
+
+
+def _size(root: Path) -> int:
+    return sum(path.stat().st_size for path in flipped.files_of(root))
 
 
 def _real_store(path: Path) -> Path:
@@ -184,6 +209,7 @@ PARTS = {  # what each does, and how many by default; 0: as many as there are
     "races": (races, 100),
     "full_disks": (full_disks, 50),
     "disk_errors": (disk_errors, 0),
+    "command_errors": (command_errors, 0),
     "power_losses": (power_losses, 2000),
     "flips": (flips, 20_000),
     "light_kills": (light_kills, 1000),
@@ -196,7 +222,11 @@ def main() -> None:
     asked.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     asked.add_argument("--kills", type=int, default=1000, help="of real commands")
     asked.add_argument("--again", action="store_true", help="also what is there already")
+    asked.add_argument("--table", action="store_true", help="only print what was found, as docs/store.md shows it")
     given = asked.parse_args()
+    if given.table:
+        print(as_table(read()))
+        return
     os.fsync = lambda handle: None  # processes are killed, not the power supply; syncs are counted where that is lost
     for name in given.only:
         work, count = PARTS[name]
@@ -213,13 +243,61 @@ def main() -> None:
         print(name, json.dumps(read()[name]), flush=True)
 
 
+ROWS = {  # how docs/store.md says it: the part, the fault, what was found
+    "command_kills": (
+        "kill −9 at random CPU times of real `fit`, `update`, `recommend`",
+        "{kills} kills: every end that of an undisturbed run, byte by byte; nothing acknowledged lost",
+    ),
+    "light_kills": (
+        "kill −9 amid commits of a model of three numbers",
+        "{kills} kills, {amid_a_run} amid a run: the same",
+    ),
+    "command_errors": (
+        "kill −9, or a full disk, at every call of a real `fit` and `update` that changes the disk",
+        "{calls} failures: the old version or the new one, whole; the sentence says which",
+    ),
+    "disk_errors": (
+        "EIO, ENOSPC, EROFS, EACCES, an error told late, a stop before or after every such call of a commit",
+        "{failures} failures: the same, and the next writer goes on",
+    ),
+    "power_losses": (
+        "power loss",
+        "{states} states, all whole; each of {syncs_left_out} syncs left out is noticed",
+    ),
+    "full_disks": (
+        "a disk that is full (tmpfs)",
+        "{sizes} sizes, {of_these_ran_full} ran full: told, and with room it goes on",
+    ),
+    "flips": (
+        "a flipped bit, a lost end",
+        "every byte and every length of a small store ({small_bytes:,}); {real_flips:,} flips and {real_cuts:,} cuts of a real "
+        "one ({real_bytes:,} bytes): all refused, naming the file",
+    ),
+    "races": ("two writers", "{races} races: one wins, the other is told"),
+    "hostile_stores": (
+        "a store made to harm",
+        "{stores} kinds: refused or ignored; nothing executed, imported or written elsewhere",
+    ),
+    "guards": ("a guard switched off", "{noticed} of {guards} noticed"),
+}
+
+
+def as_table(found: dict) -> str:
+    """What was found, one line for each fault; a part that found something bad has no such line."""
+    lines = ["| fault | found |", "|---|---|"]
+    for name, (fault, end) in ROWS.items():
+        part = found.get(name, {})
+        bad = [part[key] for key in BAD if part.get(key)] or part.get("guards") != part.get("noticed")
+        lines += [f"| {fault} | {'NOT RUN' if not part else f'BAD: {part}' if bad else end.format(**part)} |"]
+    return "\n".join(lines)
+
+
 def read() -> dict:
     return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
 
 
 def write(name: str, count: int, found: dict, done: bool = False) -> None:
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True)
-    told = {"done": done, "asked": count, "commit": commit.stdout.strip(), **found}
+    told = {"done": done, "asked": count, "commit": COMMIT, **found}
     RESULTS.write_text(json.dumps(read() | {name: told}, indent=1) + "\n")
 
 

@@ -3,6 +3,7 @@
 CPU time instead of seconds on the wall, so that kills are spread over the whole of a command however busy the machine is.
 """
 
+import mmap
 import os
 import random
 import shutil
@@ -16,11 +17,13 @@ import pyarrow.parquet as pq
 import torch._dynamo  # noqa: F401  torch imports it at the first step of an optimiser, which would be in every fork
 
 import realloc.reallocation  # noqa: F401  so does the command line
+from realloc import disk
 from realloc.cli.main import main
 from realloc.store import Store
 from realloc.store.head import read_head
 from realloc.store.versions import find_faults
 from realloc.world import World, WorldParameters
+from tests.faults.recording import BreakingSystem
 from tests.store.light import NOON, snapshot
 
 LATE = 0.6  # where the second half of the kills begins, as a part of the usual CPU: commits come last
@@ -210,6 +213,48 @@ def survive(plain: Undisturbed, number: int, kills: int, seed: int) -> int:
     if not learns:
         assert advice.read_bytes() == plain.advice
     return late
+
+
+class Killed(BreakingSystem):
+    """Kills its process at the n-th call that changes the disk; without an n it only counts, where its parent can read it."""
+
+    def __init__(self, n: int | None, problem: OSError | None, counter: mmap.mmap):
+        super().__init__(n or -1, problem, after=False, torn=True)
+        self.counter = counter
+
+    def call(self, name, real, *arguments):
+        self.counter[:4] = (self.count + 1).to_bytes(4, "little")
+        if self.count + 1 == self.n and self.problem is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().call(name, real, *arguments)
+
+
+def fail_everywhere(plain: Undisturbed, number: int, problem: OSError | None) -> int:
+    """A command that is killed, or meets an error, at every call that changes the disk; how many there are."""
+    store = plain.store.with_name("failed")
+    words, before = commands(plain.folder, store)[number], _head_and_versions(plain.before[number])
+    counter = mmap.mmap(-1, 4)
+
+    def run_to(n: int | None) -> Ended:
+        return run(words, prepare=lambda: setattr(disk, "os", Killed(n, problem, counter)))
+
+    _restore(plain.before[number], store)
+    assert run_to(None).code == 0
+    sites = int.from_bytes(counter[:4], "little")
+    for n in range(1, sites + 1):
+        _restore(plain.before[number], store)
+        ended = run_to(n)
+        done = check_after_kill(store, number, before, plain.after[number])
+        if problem is None:
+            assert ended.code is None
+        else:
+            assert ended.code == 2
+            assert problem.strerror in ended.said
+            assert ("The version is current" in " ".join(ended.said.split())) == done
+        if n % 5 == 0:
+            assert run(words).code == 0 or (words[0] == "fit" and done)
+            assert snapshot(store) == plain.after[number]
+    return sites
 
 
 def _restore(clean: Path, store: Path) -> None:

@@ -32,11 +32,6 @@ def fault_of(root: Path) -> str:
         return str(problem)
 
 
-def damage(path: Path, content: bytes) -> bool:
-    path.write_bytes(content)
-    return True
-
-
 def places(root, count, seed):
     """Some bytes of the store, each equally likely: (file, position)."""
     every = [(path, at) for path in files_of(root) for at in range(path.stat().st_size)]
@@ -47,11 +42,12 @@ def count_unnoticed(root: Path, count: int | None, seed: int = 0) -> list[str]:
     """Flip one bit at each place, look, and put it back; which flips no sentence named the file of."""
     draw, missed = random.Random(seed), []
     for path, at in places(root, count, seed):
-        sound = path.read_bytes()
-        path.write_bytes(sound[:at] + bytes([sound[at] ^ 1 << draw.randrange(8)]) + sound[at + 1 :])
-        if path.name not in fault_of(root):
-            missed.append(f"{path}:{at}")
-        path.write_bytes(sound)
+        with path.open("r+b", buffering=0) as file:
+            sound = os.pread(file.fileno(), 1, at)
+            os.pwrite(file.fileno(), bytes([sound[0] ^ 1 << draw.randrange(8)]), at)
+            if path.name not in fault_of(root):
+                missed.append(f"{path}:{at}")
+            os.pwrite(file.fileno(), sound, at)
     return missed
 
 

@@ -83,3 +83,48 @@ def test_a_lock_ends_with_its_process(tmp_path):
     holder.join()
     assert not store.busy
     assert store.step().number == 2
+
+
+def read_while(path, done, said):
+    """Look at the store again and again; what went wrong, and how many versions were seen."""
+    store, seen, wrong = LightStore(path), set(), []
+    while not done.is_set():
+        try:
+            seen.add(store.current().number)
+        except StoreError as problem:
+            wrong.append(str(problem))
+    said.put((sorted(wrong), len(seen)))
+
+
+def count_wrong(path, commits):
+    """Commit, keeping as little as may be, while somebody reads."""
+    store = grown(path, 1)
+    context = multiprocessing.get_context("fork")
+    done, said = context.Event(), context.Queue()
+    reader = context.Process(target=read_while, args=(path, done, said))
+    reader.start()
+    for _ in range(commits):
+        store.step()
+    done.set()
+    found = said.get(timeout=60)
+    reader.join()
+    return found
+
+
+def test_readers_see_whole_versions_while_others_are_removed(tmp_path):
+    wrong, seen = count_wrong(tmp_path / "store", 60)
+    assert wrong == []
+    assert seen > 1
+
+
+def test_control_a_reader_that_looks_once_meets_what_is_gone(tmp_path, monkeypatch):
+    store = grown(tmp_path / "store", 1)
+    heads = [store._head()] * 3
+    for _ in range(3):
+        store.step()
+    monkeypatch.setattr(store, "_pointer", lambda: heads[0])
+    with pytest.raises(StoreError, match="cannot be used"):
+        store.current()
+    monkeypatch.undo()
+    monkeypatch.setattr(store, "_heads", lambda: iter([heads[0], store._head()]))
+    assert store.current().number == 4

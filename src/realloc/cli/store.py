@@ -43,7 +43,8 @@ def rollback(
     console = stdout()
     console.print(f"[bold]Version {version.number}[/] is current: the model of version {version.restores}.")
     if version.windows:
-        console.print(f"  It has learned from {len(version.windows)} windows, the last {version.windows[-1]}.")
+        known = "one window" if len(version.windows) == 1 else f"{len(version.windows)} windows, the last"
+        console.print(f"  It has learned from {known}: {version.windows[-1]}.")
 
 
 def verify(store: Place, as_json: AsJson = False, quiet: Annotated[bool, typer.Option("--quiet")] = False) -> None:

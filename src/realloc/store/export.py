@@ -13,7 +13,7 @@ Writer = Callable[[Path, Path, Origin], None]
 
 
 def write_small(model: Path, target: Path, origin: Origin) -> None:
-    """The model without its replay, the largest part of it: `realloc.load` reads it, and `update` refuses it."""
+    """The model without its replay: `realloc.load` reads it, and `update` refuses it."""
     from realloc.saved import read_model, without_replay, write_model  # noqa: PLC0415  torch loads only where it is needed
 
     state, config, schema = read_model(model)

@@ -84,8 +84,7 @@ class Store:
 
         if unversioned:
             return load(self.path / MODEL)
-        for _ in range(READ_ATTEMPTS):
-            head = self._head()
+        for head in self._heads():
             try:
                 kept = self._kept(number or head.number, head)
                 check_model(kept)
@@ -97,8 +96,7 @@ class Store:
             except (ArtifactError, StoreError, OSError) as problem:
                 if self._pointer() == head:
                     raise self._unusable(number or head.number, problem) from problem
-            # A writer was faster and has removed what was old: look again.
-        raise StoreError(f"Expected to read {str(self.path)!r}, but its versions change faster than they can be read.")
+        raise self._too_fast()
 
     def applied(self, window: Logs) -> bool:
         """Whether the current version has learned from exactly this window."""
@@ -108,13 +106,15 @@ class Store:
     def verify(self) -> tuple[str, ...]:
         """Hash every version again and ask the current one's canary: a sentence for each fault, naming the file."""
         try:
-            head = self._head()
-            faults = find_faults(self.path, head)
-            if not faults:
-                self.load()
+            for head in self._heads():
+                faults = find_faults(self.path, head)
+                if not faults:
+                    self.load()
+                if self._pointer() == head:
+                    return tuple(faults)
         except StoreError as problem:
-            faults = [str(problem)]
-        return tuple(faults)
+            return (str(problem),)
+        raise self._too_fast()
 
     @property
     def busy(self) -> bool:
@@ -245,13 +245,23 @@ class Store:
         return head
 
     def _current(self) -> Kept | None:
-        head = self._pointer()
-        if head is None:
+        if self._pointer() is None:
             return None
-        try:
-            return self._kept(head.number, head)
-        except (ArtifactError, StoreError) as problem:
-            raise self._unusable(head.number, problem) from problem
+        for head in self._heads():
+            try:
+                return self._kept(head.number, head)
+            except (ArtifactError, StoreError) as problem:
+                if self._pointer() == head:
+                    raise self._unusable(head.number, problem) from problem
+        raise self._too_fast()
+
+    def _heads(self) -> Generator[Head]:
+        """The pointer, again and again: a writer may be faster and remove what was old meanwhile."""
+        for _ in range(READ_ATTEMPTS):
+            yield self._head()
+
+    def _too_fast(self) -> StoreError:
+        return StoreError(f"Expected to read {str(self.path)!r}, but its versions change faster than they can be read.")
 
     def _kept(self, number: int, head: Head) -> Kept:
         folders = list_versions(self.path)
