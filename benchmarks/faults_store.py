@@ -258,7 +258,7 @@ ROWS = {  # how docs/store.md says it: the part, the fault, what was found
     ),
     "disk_errors": (
         "EIO, ENOSPC, EROFS, EACCES, an error told late, a stop before or after every such call of a commit",
-        "{failures} failures: the same, and the next writer goes on",
+        "{failures} failures: a sentence, the old version or the new one whole, and the next writer goes on",
     ),
     "power_losses": (
         "power loss",
