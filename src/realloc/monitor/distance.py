@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 HALF = 0.5  # rows added to every bin that occurs, so that an empty one has a logarithm
 
@@ -40,5 +40,5 @@ def divergence(new: NDArray[np.number], old: NDArray[np.number]) -> Divergence:
     psi = float(((q - p) * np.log(q / p)).sum())
     scale, freedom = 1 / n + 1 / m, bins - 1
     return Divergence(
-        psi, max(0.0, psi - scale * float(stats.chi2.ppf(0.99, freedom))), float(stats.chi2.sf(psi / scale, freedom))
+        psi, max(0.0, psi - scale * float(special.chdtri(freedom, 0.01))), float(special.chdtrc(freedom, psi / scale))
     )

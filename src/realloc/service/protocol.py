@@ -1,6 +1,7 @@
 """uvicorn's HTTP protocol, with an end to slow headers and to connections beyond the limit."""
 
 import asyncio
+from typing import cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -32,7 +33,7 @@ class Guarded(H11Protocol):
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
         """The client has said all it will; a request that came whole is still answered, then the connection ends."""
-        cycle: RequestResponseCycle | None = self.cycle
+        cycle = cast("RequestResponseCycle | None", self.cycle)
         self.heard_all = cycle is not None and not cycle.response_complete and not cycle.more_body
         return self.heard_all or None
 
@@ -50,7 +51,7 @@ class Guarded(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """For what is no HTTP; a request that is being answered on the same connection ends here, too."""
-        cycle: RequestResponseCycle | None = self.cycle  # None before the first request
+        cycle = cast("RequestResponseCycle | None", self.cycle)  # None before the first request
         if cycle is not None and not cycle.response_complete:
             cycle.disconnected = True
             cycle.message_event.set()
