@@ -143,7 +143,7 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     store = prepare(given.folder)
     told = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"runs": {}}
-    told["commit"] = subprocess.run(
+    commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True
     ).stdout.strip()
     told["cores"] = len(os.sched_getaffinity(0))
@@ -152,7 +152,10 @@ def main() -> None:
         print(json.dumps(told["cpu_microseconds_per_row"], indent=1))
     else:
         for rows in given.rows:
-            told["runs"][f"{rows}x{given.jobs}"] = found = run(given.folder, store, rows, given.jobs)
+            told["runs"][f"{rows}x{given.jobs}"] = found = {
+                **run(given.folder, store, rows, given.jobs),
+                "commit": commit,
+            }
             print(json.dumps(found), flush=True)
     runs = sorted(told["runs"].values(), key=lambda one: one["rows"])
     if len(runs) > 1:
