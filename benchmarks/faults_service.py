@@ -165,12 +165,19 @@ def main() -> None:
         app = open_app(store, constraints=True)
         told = {"commit": commit.stdout.strip(), "in_process": in_process(app, options.requests)}
         told["schemathesis"] = by_schema(app, options.cases)
+        told["no_internal_failure"] = b"realloc_internal_failures_total 0.0" in ask(app, "/metrics").body
         told["alive_after"] = ask(app, "/v1/recommend", {"rows": some_rows(2)}).status == 200
         told["sockets"] = by_socket(store, options.sockets)
     RESULTS.write_text(json.dumps(told, indent=2) + "\n")
     print(json.dumps(told, indent=2))
     wrong = told["in_process"]["wrong"] + told["schemathesis"].get("wrong", 0) + told["sockets"]["wrong"]
-    fine = told["alive_after"] and told["sockets"]["alive_after"] and not told["sockets"]["tracebacks_in_log"]
+    sockets = told["sockets"]
+    fine = (
+        told["no_internal_failure"]
+        and told["alive_after"]
+        and sockets["alive_after"]
+        and not sockets["tracebacks_in_log"]
+    )
     raise SystemExit(0 if fine and not wrong else 1)
 
 

@@ -221,12 +221,14 @@ async def swap(port: int, store: Store, capacity: float, swaps: int) -> dict:
     stop, made = threading.Event(), []
 
     def write() -> None:
-        for number in range(swaps):
-            made.append(store.rollback().number if not made else store.rollback(to=made[-1] - 1).number)
-            until = time.monotonic() + 20
-            while number + 1 < swaps and time.monotonic() < until and seen.get(made[-1], 0) == 0:
-                time.sleep(0.02)
-        stop.set()
+        try:
+            for number in range(swaps):
+                made.append(store.rollback(to=store.current().number - 1).number)
+                until = time.monotonic() + 20
+                while number + 1 < swaps and time.monotonic() < until and seen.get(made[-1], 0) == 0:
+                    time.sleep(0.02)
+        finally:
+            stop.set()
 
     seen: dict[int, int] = {}
     statuses: Counter = Counter()
@@ -250,7 +252,7 @@ async def swap(port: int, store: Store, capacity: float, swaps: int) -> dict:
     await asyncio.gather(*tasks)
     writer.join()
     return {
-        "swaps": swaps,
+        "swaps": len(made),
         "seconds": time.perf_counter() - begun,
         "requests": sum(statuses.values()),
         "statuses": {str(status): count for status, count in statuses.items()},
@@ -279,6 +281,7 @@ def main() -> None:
             port = wait_for_port(process, log)
             started = {"start_seconds": time.perf_counter() - begun, "start_cpu_seconds": cpu_of(process)}
             told = asyncio.run(measure(port, process, store, options))
+            print(json.dumps(told, indent=2), flush=True)
             told["swap"] = asyncio.run(swap(port, store, told["capacity_requests_per_second"], options.swaps))
         finally:
             process.send_signal(signal.SIGTERM)

@@ -34,6 +34,7 @@ def test_no_broken_request_breaks_the_service(made):
     assert found == []
     assert {200, 400, 404, 405, 422} <= set(statuses)  # the requests were of many kinds
     assert statuses[200] > COUNT / 100
+    assert b"realloc_internal_failures_total 0.0" in ask(app, "/metrics").body
     assert ask(app, "/healthz").status == 200
     assert ask(app, "/v1/recommend", {"rows": some_rows(2)}).status == 200
 

@@ -12,6 +12,15 @@ from realloc.errors import StoreError
 from realloc.extras import need
 
 
+class WithoutPandas:
+    """pyarrow loads pandas wherever it is installed: a quarter of a second that no request needs."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Not here."""
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
 def serve(
     store: Annotated[Path, typer.Option(help="The folder that `realloc fit` wrote.")],
     host: Annotated[
@@ -26,6 +35,7 @@ def serve(
     quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
 ) -> None:
     """Serve recommendations over HTTP; a new version is taken over while it runs."""
+    sys.meta_path.insert(0, WithoutPandas())
     need("uvicorn", "serve")
     need("prometheus_client", "serve")
     from realloc.service.server import Address, run  # noqa: PLC0415  only where the extra is installed

@@ -12,6 +12,7 @@ class Guarded(H11Protocol):
     most_connections = 512
     header_seconds = 5.0
     patience: asyncio.TimerHandle | None = None
+    heard_all = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Let in, unless there are too many."""
@@ -28,6 +29,18 @@ class Guarded(H11Protocol):
         except h11.LocalProtocolError:  # a second request came broken while the first was being answered
             self.transport.close()
         self._watch()
+
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """The client has said all it will; a request that came whole is still answered, then the connection ends."""
+        cycle: RequestResponseCycle | None = self.cycle
+        self.heard_all = cycle is not None and not cycle.response_complete and not cycle.more_body
+        return self.heard_all or None
+
+    def on_response_complete(self) -> None:
+        """Answered."""
+        super().on_response_complete()
+        if self.heard_all:
+            self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Gone."""
