@@ -150,7 +150,8 @@ def _to_entry(ledger: Ledger, path: Path) -> None:
 def _entry_of(frame: bytes, run: str) -> Entry:
     told: dict[str, Any] = json.loads(frame)
     told.pop("digest")
-    return Entry(**{**told, "segments": (), "run": run})
+    told.update(segments=(), run=run)
+    return Entry(**told)
 
 
 def read_frames(path: Path) -> Iterator[bytes]:
