@@ -143,7 +143,7 @@ def main() -> None:
     given.folder.mkdir(parents=True, exist_ok=True)
     store = prepare(given.folder)
     told = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"runs": {}}
-    told["commit"] = subprocess.run(
+    commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True
     ).stdout.strip()
     told["cores"] = len(os.sched_getaffinity(0))
@@ -152,9 +152,14 @@ def main() -> None:
         print(json.dumps(told["cpu_microseconds_per_row"], indent=1))
     else:
         for rows in given.rows:
-            told["runs"][f"{rows}x{given.jobs}"] = found = run(given.folder, store, rows, given.jobs)
+            told["runs"][f"{rows}x{given.jobs}"] = found = {
+                **run(given.folder, store, rows, given.jobs),
+                "commit": commit,
+            }
             print(json.dumps(found), flush=True)
-    runs = sorted(told["runs"].values(), key=lambda one: one["rows"])
+    told.pop("memory_bytes_per_further_row", None)
+    runs = [one for one in told["runs"].values() if one["commit"] == commit]  # other code, other memory
+    runs = sorted(runs, key=lambda one: one["rows"])
     if len(runs) > 1:
         small, large = runs[0], runs[-1]
         slope = (large["peak_mib"] - small["peak_mib"]) * 2**20 / (large["rows"] - small["rows"])

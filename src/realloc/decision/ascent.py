@@ -36,9 +36,10 @@ def search_ascent(
     points = np.repeat(start[:, None, :], config.max_turns + 1, axis=1)
     held, taken = np.zeros(n), np.zeros(n, np.int64)
     active = np.arange(n)
+    steep = slopes if len(edges(start.shape[1])) > config.most_edges else None  # else all transfers are tried anyway
     for turn in range(config.max_turns):
         held_at = points[active, turn]
-        pairs = choose_edges(held_at, None if slopes is None else slopes(active, held_at), config.most_edges)
+        pairs = choose_edges(held_at, None if steep is None else steep(active, held_at), config.most_edges)
         ends = candidates(start[active], held_at, pairs, ladder, config.max_length)
         worth = objective(active, start[active], ends)
         least = held[active] + LEAST * (1 + np.abs(held[active]))

@@ -27,7 +27,7 @@ from realloc.decision.conservative import (
 from realloc.decision.first import first_allowed
 from realloc.decision.limits import Limits
 from realloc.decision.search import SLACK, SearchConfig, SupportFunction, search_greedy
-from realloc.simplex import Floats, total_variation
+from realloc.simplex import Floats, edges, total_variation
 
 UNMOVED = 1e-12  # shares that differ by less did not move
 TRIED = 100_000  # logged mixes times rows that are held at a time
@@ -192,8 +192,10 @@ def look_around(case: Case, base: Floats, config: DecisionConfig) -> Around:
     """Try every first step and ask each rule about it."""
     n, rows = len(base), np.arange(len(base))
     settings = on_grid(config.searching(), case.limits)
-    field = weigh_slopes(case.stakes, rows, base)  # what a rule forbids is tried, too, so that the rule can be named
-    pairs = choose_edges(base, (field, field), settings.most_edges)
+    few = len(edges(base.shape[1])) <= settings.most_edges
+    field = None if few else weigh_slopes(case.stakes, rows, base)
+    # What a rule forbids is tried, too, so that the rule can be named.
+    pairs = choose_edges(base, None if field is None else (field, field), settings.most_edges)
     ends = candidates(base, base, pairs, np.array(settings.steps), settings.max_length)
     score, gain, sigma = worth(case, rows, base, ends, config)
     still = total_variation(ends, base[:, None]) <= UNMOVED  # the source was empty
