@@ -76,12 +76,12 @@ def grown(path: Path, rounds: int, keep: int = 2) -> LightStore:
 
 
 def snapshot(root: Path) -> dict[str, bytes]:
-    """All that counts of a store, byte by byte: HEAD, FORMAT and the versions."""
+    """All that counts of a store, byte by byte: HEAD, FORMAT and the versions. The decision log has tests of its own."""
     found = {}
     for place, _, files in os.walk(root):
         for name in files:
             path = Path(place, name)
             relative = str(path.relative_to(root))
-            if not relative.startswith(("tmp", "quarantine", "LOCK")):
+            if not relative.startswith(("tmp", "quarantine", "LOCK", "decisions")):
                 found[relative] = path.read_bytes()
     return found

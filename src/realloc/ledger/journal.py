@@ -150,11 +150,7 @@ def _to_entry(ledger: Ledger, path: Path) -> None:
 def _entry_of(frame: bytes, run: str) -> Entry:
     told: dict[str, Any] = json.loads(frame)
     told.pop("digest")
-<<<<<<< HEAD
-    told |= {"segments": (), "run": run}
-=======
     told.update(segments=(), run=run)
->>>>>>> batch8
     return Entry(**told)
 
 
