@@ -66,7 +66,7 @@ def test_rules_of_another_file_and_pools_hold(folder):
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence_and_nothing_is_written(folder, words, told):
-    before = sorted(folder.iterdir())
+    before, words = sorted(folder.iterdir()), [folder / word if "recs" in word else word for word in words]
     done = run("recommend", folder / "today.parquet", "--store", folder / "store", *words)
     assert done.returncode == 2
     assert told in done.stderr

@@ -77,7 +77,7 @@ def test_permission_that_was_lost_is_told_and_what_may_be_read_is(tmp_path):
         pytest.skip("only root may become somebody else")
     shared = tmp_path / "shared"
     store = grown(shared / "store", 2)
-    for place in (tmp_path, *tmp_path.parents[:2]):  # pytest makes them for one user
+    for place in (tmp_path, *tmp_path.parents[:3]):  # pytest makes them for one user
         place.chmod(0o755)
 
     def as_nobody(_):

@@ -21,7 +21,7 @@ TOKEN = "sign" * 6
 @pytest.fixture(scope="module")
 def server(made):
     settings = made.parent / "serve.toml"
-    settings.write_text("[serve]\nheader_seconds = 1.0\nbody_seconds = 1.0\nconnections = 40\n")
+    settings.write_text("[serve]\nheader_seconds = 1.0\nbody_seconds = 1.0\nkeep_alive_seconds = 1\nconnections = 40\n")
     with real_server(made, "--config", str(settings), environment={"REALLOC_TOKEN": TOKEN}) as found:
         yield found
 

@@ -75,6 +75,9 @@ def only_run(out: Path) -> Generator[Path]:
     try:
         yield folder
     finally:
+        for name in os.listdir(folder):
+            if name != LOCK and set(os.listdir(folder / name)) <= {RUN}:  # refused before any part was finished
+                shutil.rmtree(folder / name, ignore_errors=True)
         if os.listdir(folder) == [LOCK]:
             os.unlink(folder / LOCK)  # while it is held, so that nobody else can hold it
             os.rmdir(folder)

@@ -25,13 +25,21 @@ class ServeConfig:
     body_seconds: float = 10.0
     answer_seconds: float = 10.0
     drain_seconds: float = 10.0
+    keep_alive_seconds: int = 5  # of a connection that asks nothing more
     poll_seconds: float = 1.0  # how often HEAD is looked at
     allow_hosts: tuple[str, ...] = ()  # names under which the service may be called, beside the one it is bound to
 
     def __post_init__(self) -> None:
         check_types(self, "[serve]")
         whole = ("body_bytes", "batch_bytes", "rows", "batch_rows", "waiting_rows", "waiting_requests", "rows_at_once")
-        seconds = ("header_seconds", "body_seconds", "answer_seconds", "drain_seconds", "poll_seconds")
+        seconds = (
+            "header_seconds",
+            "body_seconds",
+            "answer_seconds",
+            "drain_seconds",
+            "keep_alive_seconds",
+            "poll_seconds",
+        )
         for name in (*whole, "connections"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"Expected `{name}` of at least 1 in [serve], got {getattr(self, name)}.")

@@ -22,7 +22,6 @@ from realloc.service.versions import Versions
 log = logging.getLogger("realloc.service")
 
 LONGEST_HEADER = 16 * 1024
-KEEP_ALIVE_SECONDS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +63,7 @@ def run(store: Path, config: ServeConfig, address: Address) -> None:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=config.keep_alive_seconds,
         timeout_graceful_shutdown=max(1, int(config.drain_seconds)),
         h11_max_incomplete_event_size=LONGEST_HEADER,
         backlog=config.connections,
