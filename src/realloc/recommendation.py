@@ -1,6 +1,6 @@
 """From a learned state and today's rows to recommendations: Stage III of Algorithm 1, in batches of bounded memory."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -123,7 +123,20 @@ def stake(name: str, learned: "Learned", x: NDArray[np.float32], start: Floats, 
         slopes=reading.field,
         weight=weight,
         tolerance=None if main else decision.tolerances.get(name, 0.0),
+        near=near_of(learned, reading),
     )
+
+
+def near_of(learned: "Learned", reading: "Reading") -> Callable[[Floats, float], OfWays | None]:
+    """What compares places around a start for a search."""
+
+    def near(start: Floats, radius: float) -> OfWays | None:
+        rough, places = reading.near(start, radius), learned.places
+        if rough is None or places is None:
+            return rough
+        return lambda rows, p, ends: rough(rows, p, ends) + places.gain(p, ends)
+
+    return near
 
 
 def gain_of(learned: "Learned", reading: "Reading") -> OfWays:

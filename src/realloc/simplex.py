@@ -83,6 +83,11 @@ def hellinger(p: Floats, q: Floats) -> Floats:
     return np.sqrt(np.square(np.sqrt(p) - np.sqrt(q)).sum(axis=-1) / 2)
 
 
+def channels_first(shares: Floats) -> Floats:
+    """Shares (..., K) as (K, ...), each channel along memory: a few channels are summed much faster so."""
+    return np.ascontiguousarray(np.moveaxis(shares, -1, 0))
+
+
 def total_variation(p: Floats, q: Floats) -> Floats:
     """Half the L1 distance: the part of the budget that changes hands, from 0 to 1."""
     return np.abs(p - q).sum(axis=-1) / 2

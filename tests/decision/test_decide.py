@@ -24,6 +24,9 @@ class Everywhere:
     def allowed(self, rows, start, ends):
         return np.ones(ends.shape[:2], dtype=bool)
 
+    def inside(self, rows, ends):
+        return np.ones(ends.shape[:2], dtype=bool)
+
     def omega(self, rows, ends):
         return np.ones(ends.shape[:2])
 

@@ -4,8 +4,8 @@ import torch
 from realloc.networks.stack import Shape, Stack
 from realloc.serving.network import read_network
 from realloc.serving.support import build_correction
-from realloc.serving.tiles import cut, in_tiles, join
 from realloc.support import correction
+from realloc.tiles import cut, in_tiles, join
 
 
 def test_a_network_answers_as_it_does_with_torch():

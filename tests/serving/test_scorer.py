@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from realloc import ReAlloc, serving
+from realloc import ReAlloc, serving, tiles
 from realloc.artifact import read_artifact, write_artifact
 from realloc.errors import ArtifactError
-from realloc.serving import tiles
 from realloc.teacher.places import Places
 from tests.small import CONFIG, fitted, today, updated, window
 
@@ -37,7 +36,7 @@ def compare(model, scorer, rows, **asked):
     shares = [name for name in wanted.columns if name.startswith("share_")]
     off = np.abs(found[shares].to_numpy() - wanted[shares].to_numpy()).max(axis=1)
     assert off.max() < 2e-3  # two ends of one gain
-    assert np.mean(off > 1e-9) < 0.05
+    assert np.mean(off > 1e-9) <= 0.05
     return found
 
 

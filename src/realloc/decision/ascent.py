@@ -9,9 +9,8 @@ transfers along which the field rises most are tried.
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from realloc.decision.first import first_allowed
+from realloc.decision.first import Rule, first_allowed
 from realloc.decision.search import Rows, SearchConfig, SupportFunction, Trace
 from realloc.simplex import Floats, Integers, edges
 
@@ -27,9 +26,17 @@ NEARER = (0.95,)  # parts of the way to a candidate
 
 
 def search_ascent(
-    start: Floats, objective: Objective, allowed: SupportFunction, config: SearchConfig, slopes: Slopes | None = None
+    start: Floats,
+    objective: Objective,
+    allowed: SupportFunction,
+    config: SearchConfig,
+    slopes: Slopes | None = None,
+    possible: SupportFunction | None = None,
 ) -> Trace:
-    """The best end found for every row of `start` (n, K); points of the trace are the ends held on the way there."""
+    """The best end found for every row of `start` (n, K); points of the trace are the ends held on the way there.
+
+    `possible` is a cheaper rule that forbids nothing that `allowed` allows.
+    """
     n = len(start)
     smallest = min(config.steps)
     ladder = np.array(sorted({*config.steps, *(part * smallest for part in FINER)}, reverse=True))
@@ -45,10 +52,10 @@ def search_ascent(
         least = held[active] + LEAST * (1 + np.abs(held[active]))
         worth = np.where(worth > least[:, None], worth, -np.inf)
 
-        def keeps(rows: Rows, columns: Rows, active: Rows = active, ends: Floats = ends) -> NDArray[np.bool_]:
-            return allowed(active[rows], start[active[rows]], ends[rows[:, None], columns])
+        def about(rule: SupportFunction, active: Rows = active, ends: Floats = ends) -> Rule:
+            return lambda rows, columns: rule(active[rows], start[active[rows]], ends[rows[:, None], columns])
 
-        best = first_allowed(worth, keeps)
+        best = first_allowed(worth, about(allowed), None if possible is None else about(possible))
         top = worth[np.arange(len(active)), best]
         going = best >= 0
         active, best, top, ends = active[going], best[going], top[going], ends[going]
@@ -76,13 +83,16 @@ def choose_edges(held: Floats, slopes: tuple[Floats, Floats] | None, most: int) 
 def candidates(start: Floats, held: Floats, pairs: Integers, ladder: Floats, max_length: float) -> Floats:
     """Ends one transfer away from `held` (a, K), on the simplex and in the ball around `start`: (a, C, K)."""
     a, K = held.shape
-    k, l = pairs[:, None, :, 0], pairs[:, None, :, 1]  # (a, 1, E)
     step = np.minimum(ladder[:, None], np.take_along_axis(held, pairs[..., 0], axis=1)[:, None])  # (a, S, E)
-    number = np.arange(K)
-    ends = held[:, None, None] + step[..., None] * ((number == l[..., None]) * 1.0 - (number == k[..., None]))
-    ends = np.maximum(ends, 0.0).reshape(a, len(ladder) * pairs.shape[1], K)
-    off = ends - start[:, None]
-    length = np.linalg.norm(off, axis=-1, keepdims=True)
-    pulled = np.where(length > max_length, start[:, None] + off * (max_length / np.maximum(length, 1e-300)), ends)
+    changes = (pairs[..., 1] == np.arange(K)[:, None, None]) * 1.0 - (pairs[..., 0] == np.arange(K)[:, None, None])
+    ends = step * changes[:, :, None]  # (K, a, S, E): channels first is along memory
+    ends += held.T[..., None, None]
+    home = start.T[..., None]
+    off = np.maximum(ends, 0.0, out=ends).reshape(K, a, len(ladder) * pairs.shape[1])
+    off -= home
+    length = np.sqrt(np.square(off).sum(axis=0))
+    pulled = np.minimum(max_length / np.maximum(length, 1e-300), 1.0)
     # Along a curved border the next place is often a little back: each end is tried nearer to the start, too.
-    return np.concatenate([pulled, *(start[:, None] + part * (pulled - start[:, None]) for part in NEARER)], axis=1)
+    found = np.concatenate([off * (part * pulled) for part in (1.0, *NEARER)], axis=2)
+    found += home
+    return np.moveaxis(found, 0, -1)

@@ -5,7 +5,7 @@ dropout): both of the whole way, so that doubts of consecutive steps, mostly the
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,6 +28,10 @@ class Evidence(Protocol):
         """Whether the straight ways are supported: (a, m)."""
         ...
 
+    def inside(self, rows: Rows, ends: Floats, /) -> Mask:
+        """Whether the ends themselves are: (a, m)."""
+        ...
+
     def omega(self, rows: Rows, ends: Floats, /) -> Floats:
         """Directional support of ends (a, m, K): (a, m)."""
         ...
@@ -43,6 +47,13 @@ class Stake:
     slopes: Callable[[Rows, Floats], Floats]  # (rows, shares (a, K)) → the members' mean field (a, K)
     weight: float = 1.0
     tolerance: float | None = None  # None: not a guardrail
+    # (starts (n, K), longest way) → gains near enough to the true ones to compare places by, where those are dear
+    near: Callable[[Floats, float], OfWays | None] | None = None
+
+    def roughly(self, start: Floats, radius: float) -> "Stake":
+        """The same for a search around `start` (n, K)."""
+        found = None if self.near is None else self.near(start, radius)
+        return self if found is None else replace(self, gain=found)
 
 
 def weigh_gain(stakes: tuple[Stake, ...], rows: Rows, start: Floats, ends: Floats) -> Floats:

@@ -6,6 +6,7 @@ the best conservative gain, or that there was none.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,29 +71,40 @@ class Verdict:
 def decide(case: Case, config: DecisionConfig) -> Verdict:
     """The best end in reach of every row."""
     base, problem = case.limits.repair()
-    shares = search(case, base, config)
+    rough = roughly(case, base, config)
+    shares = search(case, rough, base, config)
     shares = np.where(case.limits.useful(shares)[:, None], shares, base)
-    found = explain_rest(case, base, shares, problem, config)
+    found = explain_rest(case, rough, base, shares, problem, config)
     return _fall_back(case, base, found, config) if config.fallback else found
 
 
-def search(case: Case, base: Floats, config: DecisionConfig) -> Floats:
-    """Ends (n, K) that keep every rule."""
+def search(case: Case, rough: Case, base: Floats, config: DecisionConfig) -> Floats:
+    """Ends (n, K) that keep every rule. Places are compared in the rough case; an end is taken if the case itself says so."""
     if not case.evident:
         return case.limits.settle(base)
     settings = on_grid(config.searching(), case.limits)
 
     def conservative(rows: Rows, start: Floats, ends: Floats) -> Floats:
         """From the row's base in the ascent; from the last step in the paper's greedy trace."""
-        return worth(case, rows, start, ends, config)[0]
+        return worth(rough, rows, start, ends, config)[0]
 
     allowed = allowed_by(case)
     if config.search == "greedy" or case.limits.moves.grid is not None:
         trace = search_greedy(base, conservative, allowed, settings)
     else:
-        trace = search_ascent(base, conservative, allowed, settings, lambda rows, held: steepness(case, rows, held))
-    shares = trace.shares if case.mixes is None else try_mixes(case, base, trace.shares, case.mixes, config)
+        trace = search_ascent(base, conservative, allowed, settings, partial(steepness, case), ends_allowed_by(case))
+    shares = trace.shares
+    if rough is not case:
+        true = worth(case, np.arange(len(base)), base, shares[:, None], config)[0]
+        shares = np.where(true > settings.threshold, shares, base)
+    shares = shares if case.mixes is None else try_mixes(case, base, shares, case.mixes, config)
     return case.limits.settle(shares)
+
+
+def roughly(case: Case, base: Floats, config: DecisionConfig) -> Case:
+    """The case with cheaper gains to compare places near to `base` (n, K) by; itself where there are none."""
+    stakes = tuple(stake.roughly(base, config.max_length) for stake in case.stakes)
+    return case if stakes == case.stakes else replace(case, stakes=stakes)
 
 
 def try_mixes(case: Case, base: Floats, shares: Floats, mixes: Floats, config: DecisionConfig) -> Floats:
@@ -127,6 +139,11 @@ def allowed_by(case: Case) -> SupportFunction:
     return allowed
 
 
+def ends_allowed_by(case: Case) -> SupportFunction:
+    """What the rules say about ends alone: little work, and mostly enough to forbid them."""
+    return lambda rows, start, ends: case.limits.allows(rows, start, ends) & case.evidence.inside(rows, ends)
+
+
 def steepness(case: Case, rows: Rows, held: Floats) -> tuple[Floats, Floats]:
     """The objective's field at shares (a, K): −inf for channels that may not get more, inf for those that may not give."""
     K, field = held.shape[1], weigh_slopes(case.stakes, rows, held)
@@ -150,12 +167,14 @@ def worth(case: Case, rows: Rows, start: Floats, ends: Floats, config: DecisionC
     return conservative_gain(gain, sigma, omega, config), gain, sigma
 
 
-def explain_rest(case: Case, base: Floats, shares: Floats, problem: Names, config: DecisionConfig) -> Verdict:
+def explain_rest(
+    case: Case, rough: Case, base: Floats, shares: Floats, problem: Names, config: DecisionConfig
+) -> Verdict:
     """Gains of what was found, and for rows that stay the rule that stood in the way."""
     rows = np.arange(len(base))
     moved = total_variation(shares, case.start) > UNMOVED
     _, gain, sigma = (part[:, 0] for part in worth(case, rows, case.start, shares[:, None], config))
-    looked = look_around(case, base, config)
+    looked = look_around(case, rough, base, config)
     reason = np.where(moved, np.where((shares == base).all(axis=1), "required", "moved"), looked.reason)
     reason = np.where(problem != "", "infeasible", reason)
     short = ~moved & (looked.reason == "uncertain") & (case.limits.smallest > 0) & looked.open
@@ -188,8 +207,8 @@ class Around:
     open: Mask  # some first step is allowed and worth it
 
 
-def look_around(case: Case, base: Floats, config: DecisionConfig) -> Around:
-    """Try every first step and ask each rule about it."""
+def look_around(case: Case, rough: Case, base: Floats, config: DecisionConfig) -> Around:
+    """Try every first step and ask each rule about it; which promises most is the rough case's word, how much the case's."""
     n, rows = len(base), np.arange(len(base))
     settings = on_grid(config.searching(), case.limits)
     few = len(edges(base.shape[1])) <= settings.most_edges
@@ -197,7 +216,7 @@ def look_around(case: Case, base: Floats, config: DecisionConfig) -> Around:
     # What a rule forbids is tried, too, so that the rule can be named.
     pairs = choose_edges(base, None if field is None else (field, field), settings.most_edges)
     ends = candidates(base, base, pairs, np.array(settings.steps), settings.max_length)
-    score, gain, sigma = worth(case, rows, base, ends, config)
+    score, gain, _ = worth(rough, rows, base, ends, config)
     still = total_variation(ends, base[:, None]) <= UNMOVED  # the source was empty
     score, gain = np.where(still, -np.inf, score), np.where(still, -np.inf, gain)
     possible = case.limits.allows(rows, base, ends)
@@ -223,13 +242,14 @@ def look_around(case: Case, base: Floats, config: DecisionConfig) -> Around:
     ]
     reason = np.select([when for when, _, _ in checks], [np.full(n, what) for _, what, _ in checks], "unsupported")
     binding = np.select([when for when, _, _ in checks], [np.broadcast_to(name, n) for _, _, name in checks], "")
+    _, best_gain, best_sigma = (part[:, 0] for part in worth(case, rows, base, ends[at][:, None], config))
     shown = np.isfinite(gain[at])
     return Around(
         reason=reason,
         binding=binding.astype(str),
         end=ends[at],
-        gain=np.where(shown, gain[at], 0.0),
-        sigma=np.where(shown, sigma[at], 0.0),
+        gain=np.where(shown, best_gain, 0.0),
+        sigma=np.where(shown, best_sigma, 0.0),
         open=np.asarray(free.any(axis=1)),
     )
 

@@ -9,6 +9,7 @@ units = limits.round_money(shares)
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +37,7 @@ class Limits:
     repaired: Repaired
     money_digits: int
 
-    @property
+    @cached_property
     def kept(self) -> Flags:
         """Rows that stay as they are (n,): constraints in conflict, or no budget."""
         return (self.repaired.problem != "") | (self.bounds.budget == 0)
@@ -54,7 +55,7 @@ class Limits:
         """Whether candidates (a, C, K) of the rows keep every constraint, up to float error that `settle` takes away."""
         tree = self.bounds.rules.tree
         allowed = np.repeat(~self.kept[rows][:, None], candidates.shape[1], axis=1)
-        for node in self._bounded():
+        for node in self._bounded:
             low, high = self.bounds.low[rows, node], self.bounds.high[rows, node]
             held = _held(candidates, tree.channels, tree.members, node)
             allowed &= (held >= low[:, None] - SLACK) & (held <= high[:, None] + SLACK)
@@ -70,7 +71,7 @@ class Limits:
 
         note("conflict", np.repeat((self.repaired.problem[rows] != "")[:, None], candidates.shape[1], axis=1))
         note("no budget", np.repeat((self.bounds.budget[rows] == 0)[:, None], candidates.shape[1], axis=1))
-        for node in self._bounded():
+        for node in self._bounded:
             low, high = self.bounds.low[rows, node][:, None], self.bounds.high[rows, node][:, None]
             held = _held(candidates, tree.channels, tree.members, node)
             below, above = held < low - SLACK, held > high + SLACK
@@ -114,6 +115,7 @@ class Limits:
         units[rows] = round_within(part, shares[rows], self.start[rows], self.moves.largest[rows], digits)
         return units
 
+    @cached_property
     def _bounded(self) -> list[int]:
         """Nodes with a bound anywhere, but for the whole budget."""
         bounded = (self.bounds.low.max(axis=0, initial=0) > 0) | (self.bounds.high.min(axis=0, initial=1) < 1)

@@ -1,12 +1,15 @@
 """The posterior covariance of the field in numpy, as `teacher/doubt.py` computes it with torch.
 
-V = (v + δ²) I − Φᵀ Φ,  Φ (m, K) = (slopes of the kernel) · F,  F Fᵀ = Wᵀ [I − σ²(Σφφᵀ + σ²I)⁻¹] W
+V = (v + δ²) I − Φᵀ Φ,  Φ (r, K) = Fᵀ · (slopes of the kernel),  F Fᵀ = Wᵀ [I − σ²(Σφφᵀ + σ²I)⁻¹] W
 
-What whitens the inducing rows and what the rows have settled is one matrix F here, made once: half the work of a request.
+Gains only ask about directions in which shares sum to 0, so slopes are taken along K − 1 of them. What whitens the inducing
+rows and what the rows have settled is one matrix F, and of it only the r directions that settle anything are kept: what is left
+out makes σ̂ larger, by less than `LEFT_OUT` of its square at every inducing row.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,26 +17,53 @@ from numpy.typing import NDArray
 
 from realloc.serving.network import Floats32
 from realloc.serving.potential import Units
-from realloc.serving.tiles import in_tiles
-from realloc.simplex import Floats
+from realloc.simplex import Floats, tangent_basis
+from realloc.tiles import in_tiles
 
 ALONE = 0.45  # η of `teacher/doubt.py`
 PARTS = ("slope", "curve")
+LEFT_OUT = 2e-6
+HALF = np.float32(0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Bump:
+    """scale · exp(−½ distance²) between points (…, d) and fixed ones (m, d); the exponent is one product."""
+
+    scale: Floats32  # (d,) one over the length
+    fixed: Floats32  # (d+2, m)
+
+    def __call__(self, points: Floats32) -> Floats32:
+        """(…, m)."""
+        scaled = points * self.scale
+        size = -HALF * np.square(scaled).sum(axis=-1, keepdims=True)
+        exponent = np.concatenate([scaled, size, np.ones_like(size)], axis=-1) @ self.fixed
+        return np.exp(exponent, out=exponent)
+
+
+def make_bump(scale: Floats32, log_amplitude: Any, fixed: Floats32) -> Bump:
+    """Around the points `fixed` (m, d)."""
+    scaled = fixed * scale
+    size = log_amplitude - HALF * np.square(scaled).sum(axis=-1)
+    return Bump(scale, np.concatenate([scaled.T, np.ones((1, len(fixed))), size[None]]).astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """l or q between states: amplitude · exp(−½ distance²) + a linear part + a constant."""
+    """l or q between states and the inducing rows: amplitude · exp(−½ distance²) + a linear part + a constant."""
 
-    scale: Floats32  # (d,) one over the length
+    bump: Bump
     linear: Floats32  # (d,)
     amplitude: np.float32
     constant: np.float32
+    fixed: Floats32  # (d, m) the inducing rows, each column weighed
 
-    def between(self, x: Floats32, other: Floats32) -> Floats32:
-        """Of tiles of states (t, T, d) and others (m, d): (t, T, m)."""
-        near = self.amplitude * np.exp(np.float32(-0.5) * squared_distances(x * self.scale, other * self.scale))
-        return (near + (x * self.linear) @ other.T + self.constant).astype(np.float32, copy=False)
+    def between(self, x: Floats32) -> Floats32:
+        """Of tiles of states (t, T, d): (t, T, m)."""
+        near = self.bump(x)
+        near += x @ self.fixed
+        near += self.constant
+        return near
 
     def own(self, x: Floats32) -> Floats32:
         """Of every state with itself."""
@@ -49,61 +79,98 @@ class Doubt:
     reach: np.float32  # 1/ζ²
     x: Floats32  # (m, d)
     z: Floats32  # (m, K)
-    factor: Floats32  # F (m, m)
+    factor: Floats32  # F (m, r)
     units: Units
     misfit: float | None
 
     def covariance(self, x: Floats32, shares: Floats) -> Floats:
-        """V of states (n, d) at shares (n, K), in units of the outcome and of shares: (n, K, K)."""
-        found = in_tiles(self._covariance, np.asarray(x, np.float32), self.units.shares(shares))
-        scale = self.units.inverse.astype(np.float64) * self.units.outcome
-        return found.astype(np.float64) * scale[:, None] * scale
+        """V of states (n, d) at shares (n, K), in units of the outcome and of shares, along moves: (n, K, K)."""
+        found = in_tiles(self._covariance, np.asarray(x, np.float32), self.units.shares(shares))  # (n, D, D)
+        Q = tangent_basis(shares.shape[1])
+        spread = np.einsum("ki,lj->ijkl", Q, Q) * self.units.outcome**2
+        total = np.zeros((len(x), *spread.shape[2:]))
+        for i in range(Q.shape[1]):
+            for j in range(Q.shape[1]):
+                total += found[:, i, j, None, None] * spread[i, j]
+        return total
+
+    def slopes(self, x: Floats32, z: Floats32) -> Floats32:
+        """Slopes of the kernel along the directions, of tiles of states and places: (t, D, T, m)."""
+        bumps = self.curve.between(x)
+        bumps *= self._places(z)
+        both = self.slope.between(x)
+        both += bumps
+        own = z @ self.directions
+        found = np.empty((len(x), own.shape[-1], *both.shape[1:]), np.float32)
+        for k, theirs in enumerate(self._along):
+            np.multiply(both, theirs, out=found[:, k])
+            found[:, k] -= bumps * own[..., k, None]
+        return found
+
+    def prior(self, x: Floats32) -> Floats32:
+        """v + δ² of every state."""
+        prior = self.slope.own(x) + self.curve.own(x) * self.reach
+        prior = prior * (1 + ALONE**2) if self.misfit is None else prior + self.misfit
+        return prior.astype(np.float32, copy=False)
+
+    @cached_property
+    def directions(self) -> Floats32:
+        """What moves along orthonormal directions are in scaled shares, (K, D)."""
+        return (self.units.inverse[:, None] * tangent_basis(self.z.shape[1])).astype(np.float32)
+
+    @cached_property
+    def _along(self) -> Floats32:
+        return np.ascontiguousarray((self.z @ self.directions).T)
+
+    @cached_property
+    def _places(self) -> Bump:
+        return make_bump(np.full(self.z.shape[1], np.sqrt(self.reach), np.float32), np.log(self.reach), self.z)
 
     def _covariance(self, x: Floats32, z: Floats32) -> Floats32:
-        slope, curve = self.slope.between(x, self.x), self.curve.between(x, self.x)
-        bumps = curve * np.exp(np.float32(-0.5) * squared_distances(z, self.z) * self.reach)  # (t, T, m)
-        count, T, K = z.shape
-        slopes = np.empty((count, K, T, len(self.z)), np.float32)
-        for k in range(K):
-            np.multiply(bumps, (self.z[:, k] - z[..., k, None]) * self.reach, out=slopes[:, k])
-            slopes[:, k] += slope * self.z[:, k]
-        # All channels of a tile in one product: the matrix F is the larger part of it.
-        phi = (slopes.reshape(count, K * T, -1) @ self.factor).reshape(slopes.shape)
-        prior = self.slope.own(x) + self.curve.own(x) * self.reach
-        prior = prior * np.float32(1 + ALONE**2) if self.misfit is None else prior + np.float32(self.misfit)
-        found = np.empty((*z.shape, K), np.float32)
-        for k in range(K):
+        slopes = self.slopes(x, z)
+        count, D, T, m = slopes.shape
+        # All directions of a tile in one product: the matrix F is the larger part of it.
+        phi = (slopes.reshape(count, D * T, m) @ self.factor).reshape(count, D, T, -1)
+        prior, metric = self.prior(x), self.directions.T @ self.directions
+        found = np.empty((*z.shape[:2], D, D), np.float32)
+        for k in range(D):
             for l in range(k + 1):
                 settled = (phi[:, k] * phi[:, l]).sum(axis=-1)
-                found[..., k, l] = found[..., l, k] = (prior if k == l else 0) - settled
+                found[..., k, l] = found[..., l, k] = prior * metric[k, l] - settled
         return found
 
 
-def factor_of(whiten: NDArray[np.float32], settled: NDArray[np.float32]) -> Floats32:
-    """F from what whitens the inducing rows and what the rows have settled (at most 0)."""
+def factor_of(arrays: Mapping[str, NDArray[Any]], units: Units, misfit: float | None) -> Floats32:
+    """F from what whitens the inducing rows and what the rows have settled (at most 0), without what hardly counts."""
+    whole = arrays["doubt.whiten"].T.astype(np.float64) @ _root(arrays["doubt.settled"])
+    doubt = read_doubt({**arrays, "doubt.factor": whole}, units, misfit)
+    phi = doubt.slopes(doubt.x[None], doubt.z[None])[0] @ whole  # (D, rows, m)
+    flat = phi.reshape(-1, len(whole))
+    _, axes = np.linalg.eigh(flat.T @ flat)  # what settles least comes first
+    taken = np.square(phi.astype(np.float32) @ axes.astype(np.float32))
+    size = np.square(doubt.directions).sum(axis=0)[:, None] * doubt.prior(doubt.x[None])[0]
+    own = size - np.square(phi).sum(axis=-1)  # V at every inducing row, along every direction
+    worst = (np.cumsum(taken, axis=-1) / own[..., None]).max(axis=(0, 1))  # if all up to here are left out
+    return np.ascontiguousarray(whole @ axes[:, int((worst <= LEFT_OUT).sum()) :], dtype=np.float32)
+
+
+def _root(settled: NDArray[np.float32]) -> Floats:
+    """R with R Rᵀ = −settled."""
     taken = -(settled.astype(np.float64) + settled.T) / 2
     try:
-        root = np.linalg.cholesky(taken)
+        return np.linalg.cholesky(taken)
     except np.linalg.LinAlgError:  # some directions are settled by nothing, up to float error
         values, vectors = np.linalg.eigh(taken)
-        root = vectors * np.sqrt(np.maximum(values, 0))
-    return np.ascontiguousarray(whiten.T.astype(np.float64) @ root, dtype=np.float32)
+        return vectors * np.sqrt(np.maximum(values, 0))
 
 
 def read_doubt(arrays: Mapping[str, NDArray[Any]], units: Units, misfit: float | None) -> Doubt:
     """From arrays by the names they are saved under."""
-    contexts = {
-        part: Context(
-            scale=np.exp(-arrays[f"kernel.length.{part}"]),
-            linear=np.exp(arrays[f"kernel.linear.{part}"]),
-            amplitude=np.float32(np.exp(arrays[f"kernel.amplitude.{part}"])),
-            constant=np.float32(np.exp(arrays[f"kernel.constant.{part}"])),
-        )
-        for part in PARTS
-    }
+    x = arrays["doubt.x"]
+    contexts = {part: _read_context(arrays, part, x) for part in PARTS}
     return Doubt(
         reach=np.float32(np.exp(-2 * arrays["kernel.reach"])),
-        x=arrays["doubt.x"],
+        x=x,
         z=arrays["doubt.z"],
         factor=arrays["doubt.factor"],
         units=units,
@@ -112,7 +179,12 @@ def read_doubt(arrays: Mapping[str, NDArray[Any]], units: Units, misfit: float |
     )
 
 
-def squared_distances(a: Floats32, b: Floats32) -> Floats32:
-    """Between tiles of points (t, T, d) and points (m, d): (t, T, m)."""
-    cross = np.square(a).sum(axis=-1)[..., None] + np.square(b).sum(axis=-1) - 2 * (a @ b.T)
-    return np.maximum(cross, 0, out=cross)
+def _read_context(arrays: Mapping[str, NDArray[Any]], part: str, x: Floats32) -> Context:
+    amplitude, linear = arrays[f"kernel.amplitude.{part}"], np.exp(arrays[f"kernel.linear.{part}"])
+    return Context(
+        bump=make_bump(np.exp(-arrays[f"kernel.length.{part}"]), amplitude, x),
+        linear=linear,
+        amplitude=np.float32(np.exp(amplitude)),
+        constant=np.float32(np.exp(arrays[f"kernel.constant.{part}"])),
+        fixed=np.ascontiguousarray((x * linear).T),
+    )

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from realloc.student.nearby import silu
+
 Floats32 = NDArray[np.float32]
 
 EPS = 1e-5  # of the layer norm, as in training
@@ -15,7 +17,10 @@ PARTS = ("weights", "biases", "gains", "shifts")
 
 @dataclass(frozen=True)
 class Network:
-    """Hidden layers (linear, layer norm, SiLU), a head, and a linear path past them where there is one."""
+    """Hidden layers (linear, layer norm, SiLU), a head, and a linear path past them where there is one.
+
+    What a layer norm takes off, the mean over a layer's outputs, is taken off its weights and biases once.
+    """
 
     layers: tuple[tuple[Floats32, Floats32, Floats32, Floats32], ...]  # each (M, in, out) and three of (M, 1, out)
     head: Floats32  # (M, width, out)
@@ -27,7 +32,12 @@ class Network:
         states = x[:, None]
         hidden = states
         for weight, bias, gain, shift in self.layers:
-            hidden = silu(normalise(hidden @ weight + bias) * gain + shift)
+            hidden = hidden @ weight
+            hidden += bias
+            hidden *= 1 / np.sqrt(np.square(hidden).mean(axis=-1, keepdims=True) + np.float32(EPS))
+            hidden *= gain
+            hidden += shift
+            hidden = silu(hidden)
         out = hidden @ self.head + self.offset
         return out if self.path is None else out + states @ self.path
 
@@ -50,20 +60,15 @@ def read_network(weights: Mapping[str, NDArray[Any]], inputs: int, outputs: int)
     for name, shape in shapes.items():
         if weights[name].shape != shape or weights[name].dtype != np.float32:
             raise ValueError(f"{name} is of {weights[name].dtype} and shape {weights[name].shape}, not {shape}")
-    layers = tuple(tuple(weights[f"{part}.{layer}"] for part in PARTS) for layer in range(depth))
+    layers = tuple(
+        (
+            *(_centred(weights[f"{part}.{layer}"]) for part in PARTS[:2]),
+            *(weights[f"{part}.{layer}"] for part in PARTS[2:]),
+        )
+        for layer in range(depth)
+    )
     return Network(layers, weights["head"], weights["offset"], weights["path"] if path else None)  # pyright: ignore[reportArgumentType]
 
 
-def normalise(x: Floats32) -> Floats32:
-    """Mean 0 and variance 1 over the last axis."""
-    off = x - x.mean(axis=-1, keepdims=True)
-    return off / np.sqrt(np.square(off).mean(axis=-1, keepdims=True) + np.float32(EPS))
-
-
-def silu(x: Floats32) -> Floats32:
-    """x σ(x)."""
-    found = np.negative(x)
-    with np.errstate(over="ignore"):  # far below 0 the exponential is infinite and the value 0
-        np.exp(found, out=found)
-    found += 1
-    return np.divide(x, found, out=found)
+def _centred(x: Floats32) -> Floats32:
+    return (x - x.mean(axis=-1, keepdims=True, dtype=np.float64)).astype(np.float32)

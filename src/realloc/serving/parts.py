@@ -30,14 +30,14 @@ Arrays = dict[str, NDArray[Any]]
 WHERE = "the serving artifact"
 OF_OUTCOME = ("student.", "scaling.", "doubt_scaling.", "places.")
 KERNEL = tuple(f"kernel.{name}.{part}" for name in ("length", "linear", "amplitude", "constant") for part in PARTS)
-AXES = {  # dtype and axes: d features, K channels, m inducing rows, G mixes, N remembered actions, D dimensions
+AXES = {  # dtype and axes: d features, K channels, m inducing rows, r directions, G mixes, N remembered actions, D dimensions
     "scaling.centre": ("float32", "K"),
     "scaling.inverse": ("float32", "K"),
     "doubt_scaling.centre": ("float32", "K"),
     "doubt_scaling.inverse": ("float32", "K"),
     "doubt.x": ("float32", "md"),
     "doubt.z": ("float32", "mK"),
-    "doubt.factor": ("float32", "mm"),
+    "doubt.factor": ("float32", "mr"),
     "kernel.reach": ("float32", ""),
     **{name: ("float32", "d" if ".l" in name else "") for name in KERNEL},
     "places.shares": ("float64", "GK"),
@@ -65,7 +65,9 @@ def from_model(meta: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> 
         arrays: Arrays = {name: v for name, v in own.items() if name.startswith(OF_OUTCOME)}
         if told["doubt"] is not None:
             arrays |= {name: own[name] for name in (*KERNEL, "kernel.reach", "doubt.x", "doubt.z")}
-            arrays["doubt.factor"] = factor_of(own["doubt.whiten"], own["doubt.settled"])
+            own = {name: np.ascontiguousarray(values) for name, values in own.items()}  # as a file would give them back
+            units = _units("doubt_scaling.", own, told["doubt"]["scale"])
+            arrays["doubt.factor"] = factor_of(own, units, _misfit(told["doubt"]))
         kept |= {prefix + name: v for name, v in arrays.items()}
         names = ("name", "outcome_scale", "doubt", "places")
         outcomes.append({name: told.get(name) for name in names} | {"evidence": told["weighing"]["evidence"]})
@@ -115,8 +117,7 @@ def _served(meta: Mapping[str, Any], tensors: Arrays, config: Config, sizes: dic
     student = Potential(network, directions, offsets, _units("scaling.", tensors, meta["outcome_scale"]))
     doubt, table = None, meta["doubt"]
     if table is not None:
-        misfit = None if table["misfit"] is None else _number(table["misfit"], 0.0)
-        doubt = read_doubt(tensors, _units("doubt_scaling.", tensors, table["scale"]), misfit)
+        doubt = read_doubt(tensors, _units("doubt_scaling.", tensors, table["scale"]), _misfit(table))
     places, table = None, meta["places"]
     if table is not None:
         lasting, noise = _number(table["lasting"], np.nextafter(0, 1)), _number(table["noise"], 0.0)
@@ -125,6 +126,10 @@ def _served(meta: Mapping[str, Any], tensors: Arrays, config: Config, sizes: dic
         shares, residual, count = (tensors[f"places.{name}"] for name in ("shares", "residual", "count"))
         places = Places(shares, residual, count, lasting, noise)
     return Served(student, doubt, places, Evidence(_number(meta["evidence"], -np.inf)))
+
+
+def _misfit(table: Mapping[str, Any]) -> float | None:
+    return None if table["misfit"] is None else _number(table["misfit"], 0.0)
 
 
 def _units(prefix: str, tensors: Arrays, outcome: Any) -> Units:

@@ -11,9 +11,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.serving.network import Floats32, Network, silu
-from realloc.serving.tiles import in_tiles
+from realloc.decision.conservative import OfWays
+from realloc.serving.network import Floats32, Network
 from realloc.simplex import Floats
+from realloc.student.nearby import Trunk, near, silu
+from realloc.tiles import in_tiles
 
 AT_ONCE = 1 << 18  # hidden values held at a time, so that they stay in the processor's cache
 
@@ -101,6 +103,12 @@ class Reading:
         bend = gate * (1 + pre * (1 - gate)) * self.w[rows]
         slopes = self.summed[rows] + (bend[:, None] @ lift[:, :-1].transpose(0, 2, 1))[:, 0]
         return self.units.field((slopes / self.a.shape[1]).astype(np.float32, copy=False))
+
+    def near(self, start: Floats, radius: float) -> OfWays | None:
+        """`mean_gain` on ways of at most `radius` around `start` (n, K), by polynomials; None where they would not be faster."""
+        argument = (_with_one(self.units.shares(start)[:, None]) @ self.lift)[:, 0]
+        trunk = Trunk(self.lift[0, :-1], argument, self.w, self.summed) if len(start) else None
+        return near(trunk, self.units.inverse, self.units.outcome / self.a.shape[1], start, radius)
 
     def _places(self, start: Floats, ends: Floats) -> Floats32:
         """z and a 1 of the start and the ends, (a, 1 + m, K+1)."""

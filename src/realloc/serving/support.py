@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.serving.network import Network, read_network
-from realloc.serving.tiles import cut, in_tiles
 from realloc.simplex import Floats
 from realloc.support.density import Border, Density
+from realloc.tiles import in_tiles
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,11 @@ def build_correction(
 
 @dataclass(frozen=True)
 class TiledDensity(Density):
-    """The density whose states are read a tile at a time."""
+    """The density whose sums of the design are made a tile at a time."""
 
     def at(self, x: NDArray[np.float32], limit_error: float = 0.0) -> Border:
         """The density of n states."""
-        parts = [super(TiledDensity, self).at(tile, limit_error) for tile in cut(x)]
-        names = ("centre", "scale", "centre_variance", "scale_variance")
-        return Border(self, *(np.concatenate([getattr(part, name) for part in parts])[: len(x)] for name in names))
+        return self.border_of(in_tiles(lambda tiles: tiles @ self._every, self.basis.design(x)), x, limit_error)
 
 
 def tiled(density: Density) -> TiledDensity:

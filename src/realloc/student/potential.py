@@ -11,9 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from realloc.decision.conservative import OfWays
 from realloc.errors import ConfigError
 from realloc.networks.branch import Branch, BranchShape, OpenedBranch, OpenedPlain, Plain
 from realloc.simplex import Floats
+from realloc.student.nearby import Trunk, near
 from realloc.teacher.sample import Scaling
 
 CHUNK = 8192
@@ -95,6 +97,17 @@ class Reading:
         z = self.scaling.shares(torch.from_numpy(shares.astype(np.float32)))
         opened = self.opened.take(torch.from_numpy(np.array(rows)))
         return self.scaling.field(opened.slopes(z.expand(self.members, *z.shape))).mean(0).double().numpy()
+
+    def near(self, start: Floats, radius: float) -> OfWays | None:
+        """`mean_gain` on ways of at most `radius` around `start` (n, K), by polynomials; None where they would not be faster."""
+        opened = self.opened
+        if isinstance(opened, OpenedPlain) or not len(start):
+            return None
+        z = self.scaling.shares(torch.from_numpy(start.astype(np.float32)))
+        argument, w = (part.transpose(0, 1).flatten(1) for part in (z @ opened.directions + opened.s, opened.w))
+        directions = opened.directions.transpose(0, 1).flatten(1)
+        trunk = Trunk(*(part.detach().numpy() for part in (directions, argument, w, opened.a.sum(0))))
+        return near(trunk, self.scaling.inverse.numpy(), self.scaling.outcome / self.members, start, radius)
 
     def drop(self, rate: float, draws: int, seed: int) -> "Reading":
         """Monte-Carlo dropout: `draws` copies of every member, each without a random part of its trunk."""

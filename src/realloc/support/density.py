@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.progress import Progress, silent
-from realloc.simplex import Floats, tangent_basis
+from realloc.simplex import Floats, channels_first, tangent_basis
 from realloc.support.basis import Basis, fit_basis
 from realloc.support.config import SupportConfig
 from realloc.support.coordinates import bend, choose, locate
@@ -45,12 +45,28 @@ class Density:
 
     def whitened(self, shares: Floats) -> Floats:
         """W (u(p) − u₀) of shares (..., K): (..., D), summed channel by channel, so that no place depends on another."""
+        return np.moveaxis(self.along(shares), 0, -1)
+
+    def along(self, shares: Floats) -> Floats:
+        """The same with coordinates first, (D, ...)."""
         axes, shift = self._axes
-        bent = bend(self.kind, shares)
-        found = bent[..., 0, None] * axes[0] - shift
-        for k in range(1, len(axes)):
-            found += bent[..., k, None] * axes[k]
+        bent = bend(self.kind, channels_first(shares))
+        found = np.empty((axes.shape[1], *bent.shape[1:]))
+        for d in range(len(found)):
+            np.multiply(bent[0], axes[0, d], out=found[d])
+            found[d] -= shift[d]
+            for k in range(1, len(axes)):
+                found[d] += bent[k] * axes[k, d]
         return found
+
+    @cached_property
+    def _every(self) -> Floats:
+        """Coefficients of m and log s, and of all members: (p, D + 1 + M (D + 1))."""
+        p = len(self.location.centre)
+        members = self.centres.transpose(1, 0, 2).reshape(p, -1)
+        return np.concatenate(
+            [self.location.centre, self.location.log_scale[:, None], members, self.log_scales.T], axis=1
+        )
 
     @cached_property
     def _axes(self) -> tuple[Floats, Floats]:
@@ -60,11 +76,18 @@ class Density:
 
     def at(self, x: NDArray[np.float32], limit_error: float = 0.0) -> "Border":
         """The density of n states. `limit_error`: standard error of the radius that places will be compared with."""
-        design = self.basis.design(x)
-        centre, log_scale = design @ self.location.centre, design @ self.location.log_scale
-        off = np.einsum("np,mpd->mnd", design, self.centres) - centre
-        centre_variance = np.square(off).mean(axis=(0, 2)) / np.exp(2 * log_scale)
-        scale_variance = np.square(self.log_scales @ design.T - log_scale).mean(axis=0)
+        return self.border_of(self.basis.design(x) @ self._every, x, limit_error)
+
+    def border_of(self, sums: Floats, x: NDArray[np.float32], limit_error: float) -> "Border":
+        """The border from the design times `_every`."""
+        D, M = self.location.centre.shape[1], len(self.centres)
+        every = np.ascontiguousarray(sums.T)
+        centre, log_scale, centres, log_scales = np.split(every, [D, D + 1, D + 1 + M * D])
+        log_scale = log_scale[0]
+        off = centres.reshape(M, D, -1) - centre
+        centre_variance = np.square(off).mean(axis=(0, 1)) / np.exp(2 * log_scale)
+        scale_variance = np.square(log_scales - log_scale).mean(axis=0)
+        centre = np.ascontiguousarray(centre.T)
         if self.correction is not None:
             found = self.correction.at(x)
             centre = centre + found.centre * np.exp(log_scale)[:, None]
@@ -86,8 +109,9 @@ class Border:
 
     def radius(self, rows: Rows, shares: Floats, margin: float = 0.0) -> Floats:
         """r + margin · se at shares (a, m, K) of some of the states: (a, m)."""
-        off = self.density.whitened(shares) - self.centre[rows, None]
-        r = np.sqrt(np.square(off).sum(axis=-1)) / self.scale[rows, None]
+        off = self.density.along(shares)
+        off -= self.centre[rows].T[..., None]
+        r = np.sqrt(np.square(off, out=off).sum(axis=0)) / self.scale[rows, None]
         if not margin:
             return r
         return r + margin * np.sqrt(self.centre_variance[rows, None] + np.square(r) * self.scale_variance[rows, None])
