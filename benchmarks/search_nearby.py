@@ -1,0 +1,75 @@
+"""What the search gains by comparing places on polynomials of the student, and what it loses.
+
+    python benchmarks/search_nearby.py [--rows 16384]
+
+The same rows are decided twice in one process, with polynomials and with the network itself; the model is that of
+`batch_scale.py`. Ratios of CPU time; reasons and ends that are the same; the objective Ĝ − β σ̂ of what was found.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+import realloc.serving.potential
+from batch_scale import draw, prepare
+from realloc.batch.asked import Asked, open_asked
+from realloc.batch.parts import cut
+from realloc.batch.score import read_part
+from realloc.logs.source import open_source
+from realloc.store import Store
+
+RESULTS = Path(__file__).parent / "results" / "search_nearby.json"
+FOLDER = Path("/tmp/realloc-batch-scale")  # noqa: S108
+ROUNDS = 3
+
+
+def timed(decide, logs):
+    begun = time.process_time()
+    found = decide(logs)
+    return found, time.process_time() - begun
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser()
+    asked.add_argument("--rows", type=int, default=16_384)
+    rows = asked.parse_args().rows
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    store = prepare(FOLDER)
+    opened = open_asked(Asked(store, Store(store).current().number))
+    source = open_source(draw(FOLDER, rows))
+    part = next(cut(source, source.columns.names, rows))
+    logs = read_part(part, opened.decider.schema, np.empty(0, np.int64)).logs
+    polynomials, seconds = realloc.serving.potential.near, {"polynomials": [], "network": []}
+    for _ in range(ROUNDS):
+        realloc.serving.potential.near = polynomials
+        rough, spent = timed(opened.decider.decide, logs)
+        seconds["polynomials"].append(spent)
+        realloc.serving.potential.near = lambda *_: None
+        exact, spent = timed(opened.decider.decide, logs)
+        seconds["network"].append(spent)
+    beta = opened.config.decision.beta
+    ours, theirs = (one.gain - beta * one.further["sigma"] for one in (rough, exact))
+    told = {
+        "rows": rows,
+        "cpu_ratio_network_to_polynomials": round(min(seconds["network"]) / min(seconds["polynomials"]), 2),
+        "cpu_microseconds_per_row": {name: round(1e6 * min(found) / rows) for name, found in seconds.items()},
+        "same_reason": round(float((rough.reason == exact.reason).mean()), 5),
+        "same_end": round(float((np.abs(rough.shares - exact.shares).max(axis=1) < 1e-9).mean()), 5),
+        "objective_ratio": round(float(ours.sum() / theirs.sum()), 7),
+        "largest_loss_of_a_row": round(float((theirs - ours).max()), 5),
+        "mean_objective": round(float(theirs.mean()), 4),
+        "commit": subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True).strip(),
+    }
+    RESULTS.write_text(json.dumps(told, indent=1) + "\n")
+    print(json.dumps(told, indent=1))
+
+
+if __name__ == "__main__":
+    main()
