@@ -23,6 +23,11 @@ def test_order_of_rows_and_columns_and_further_columns_change_nothing():
     assert len(set(one.values())) == 20
 
 
+def test_no_rows_have_no_fingerprints():
+    logs = window()
+    assert fingerprint(logs.take(np.zeros(len(logs), bool))) == []
+
+
 def test_every_value_that_is_read_counts():
     frame = today(1)
     plain = prints(frame)[0]

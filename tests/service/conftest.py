@@ -20,5 +20,5 @@ def app(made):
 @pytest.fixture
 def own(made, tmp_path):
     """A store of a test's own."""
-    shutil.copytree(made, tmp_path / "store", symlinks=True)
+    shutil.copytree(made, tmp_path / "store", symlinks=True, ignore=shutil.ignore_patterns("decisions"))
     return tmp_path / "store"

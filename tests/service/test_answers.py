@@ -104,7 +104,7 @@ def test_an_internal_failure_keeps_the_mix_and_says_nothing_of_the_inside(made, 
         raise RuntimeError("secret of the inside")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Scorer, "recommend", fail)
+        patch.setattr(Scorer, "decide", fail)
         found = ask(app, "/v1/recommend", ROWS)
         assert found.status == 200
         assert is_kept(found.json["answers"], "internal_failure")

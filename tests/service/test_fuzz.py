@@ -43,7 +43,7 @@ def test_no_broken_request_breaks_the_service(made):
     ("name", "plant"),
     [
         ("realloc.service.answers.parse", json.loads),
-        ("realloc.serving.scorer.Scorer.recommend", lambda *_: 1 / 0),
+        ("realloc.serving.scorer.Scorer.decide", lambda *_: 1 / 0),
     ],
     ids=["another parser", "a scorer that fails"],
 )

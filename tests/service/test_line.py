@@ -4,8 +4,9 @@ import asyncio
 import json
 import threading
 import time
+from dataclasses import replace
 
-import pyarrow as pa
+import numpy as np
 import pytest
 
 from realloc.serving.scorer import Scorer
@@ -22,13 +23,13 @@ def body(rows=1):
 def slow(monkeypatch):
     """A scorer that waits until it is let go."""
     let_go = threading.Event()
-    real = Scorer.recommend
+    real = Scorer.decide
 
     def wait(self, *asked):
         let_go.wait(20)
         return real(self, *asked)
 
-    monkeypatch.setattr(Scorer, "recommend", wait)
+    monkeypatch.setattr(Scorer, "decide", wait)
     return let_go
 
 
@@ -76,10 +77,8 @@ def test_who_waits_too_long_is_told_to_come_again_and_costs_nothing_more(made, s
 def test_requests_that_wait_together_are_scored_together_and_answered_alike(made, slow, monkeypatch):
     app = open_app(made)
     sizes = []
-    wait = Scorer.recommend
-    monkeypatch.setattr(
-        Scorer, "recommend", lambda self, table, *a: sizes.append(table.num_rows) or wait(self, table, *a)
-    )
+    wait = Scorer.decide
+    monkeypatch.setattr(Scorer, "decide", lambda self, logs, *a: sizes.append(len(logs)) or wait(self, logs, *a))
     found = together(app, 12, slow)
     assert {a.status for a, _ in found} == {200}
     assert max(sizes) > 1
@@ -119,16 +118,16 @@ def test_a_body_that_does_not_arrive_is_given_up(made):
 
 
 def test_poison_among_requests_that_are_scored_together_spoils_only_itself(made, slow, monkeypatch):
-    app, wait = open_app(made), Scorer.recommend
+    app, wait = open_app(made), Scorer.decide
     sizes = []
 
-    def choke(self, table, *asked):
-        sizes.append(table.num_rows)
-        if "poison" in table["item_id"].to_pylist():
+    def choke(self, logs, *asked):
+        sizes.append(len(logs))
+        if "poison" in logs.units.to_pylist():
             raise RuntimeError
-        return wait(self, table, *asked)
+        return wait(self, logs, *asked)
 
-    monkeypatch.setattr(Scorer, "recommend", choke)
+    monkeypatch.setattr(Scorer, "decide", choke)
     bad = body().replace(some_rows(1)[0]["item_id"].encode(), b"poison")
 
     async def run():
@@ -145,12 +144,11 @@ def test_poison_among_requests_that_are_scored_together_spoils_only_itself(made,
 
 
 def test_a_number_that_is_none_moves_nothing(made, monkeypatch):
-    app, real = open_app(made), Scorer.recommend
+    app, real = open_app(made), Scorer.decide
 
-    def broken(self, table, *asked):
-        found = real(self, table, *asked)
-        return found.set_column(found.column_names.index("gain"), "gain", pa.array([float("nan")] * found.num_rows))
+    def broken(self, logs, *asked):
+        return replace(real(self, logs, *asked), gain=np.full(len(logs), np.nan), reason=np.full(len(logs), "moved"))
 
-    monkeypatch.setattr(Scorer, "recommend", broken)
+    monkeypatch.setattr(Scorer, "decide", broken)
     answers = asyncio.run(ask_async(app, "POST", "/v1/recommend", body(2), HEADERS)).json["answers"]
     assert {(a["reason"], a["moved"], a["gain"]) for a in answers} == {("internal_failure", False, 0.0)}

@@ -1,7 +1,6 @@
 """What a run was asked to do, in plain values that another process can be handed, and the decider that follows from it."""
 
-import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from realloc.logs import Logs, Schema
 from realloc.policy import Decision, keep
 from realloc.progress import Progress, silent
 from realloc.serving.canary import check
-from realloc.serving.scorer import open_model
+from realloc.serving.scorer import open_model, settings_of
 from realloc.store import Store, Version
 from realloc.store.frozen import REASON, newest_record
 from realloc.store.versions import MODEL, check_model
@@ -112,12 +111,6 @@ def _decide(
     from realloc.recommendation import recommend_rows  # noqa: PLC0415  torch loads only where a model is asked
 
     return recommend_rows(state, logs, config, config.constraints, pools, progress)
-
-
-def settings_of(config: Config) -> dict[str, Any]:
-    """The tables that decide, as plain values; floats as JSON gives them back."""
-    told = {"decision": asdict(config.decision), "constraints": asdict(config.constraints)}
-    return json.loads(json.dumps(told | {"money_digits": config.money_digits, "seed": config.seed}))
 
 
 def with_rules(asked: Asked, config: Config | None) -> Asked:

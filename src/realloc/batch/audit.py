@@ -19,10 +19,11 @@ from realloc.ledger.ledger import Ledger
 from realloc.ledger.rows import FINGERPRINT, INPUTS, KEPT, unpack_inputs
 from realloc.logs import Logs, Schema
 from realloc.logs.read import Today
-from realloc.policy import tabulate
+from realloc.policy import keep, tabulate
 from realloc.store import Store
 
 WHERE = "the decision log"
+KEPT_BECAUSE = "kept"  # the reason why a service kept every mix, among the settings of its entries
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ def replay(store: Store, ledger: Ledger, entry: Entry, most_rows: int | None = N
     together = bool(entry.settings.get("together"))
     tables = ledger.read(entry)
     chosen = [pa.concat_tables(tables)] if together else tables
+    if entry.settings.get("by_request"):  # rows of one request saw each other, and no others
+        chosen = [part for table in chosen for part in _requests(table)]
     left = None if together or most_rows is None else max(1, most_rows // max(len(entry.segments), 1))
     rows = differ = 0
     first = None
@@ -68,8 +71,7 @@ def replay(store: Store, ledger: Ledger, entry: Entry, most_rows: int | None = N
 
 
 def _open(store: Store, entry: Entry) -> Opened:
-    frozen = entry.settings.get("frozen", False)
-    if frozen:
+    if entry.settings.get("frozen", False) or KEPT_BECAUSE in entry.settings:
         return open_asked(Asked(store.path, None, frozen=True, allow_network=store.allow_network))
     decision = from_table(DecisionConfig, entry.settings["decision"], WHERE)
     constraints = from_table(Constraints, entry.settings["constraints"], WHERE)
@@ -82,8 +84,15 @@ def _decide(opened: Opened, logs: Logs, entry: Entry) -> pa.Table:
         {logs.schema.unit: logs.to_arrow()[logs.schema.unit], logs.schema.time: logs.table[logs.schema.time]}
     )
     today = Today(logs, np.arange(len(logs)), keys, ())
-    decision = opened.decide(logs, entry.settings.get("pools") or None)
+    kept = entry.settings.get(KEPT_BECAUSE)
+    decision = keep(logs, kept) if kept else opened.decide(logs, entry.settings.get("pools") or None)
     return tabulate(today, decision, opened.decider.money_digits)
+
+
+def _requests(table: pa.Table) -> list[pa.Table]:
+    """The rows of each scoring call, in their order."""
+    runs = np.array(table["run"].to_pylist(), dtype=np.str_)
+    return [table.filter(pa.array(runs == run)) for run in dict.fromkeys(runs.tolist())]
 
 
 def _compare(logged: pa.Table, logs: Logs, answers: pa.Table) -> tuple[int, str | None]:

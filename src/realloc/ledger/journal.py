@@ -81,6 +81,12 @@ class Recorder:
         with self._lock:
             self._flush()
 
+    def flush_if_old(self) -> None:
+        """The same, if the first of its rows has waited for `most_seconds`."""
+        with self._lock:
+            if self._handle is not None and time.monotonic() - self._since >= self.most_seconds:
+                self._flush()
+
     def close(self) -> None:
         """The same, at the end."""
         self.flush()

@@ -6,17 +6,20 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from realloc.asked import read_constraints
 from realloc.errors import ReallocError
-from realloc.policy import REASONS, keep, recommend
+from realloc.logs.read import Today, load_today
+from realloc.policy import REASONS, Decision, keep, tabulate
 from realloc.service.refusal import Refusal
 from realloc.service.strict import parse
 from realloc.service.versions import Current, Versions
+from realloc.serving.scorer import settings_of
 
 log = logging.getLogger("realloc.service")
 
@@ -67,12 +70,19 @@ def answer(versions: Versions, current: Current, asked: list[Asked]) -> list[byt
 
 
 def _groups(current: Current, asked: list[Asked]) -> list[list[Asked]]:
-    """Requests of the same types of columns; with lags each alone, because rows of one unit see each other there."""
-    alone = current.scorer is not None and current.scorer.state.encoder.history is not None
-    groups: dict[Any, list[Asked]] = {}
+    """Requests of the same types of columns; each alone where its rows see each other."""
+    alone, groups = _alone(current), dict[Any, list[Asked]]()
     for one in asked:
         groups.setdefault(id(one) if alone else one.table.schema.to_string(), []).append(one)
     return list(groups.values())
+
+
+def _alone(current: Current) -> bool:
+    """Whether rows of one request see each other: with lags, or under a cap over all rows."""
+    if current.scorer is None:
+        return False
+    capped = current.scorer.config.constraints.largest_move_per_day is not None
+    return capped or current.scorer.state.encoder.history is not None
 
 
 def _body(versions: Versions, current: Current, one: Asked, rows: list[dict[str, Any]] | None) -> bytes:
@@ -104,7 +114,19 @@ def _decide(versions: Versions, current: Current, table: pa.Table, constraints: 
     reason, scorer = kept_because(versions, current), current.scorer
     if scorer is None or reason is not None:
         return _keep(versions, current, table, reason or "no_model")
-    return _listed(versions, scorer.recommend(table, constraints), current)
+    wanted, today = read_constraints(constraints, scorer.config), load_today(table, current.schema)
+    decision = scorer.decide(today.logs, wanted)
+    settings = settings_of(replace(scorer.config, constraints=wanted)) | {"by_request": _alone(current)}
+    return _told(versions, current, today, decision, settings)
+
+
+def _told(
+    versions: Versions, current: Current, today: Today, decision: Decision, settings: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """A decision as it is answered, written down before."""
+    answers = tabulate(today, decision, current.money_digits)
+    versions.records.keep(current.version, today, answers, settings, versions.clock())
+    return _listed(versions, answers, current)
 
 
 def kept_because(versions: Versions, current: Current) -> str | None:
@@ -119,8 +141,8 @@ def kept_because(versions: Versions, current: Current) -> str | None:
 def _keep(versions: Versions, current: Current, table: pa.Table, reason: str) -> list[dict[str, Any]]:
     """The mix of every row as it is."""
     try:
-        kept = recommend(lambda logs: keep(logs, reason), table, current.schema, current.money_digits)
-        return _listed(versions, kept, current)
+        today = load_today(table, current.schema)
+        return _told(versions, current, today, keep(today.logs, reason), {"kept": reason})
     except Exception as problem:
         _note_failure(versions, problem)
     channels = current.schema.channels

@@ -13,6 +13,7 @@ class ServeConfig:
     max_age_days: float = 30.0  # since the version was made; an older model moves nothing. 0: no limit
     max_window_age_days: float = 0.0  # since its last window ended; 0: no limit
     constraints: bool = False  # whether a request may bring constraints instead of the config's
+    record: bool = True  # whether answers are written to the store's decision log before they are given
     body_bytes: int = 64 * 1024  # of a request
     batch_bytes: int = 4 * 1024 * 1024  # of a request to /v1/batch
     rows: int = 100  # of a request

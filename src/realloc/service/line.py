@@ -8,6 +8,7 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from realloc.errors import ReallocError
 from realloc.service.answers import Asked, answer, read, timed
 from realloc.service.refusal import Refusal, too_busy
 from realloc.service.versions import Current, Versions
@@ -64,6 +65,8 @@ class Line:
             self._stopped = True
             self._changed.notify()
         self._thread.join(self.config.drain_seconds)
+        with suppress(ReallocError, OSError):  # else the next service makes an entry of the journal
+            self.versions.records.close()
 
     async def ask(self, route: str, body: bytes) -> bytes:
         """The answer to a request, or a `Refusal`."""

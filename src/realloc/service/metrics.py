@@ -19,6 +19,7 @@ class Metrics:
         )
         self.scoring = Counter("realloc_scoring_seconds", "Spent deciding.", registry=registry)
         self.failures = Counter("realloc_internal_failures", "Requests answered by keeping the mix.", registry=registry)
+        self.recorded = Counter("realloc_recorded_rows", "Answers written to the decision log.", registry=registry)
         self.swaps = Counter("realloc_swaps", "Versions taken into service.", registry=registry)
         self.bad_versions = Counter("realloc_bad_versions", "Versions that were found unusable.", registry=registry)
         self.version = Gauge("realloc_version", "The version that answers; 0: none.", registry=registry)

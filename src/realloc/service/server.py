@@ -43,6 +43,7 @@ def make_app(store: Path, config: ServeConfig, address: Address) -> App:
         )
     hosts = allowed_hosts(address.host, config.allow_hosts)
     versions = Versions(store, config, Metrics())
+    versions.records.open()
     versions.start()
     line = Line(versions)
     line.start()

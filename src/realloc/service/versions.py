@@ -16,6 +16,7 @@ from realloc.fields import from_table
 from realloc.logs import Schema
 from realloc.service.config import ServeConfig
 from realloc.service.metrics import Metrics
+from realloc.service.records import Records
 from realloc.service.rows import Columns
 from realloc.serving.canary import check
 from realloc.serving.scorer import Scorer, open_model
@@ -81,6 +82,7 @@ class Versions:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.root, self.config, self.metrics, self.clock = root, config, metrics, clock
+        self.records = Records(root, config.record, metrics)
         self.current: Current | None = None
         self.problem: str | None = None  # why the newest version is not the one that answers
         self._failed: tuple[Head | None, float] | None = None
@@ -164,3 +166,10 @@ class Versions:
             self.look()
             if self.current is None:
                 self._stand_in()
+            self._look_at_records()
+
+    def _look_at_records(self) -> None:
+        try:
+            self.records.look()
+        except Exception as problem:  # the journal still holds what was written, and nothing may end this thread
+            log.error("the decision log cannot be added to: %s", type(problem).__name__)

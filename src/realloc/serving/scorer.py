@@ -1,6 +1,8 @@
 """The scorer: what `ReAlloc` answers, from a saved model, with numpy alone. It reads and decides; it never learns."""
 
+import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +11,7 @@ import numpy as np
 from realloc.artifact import Artifact, read_artifact, write_artifact
 from realloc.asked import read_constraints, read_today
 from realloc.config import Config
+from realloc.decision.constraints import Constraints
 from realloc.errors import ArtifactError, ReallocError
 from realloc.explanation import Explanation, explain_unit
 from realloc.logs import Logs, Schema
@@ -26,6 +29,12 @@ KIND, MODEL = "serving", "model"
 MISFITS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
+def settings_of(config: Config) -> dict[str, Any]:
+    """The tables that decide, as plain values for the decision log; floats as JSON gives them back."""
+    told = {"decision": asdict(config.decision), "constraints": asdict(config.constraints)}
+    return json.loads(json.dumps(told | {"money_digits": config.money_digits, "seed": config.seed}))
+
+
 class Scorer:
     """The answers of a model: the same verbs and columns as `ReAlloc`."""
 
@@ -35,11 +44,11 @@ class Scorer:
     def recommend(self, today: Any, constraints: Any = None, pools: dict[str, float] | None = None) -> Any:
         """One row of advice per row of `today`, as `ReAlloc.recommend`. A row's answer never depends on other rows."""
         wanted = read_constraints(constraints, self.config)
+        return recommend(lambda logs: self.decide(logs, wanted, pools), today, self.schema, self.config.money_digits)
 
-        def decide(logs: Logs) -> Decision:
-            return recommend_rows(self.state, logs, self.config, wanted, pools)  # pyright: ignore[reportArgumentType]
-
-        return recommend(decide, today, self.schema, self.config.money_digits)
+    def decide(self, logs: Logs, constraints: Constraints, pools: dict[str, float] | None = None) -> Decision:
+        """The decisions on rows that have been read."""
+        return recommend_rows(self.state, logs, self.config, constraints, pools)  # pyright: ignore[reportArgumentType]
 
     def explain(self, today: Any, unit: Any, constraints: Any = None) -> Explanation:
         """Why one unit of `today` is moved or kept."""
