@@ -2,9 +2,12 @@
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import realloc
+from realloc import serving
 from realloc.artifact import read_artifact
+from realloc.cli.main import app
 from realloc.errors import ConfigError, StoreError
 from realloc.store import Store
 from tests.small import fitted, today, updated, window
@@ -33,6 +36,19 @@ def test_an_exported_model_answers_to_the_bit_and_is_smaller(tmp_path):
     assert sum(path.stat().st_size for path in (tmp_path / "small").iterdir()) < whole
     with pytest.raises(ConfigError, match="got an exported one, which only answers"):
         small.update(window(1))
+
+
+def test_the_command_writes_what_serving_reads_or_what_the_library_does(tmp_path):
+    store = committed(tmp_path / "store")
+    run = CliRunner().invoke(app, ["export", "--store", str(store.path), "--out", str(tmp_path / "small")])
+    assert "realloc.serving.open" in run.output
+    one = serving.open(tmp_path / "small").recommend(today())
+    assert one.equals(serving.open_model(next(store.path.glob("versions/00000002-*/model"))).recommend(today()))
+    found = read_artifact(tmp_path / "small", "serving")
+    assert found.meta["origin"]["version"] == 2
+    assert not [name for name in found.tensors if "replay" in name or "doubt.whiten" in name]
+    CliRunner().invoke(app, ["export", "--store", str(store.path), "--out", str(tmp_path / "other"), "--loadable"])
+    assert realloc.load(tmp_path / "other").recommend(today()).moved.any()
 
 
 def test_what_is_damaged_is_not_exported_and_the_store_is_no_place_for_it(tmp_path):

@@ -13,6 +13,7 @@ from rich.table import Table
 from realloc.cli.console import busy, stdout
 from realloc.errors import ReallocError, StoreError
 from realloc.store import Store, Version
+from realloc.store.export import write_small
 
 Place = Annotated[Path, typer.Option("--store", help="The folder that `realloc fit` wrote.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")]
@@ -68,11 +69,20 @@ def export(
     version: Annotated[
         int | None, typer.Option("--version", min=1, help="A version that is kept; else the current.")
     ] = None,
+    loadable: Annotated[
+        bool,
+        typer.Option("--loadable", help="For `realloc.load`, which needs torch, rather than `realloc.serving.open`."),
+    ] = False,
 ) -> None:
-    """Write a small copy of a version to answer with, without what only the next round needs."""
-    found = Store(store).export(out, version)
+    """Write a small copy of a version to answer with, without what learns."""
+    from realloc.serving import export_folder  # noqa: PLC0415  the other commands start without it
+
+    found = Store(store).export(out, version, write_small if loadable else export_folder)
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    stdout().print(f"[bold]Version {found.number}[/] → {escape(str(out))}, {size / 2**20:,.1f} MiB.")
+    reader = "realloc.load" if loadable else "realloc.serving.open"
+    stdout().print(
+        f"[bold]Version {found.number}[/] → {escape(str(out))}, {size / 2**20:,.1f} MiB; `{reader}` reads it."
+    )
 
 
 def freeze(
