@@ -85,7 +85,8 @@ def hellinger(p: Floats, q: Floats) -> Floats:
 
 def channels_first(shares: Floats) -> Floats:
     """Shares (..., K) as (K, ...), each channel along memory: a few channels are summed much faster so."""
-    return np.ascontiguousarray(np.moveaxis(shares, -1, 0))
+    last = shares.ndim - 1
+    return np.ascontiguousarray(shares.transpose(last, *range(last)))
 
 
 def total_variation(p: Floats, q: Floats) -> Floats:

@@ -11,7 +11,7 @@ What a search finds is valued by the network itself.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import comb, factorial, prod
 
 import numpy as np
@@ -45,7 +45,7 @@ def near(trunk: Trunk | None, inverse: Floats32, scale: float, start: Floats, ra
     """
     Q = tangent_basis(start.shape[1])
     along = (inverse[:, None] * Q * radius).astype(np.float32)  # (K, D)
-    bend = None if trunk is None else Bend(np.ascontiguousarray((along.T @ trunk.directions).T))
+    bend = None if trunk is None else _bend((along.T @ trunk.directions).T.tobytes(), len(along.T))
     if trunk is None or bend is None or bend.terms > MOST or bend.reach.max(initial=0) > FURTHEST:
         return None
     coefficients = bend.coefficients(trunk.argument, trunk.w)
@@ -60,7 +60,17 @@ def near(trunk: Trunk | None, inverse: Floats32, scale: float, start: Floats, ra
         d = [(axis[:, None, None] * way).sum(axis=0) for axis in axes.T]
         return evaluate(iter(coefficients[rows].T[..., None]), d, DEGREE)
 
-    return lambda rows, p, ends: value(rows, ends) - value(rows, p[:, None])
+    def gain(rows: NDArray[np.integer], p: Floats, ends: Floats) -> Floats:
+        found = value(rows, ends)
+        return found - value(rows, p[:, None]) if (p != start[rows]).any() else found  # at the start it is 0
+
+    return gain
+
+
+@lru_cache(maxsize=16)
+def _bend(slopes: bytes, dimensions: int) -> "Bend":
+    """Made once for a model: its directions are the same for all rows."""
+    return Bend(np.frombuffer(slopes, np.float32).reshape(-1, dimensions))
 
 
 @dataclass(frozen=True, eq=False)
