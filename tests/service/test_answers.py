@@ -1,6 +1,9 @@
 """What the service answers: the version's own decisions, or the mix as it is and why."""
 
+import json
+import os
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -146,3 +149,12 @@ def test_what_is_told_about_itself(app):
     row = document["paths"]["/v1/recommend"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert set(row["properties"]["rows"]["items"]["required"]) == set(some_rows(1)[0])
     assert ask(app, "/healthz", method="HEAD").body == b""
+
+
+def test_the_document_is_the_one_in_the_repository(made):
+    """Whoever changes the interface sees it in the review: write the new one by REALLOC_WRITE_OPENAPI=1 and this test."""
+    kept = Path(__file__).parents[2] / "docs" / "openapi.json"
+    found = json.dumps(ask(open_app(made), "/openapi.json").json, indent=1, ensure_ascii=False) + "\n"
+    if os.environ.get("REALLOC_WRITE_OPENAPI"):
+        kept.write_text(found)
+    assert kept.read_text() == found

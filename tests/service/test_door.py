@@ -194,7 +194,7 @@ def test_tokens_are_refused_that_cannot_be_kept_secret(tmp_path):
             read_tokens(path)
         assert "soon" not in str(problem.value)
     assert read_tokens(None, {}) is None
-    assert read_tokens(None, {"REALLOC_TOKEN": SECRET}).allow(f"Bearer {SECRET}".encode())
+    assert read_tokens(None, {"REALLOC_TOKEN": SECRET}).who(f"Bearer {SECRET}".encode()) == 0
 
 
 def test_beyond_this_machine_names_must_be_given():

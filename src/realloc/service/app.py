@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from realloc.service.auth import Tokens, host_of
-from realloc.service.line import Line
+from realloc.service.line import Line, rows_in
 from realloc.service.openapi import describe
+from realloc.service.rate import Rate
 from realloc.service.refusal import Headers, Refusal
 from realloc.service.versions import Versions
 from realloc.version import __version__
@@ -52,6 +53,7 @@ class App:
     def __init__(self, versions: Versions, line: Line, tokens: Tokens | None, hosts: frozenset[str]) -> None:
         self.versions, self.line, self.tokens, self.hosts = versions, line, tokens, hosts
         self.config, self.metrics = versions.config, versions.metrics
+        self.rate = Rate(self.config.rows_per_second, self.config.batch_rows)
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """One request, or the life of the server."""
@@ -92,7 +94,8 @@ class App:
             raise Refusal(421, "unknown_host", "Expected a Host header that names this service.")
         if path not in ASKED and path not in TOLD:
             raise Refusal(404, "not_found", "There is nothing here. /openapi.json lists what is.")
-        if path not in OPEN and self.tokens is not None and not self.tokens.allow(headers.get(b"authorization", b"")):
+        who = 0 if self.tokens is None else self.tokens.who(headers.get(b"authorization", b""))
+        if path not in OPEN and who is None:
             raise Refusal(
                 401, "no_token", "Expected a valid token: Authorization: Bearer …", ((b"www-authenticate", b"Bearer"),)
             )
@@ -103,6 +106,7 @@ class App:
         if path in TOLD:
             return self._tell(path)
         body = await self._read_body(headers, receive, path)
+        self.rate.take(who or 0, rows_in(body, self.config))
         found = await self.line.ask(ASKED[path], body)
         return Reply(200, found[:-1] + f', "request_id": "{request_id}"}}'.encode())
 

@@ -22,13 +22,14 @@ class Tokens:
 
     known: tuple[tuple[bytes, date | None], ...]
 
-    def allow(self, header: bytes) -> bool:
-        """Whether an `Authorization` header holds one of them; all are compared, each in constant time."""
+    def who(self, header: bytes) -> int | None:
+        """Which of them an `Authorization` header holds; all are compared, each in constant time."""
         kind, _, given = header.partition(b" ")
-        digest, today, found = hashlib.sha256(given.strip()).digest(), datetime.now(UTC).date(), False
-        for known, end in self.known:
-            found |= hmac.compare_digest(digest, known) and (end is None or today <= end)
-        return found and kind.lower() == b"bearer"
+        digest, today, found = hashlib.sha256(given.strip()).digest(), datetime.now(UTC).date(), None
+        for number, (known, end) in enumerate(self.known):
+            if hmac.compare_digest(digest, known) and (end is None or today <= end):
+                found = number
+        return found if kind.lower() == b"bearer" else None
 
 
 def read_tokens(path: Path | None, environment: Mapping[str, str] = os.environ) -> Tokens | None:

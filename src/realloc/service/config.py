@@ -20,6 +20,7 @@ class ServeConfig:
     batch_rows: int = 1000
     waiting_rows: int = 4000  # of all requests that wait; more are turned away
     waiting_requests: int = 256
+    rows_per_second: float = 0.0  # that one token may ask (all callers together where none is needed); 0: no limit
     rows_at_once: int = 256  # scored together: a row's answer does not depend on its company
     connections: int = 512
     header_seconds: float = 5.0
@@ -47,7 +48,8 @@ class ServeConfig:
         for name in seconds:
             if not 0 < getattr(self, name) <= 600:
                 raise ConfigError(f"Expected `{name}` above 0 and at most 600 in [serve], got {getattr(self, name)}.")
-        if min(self.max_age_days, self.max_window_age_days) < 0:
-            raise ConfigError("Expected `max_age_days` and `max_window_age_days` of at least 0 in [serve].")
+        for name in ("max_age_days", "max_window_age_days", "rows_per_second"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise ConfigError(f"Expected `{name}` of at least 0 in [serve], got {getattr(self, name)}.")
         if self.waiting_rows < self.batch_rows:
             raise ConfigError("Expected `waiting_rows` of at least `batch_rows` in [serve]: no batch would be let in.")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from realloc.errors import ReallocError
 from realloc.service.answers import Asked, answer, read, timed
+from realloc.service.config import ServeConfig
 from realloc.service.refusal import Refusal, too_busy
 from realloc.service.versions import Current, Versions
 
@@ -71,7 +72,7 @@ class Line:
     async def ask(self, route: str, body: bytes) -> bytes:
         """The answer to a request, or a `Refusal`."""
         loop = asyncio.get_running_loop()
-        rows = min(max(1, body.count(b"{") - 1), self.config.batch_rows)  # never fewer than there are
+        rows = rows_in(body, self.config)
         waiting = Waiting(route, body, rows, time.monotonic() + self.config.answer_seconds, loop.create_future(), loop)
         self._enter(waiting)
         try:
@@ -142,6 +143,11 @@ class Line:
             return
         for (waiting, _), body in zip(asked, bodies, strict=True):
             waiting.settle(body)
+
+
+def rows_in(body: bytes, config: ServeConfig) -> int:
+    """How many rows a body holds at most, before it is read."""
+    return min(max(1, body.count(b"{") - 1), config.batch_rows)
 
 
 def _read(versions: Versions, current: Current, waiting: Waiting) -> Asked | None:
