@@ -1,11 +1,14 @@
 """Broken requests in numbers: byte mutations in process, schemathesis where it is installed, and raw sockets to a real service.
 
-    python benchmarks/faults_service.py [--requests 90000] [--cases 2000] [--sockets 10000]
+    python benchmarks/faults_service.py [--requests 90000] [--cases 2000] [--sockets 10000] [--kills 100]
 
-0 answers of 5xx, 0 tracebacks, 0 internals in a body, 0 hangs; the service answers afterwards. Exits with 1 otherwise.
+0 answers of 5xx, 0 tracebacks, 0 internals in a body, 0 hangs; memory, threads and open files do not grow (and a leak that is
+planted is seen); of what real services answered until they were killed, nothing is missing in the decision log, and an audit
+decides it again. Exits with 1 otherwise.
 """
 
 import argparse
+import gc
 import json
 import os
 import random
@@ -13,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -23,9 +27,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the same requests as in th
 from tests.service.asking import INTERNALS, ask, call, make_store, open_app, real_server, some_rows
 from tests.service.fuzz import draw_request, mutate
 from tests.service.test_fuzz import fuzz
+from tests.service.test_records import ask_until_killed
 from tests.service.test_sockets import GARBAGE
 
+from realloc.batch.audit import audit
+from realloc.ledger import Ledger, recover
 from realloc.service.app import App
+from realloc.store import Store
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "faults_service.json"
@@ -47,6 +55,62 @@ def in_process(app: App, count: int) -> dict:
         "wrong": len(found),
         "cpu_seconds": took,
     } | ({"first_wrong": repr(found[0])[:2000]} if found else {})
+
+
+def memory() -> float:
+    """MiB that this process holds."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+def holdings() -> dict[str, float]:
+    gc.collect()
+    return {"mib": memory(), "threads": threading.active_count(), "files": len(os.listdir("/proc/self/fd"))}
+
+
+def leaks(app: App, count: int) -> dict:
+    """What grows over many sound requests; and over a tenth of them when each leaves its body behind."""
+    body, left = {"rows": some_rows(1)}, []
+    fuzz(app, 2000, 0)
+    for _ in range(200):
+        ask(app, "/v1/recommend", body)
+    before = holdings()
+    for _ in range(count):
+        ask(app, "/v1/recommend", body)
+    after = holdings()
+    for _ in range(count // 10):
+        left.append(ask(app, "/v1/recommend", body).body * 200)
+    planted = holdings()["mib"] - after["mib"]
+    grown = {name: round(after[name] - before[name], 1) for name in before}
+    return {"requests": count, "grown": grown, "planted_leak_mib": round(planted, 1)}
+
+
+def killed(store: Path, count: int) -> dict:
+    """Real services killed under load, one after the other, on one store."""
+    answered, lost, draw = 0, 0, random.Random(0)
+    for number in range(count):
+        told = set(ask_until_killed(store, draw.randint(1, 60)))
+        ledger = Ledger(store / "decisions")
+        recover(ledger)
+        newest = [entry for entry in ledger.entries() if entry.kind == "service"][-1]
+        written = {
+            (row["unit"], row["inputs"]["budget"], row["gain"])
+            for table in ledger.read(newest)
+            for row in table.to_pylist()
+        }
+        answered, lost = answered + len(told), lost + len(told - written)
+        if number % 20 == 19:
+            print(f"  {number + 1} kills, {answered:,} answers, {lost} lost", flush=True)
+    replays = list(audit(Store(store), Ledger(store / "decisions")))
+    return {
+        "kills": count,
+        "answers": answered,
+        "lost": lost,
+        "faults_of_the_log": len(Ledger(store / "decisions").verify()),
+        "decided_again": sum(one.rows for one in replays),
+        "differ": sum(one.differ for one in replays),
+        "not_decided_again": sum(one.problem is not None for one in replays),
+    }
 
 
 def by_schema(app: App, cases: int) -> dict:
@@ -156,6 +220,8 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=90_000)
     parser.add_argument("--cases", type=int, default=1_000, help="of schemathesis, for each route")
     parser.add_argument("--sockets", type=int, default=10_000)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--leaks", type=int, default=5_000)
     options = parser.parse_args()
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=False
@@ -167,7 +233,10 @@ def main() -> None:
         told["schemathesis"] = by_schema(app, options.cases)
         told["no_internal_failure"] = b"realloc_internal_failures_total 0.0" in ask(app, "/metrics").body
         told["alive_after"] = ask(app, "/v1/recommend", {"rows": some_rows(2)}).status == 200
+        told["leaks"] = leaks(app, options.leaks)
         told["sockets"] = by_socket(store, options.sockets)
+        other = make_store(Path(place) / "other" / "store").path
+        told["killed"] = killed(other, options.kills)
     RESULTS.write_text(json.dumps(told, indent=2) + "\n")
     print(json.dumps(told, indent=2))
     wrong = told["in_process"]["wrong"] + told["schemathesis"].get("wrong", 0) + told["sockets"]["wrong"]
@@ -177,6 +246,10 @@ def main() -> None:
         and told["alive_after"]
         and sockets["alive_after"]
         and not sockets["tracebacks_in_log"]
+        and told["leaks"]["grown"]["mib"] < 20 < told["leaks"]["planted_leak_mib"]
+        and told["leaks"]["grown"]["threads"] == 0
+        and told["leaks"]["grown"]["files"] <= 1  # a journal may have been begun
+        and not any(told["killed"][name] for name in ("lost", "differ", "faults_of_the_log", "not_decided_again"))
     )
     raise SystemExit(0 if fine and not wrong else 1)
 
