@@ -5,7 +5,7 @@ import os
 
 from realloc import disk
 
-NAMES = ("write_new_file", "make_folder", "rename", "sync_folder", "remove_file", "remove_folder")
+NAMES = ("write_new_file", "make_folder", "rename", "sync_folder", "sync_file", "remove_file", "remove_folder")
 
 
 @contextlib.contextmanager
@@ -34,6 +34,9 @@ def recorded():
         call(*arguments)
         if name == "write_new_file":
             operations.append(("create", *arguments))
+            operations.append(("sync_file", arguments[0]))
+        elif name == "sync_file":  # what somebody else has written meanwhile
+            operations.append(("create", arguments[0], arguments[0].read_bytes()))
             operations.append(("sync_file", arguments[0]))
         else:
             operations.append((name, *arguments))
