@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
@@ -31,6 +32,39 @@ def test_small_batches_become_few_entries(tmp_path):
     assert logged(ledger) == list(range(25))
     assert ledger.verify() == ()
     assert list((ledger.path / JOURNAL).iterdir()) == []
+
+
+def test_rows_of_different_types_share_an_entry_and_can_be_queried_together(tmp_path):
+    """A feature that one client sends as a number and another one as a flag or a date."""
+    ledger = Ledger(tmp_path / "decisions")
+    recorder = Recorder(ledger, entry("service"), most_rows=4)
+    for n, value in enumerate([1.5, datetime(2026, 1, 1, tzinfo=UTC), "text", 2.5]):
+        recorder.write(rows(n).append_column("inputs", pa.array([{"feature": value}])))
+    assert [len(one.segments) for one in ledger.entries()] == [3]
+    assert sorted(logged(ledger)) == [0, 1, 2, 3]
+    assert ledger.verify() == ()
+    assert sorted(ledger.dataset().to_table()["row"].to_pylist()) == [0, 1, 2, 3]
+    assert list((ledger.path / JOURNAL).iterdir()) == []
+
+
+def test_where_no_entry_can_be_made_answers_go_on_and_nothing_is_lost(tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path / "decisions")
+    recorder = Recorder(ledger, entry("service"), most_rows=2)
+
+    def fail(*_):
+        raise LedgerError("No space left.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "append", fail)
+        for n in range(5):
+            recorder.write(rows(n))
+        recorder.change(entry("service", version=4))
+    recorder.write(rows(5))
+    recorder.close()
+    assert logged(ledger) == [5]
+    assert recover(ledger) == 3
+    assert sorted(logged(ledger)) == list(range(6))
+    assert ledger.verify() == ()
 
 
 def test_another_version_begins_another_entry(tmp_path):

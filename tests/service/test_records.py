@@ -59,6 +59,19 @@ def test_rows_that_see_each_other_are_audited_as_they_were_asked(tmp_path):
     assert [(one.rows, one.differ, one.problem) for one in replays] == [(12, 0, None)]
 
 
+def test_a_feature_may_be_a_number_a_flag_or_a_date(own):
+    """What was found by 60,000 broken requests: rows of other types made no entry, and from then on every mix was kept."""
+    app, name = open_app(own), "c1"
+    kinds = [0.5, True, None, "2026-01-01"]
+    for kind in kinds:
+        ask(app, "/v1/recommend", {"rows": [some_rows(1)[0] | {name: kind}]})
+    app.line.stop()
+    rows, replays = logged(own)
+    assert len(rows) == len(kinds)
+    assert [(one.rows, one.differ, one.problem) for one in replays] == [(4, 0, None)]
+    assert Ledger(own / "decisions").dataset().count_rows() == 4
+
+
 def test_rows_that_cannot_be_read_are_written_down_too(own):
     app, bad = open_app(own), some_rows(1)[0] | {"ads": 0.9}
     ask(app, "/v1/recommend", {"rows": [bad]})

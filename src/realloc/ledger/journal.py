@@ -6,6 +6,7 @@ what is whole in it becomes an entry; a torn last frame was never acknowledged a
 """
 
 import json
+import logging
 import os
 import struct
 import sys
@@ -26,6 +27,8 @@ from realloc import disk
 from realloc.errors import LedgerError
 from realloc.ledger.entry import Entry
 from realloc.ledger.ledger import Ledger
+
+log = logging.getLogger("realloc.ledger")
 
 JOURNAL = "journal"
 HEADER = struct.Struct("<II")
@@ -74,7 +77,7 @@ class Recorder:
                 ) from problem
             self._rows += rows.num_rows
             if self._rows >= self.most_rows or time.monotonic() - self._since >= self.most_seconds:
-                self._flush()
+                self._flush_or_leave()
 
     def flush(self) -> None:
         """Make an entry of what the journal holds."""
@@ -85,7 +88,7 @@ class Recorder:
         """The same, if the first of its rows has waited for `most_seconds`."""
         with self._lock:
             if self._handle is not None and time.monotonic() - self._since >= self.most_seconds:
-                self._flush()
+                self._flush_or_leave()
 
     def close(self) -> None:
         """The same, at the end."""
@@ -94,7 +97,7 @@ class Recorder:
     def change(self, entry: Entry) -> None:
         """Another version decides from now on: what was decided before becomes an entry of its own."""
         with self._lock:
-            self._flush()
+            self._flush_or_leave()
             self.entry = entry
 
     def _open(self) -> int:
@@ -108,6 +111,16 @@ class Recorder:
             disk.sync_folder(folder)
             self._rows, self._since = 0, time.monotonic()
         return self._handle
+
+    def _flush_or_leave(self) -> None:
+        """Rows are safe in the journal: where no entry can be made of it, it is left for `recover`, and answers go on."""
+        try:
+            self._flush()
+        except Exception as problem:
+            log.error("no entry of the decision log can be made of a journal yet: %s", problem)
+            if self._handle is not None:
+                os.close(self._handle)
+            self._handle = self._path = None
 
     def _flush(self) -> None:
         if self._handle is None or self._path is None:
@@ -136,20 +149,22 @@ def recover(ledger: Ledger) -> int:
 def _to_entry(ledger: Ledger, path: Path) -> None:
     """The rows of a journal as one entry; then the journal goes. Stopped in between, the entry is found by its run."""
     frames = list(read_frames(path))
-    batches = [pa.ipc.open_stream(frame).read_all() for frame in frames[1:]]
+    alike: dict[str, list[pa.Table]] = {}  # rows of other types than the rest have files of their own
+    for frame in frames[1:]:
+        table = pa.ipc.open_stream(frame).read_all()
+        alike.setdefault(str(table.schema), []).append(table)
     run = path.stem
-    if batches and ledger.find(run) is None:
-        table = pa.concat_tables(batches)
-        beside = path.with_suffix(".parquet")
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
-        if beside.exists():
-            disk.remove_file(beside)
-        disk.write_new_file(beside, sink.getvalue().to_pybytes())
-        ledger.append(_entry_of(frames[0], run), [beside])
-    beside = path.with_suffix(".parquet")
-    if beside.exists():
-        disk.remove_file(beside)
+    for left in path.parent.glob(f"{run}.*.parquet"):
+        disk.remove_file(left)
+    files = [path.with_suffix(f".{number}.parquet") for number in range(len(alike))]
+    if files and ledger.find(run) is None:
+        for file, tables in zip(files, alike.values(), strict=True):
+            sink = pa.BufferOutputStream()
+            pq.write_table(pa.concat_tables(tables), sink, compression="zstd", write_page_checksum=True)
+            disk.write_new_file(file, sink.getvalue().to_pybytes())
+        ledger.append(_entry_of(frames[0], run), files)
+        for file in files:
+            disk.remove_file(file)
     disk.remove_file(path)
 
 

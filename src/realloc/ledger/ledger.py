@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 from realloc import disk
 from realloc.errors import LedgerError
 from realloc.ledger.entry import ENTRY, Entry, Segment, read_entry, sha256_file
+from realloc.ledger.rows import INPUTS
 
 NAME = re.compile(r"\d{8}")
 TMP = "tmp"
@@ -175,7 +176,11 @@ class Ledger:
         if not paths:
             raise LedgerError(f"Expected decisions in {str(self.path)!r}, but there are none yet.")
         schemas = [pq.read_schema(path) for path in paths]
-        shared = pa.unify_schemas(schemas, promote_options="permissive")
+        try:
+            shared = pa.unify_schemas(schemas, promote_options="permissive")
+        except pa.ArrowTypeError:  # one feature came as a number and as a date
+            outer = [schema.remove(schema.get_field_index(INPUTS)) for schema in schemas]
+            shared = pa.unify_schemas(outer, promote_options="permissive")
         return pa_dataset.dataset(paths, schema=shared)
 
 

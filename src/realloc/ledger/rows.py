@@ -83,6 +83,8 @@ def input_names(schema: Schema, features: tuple[str, ...]) -> tuple[str, ...]:
 def _plain(column: pa.ChunkedArray) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    elif pa.types.is_boolean(column.type):  # a flag and a number are the same to a model, and to a query over both
+        column = column.cast(pa.float32())
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
