@@ -25,7 +25,7 @@ Summary = dict[str, Any]
 def summary(logs: Logs) -> Summary:
     """What a version keeps of the window it has learned from; plain values for JSON, about 20 numbers a column.
 
-    `{"rows", "units", "periods", "columns": {name: {"kind", "edges" or "levels", "parts", "usual", "group"}}}`
+    `{"rows", "units", "periods", "columns": {name: {"kind", "type" and "edges" or "levels", "parts", "usual", "group"}}}`
     """
     if len(logs) > MOST_ROWS:  # evenly over the window, which is sorted by unit and time
         logs = logs.take(np.unique(np.linspace(0, len(logs) - 1, MOST_ROWS).astype(np.int64)))
@@ -77,7 +77,14 @@ def _describe(values: Any) -> Summary:
     numbers = _numbers(values)
     numbers = numbers[~np.isnan(numbers)]
     inner = np.quantile(numbers, np.arange(1, BINS) / BINS, method="inverted_cdf") if len(numbers) else np.empty(0)
-    return {"kind": "number", "edges": [float(edge) for edge in np.unique(inner)]}
+    return {"kind": "number", "type": _type(values), "edges": [float(edge) for edge in np.unique(inner)]}
+
+
+def _type(values: Any) -> str:
+    """As what numbers were given: the service asks for the same."""
+    if isinstance(values, pa.ChunkedArray) and pa.types.is_temporal(values.type):
+        return "date"
+    return "flag" if isinstance(values, pa.ChunkedArray) and pa.types.is_boolean(values.type) else "number"
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:

@@ -1,11 +1,12 @@
 """Rows of a request as an Arrow table with the columns and types of the model's schema."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from realloc.features import Encoder
 from realloc.logs import Schema
@@ -22,7 +23,7 @@ Row = dict[str, Any]
 class Columns:
     """Which columns a row has, and how each is read."""
 
-    def __init__(self, schema: Schema, encoder: Encoder | None) -> None:
+    def __init__(self, schema: Schema, encoder: Encoder | None, types: Mapping[str, str | None]) -> None:
         self.schema = schema
         texts = set(schema.categorical or ()) if encoder is None else set(encoder.categories)
         features = [name for name in schema.features or () if name not in texts]
@@ -30,7 +31,7 @@ class Columns:
         read |= dict.fromkeys(schema.channels, _amounts)
         read |= {schema.budget: _amounts} if schema.budget else {}
         read |= {schema.currency: _texts} if schema.currency else {}
-        read |= dict.fromkeys(features, _numbers)
+        read |= {name: READERS[types.get(name)] for name in features}
         read |= {name: _texts for name in schema.features or () if name in texts}
         self.read = read
         self.names = frozenset(read)
@@ -87,18 +88,37 @@ def _amounts(values: Sequence[Any], name: str) -> pa.Array:
 
 
 def _numbers(values: Sequence[Any], name: str) -> pa.Array:
-    """A feature: numbers, all true or false, or all dates; null is missing."""
-    given = [value for value in values if value is not None]
-    missing = np.array([value is None for value in values])
-    if given and all(type(value) is str for value in given):
-        stamps = np.array(
-            ["NaT" if v is None else _date(v, name, row) for row, v in enumerate(values)], "datetime64[us]"
-        )
-        return pa.array(stamps.astype(np.int64), pa.int64(), mask=missing).cast(pa.timestamp("us"))
-    if given and all(type(value) is bool for value in given):
-        return pa.array(np.array([bool(value) for value in values]), mask=missing)
+    """A feature in numbers; null is missing."""
     numbers = [0.0 if value is None else _number(value, name, row) for row, value in enumerate(values)]
-    return pa.array(np.array(numbers), mask=missing)
+    return pa.array(np.array(numbers), mask=_missing(values))
+
+
+def _flags(values: Sequence[Any], name: str) -> pa.Array:
+    """A feature that is true or false."""
+    for row, value in enumerate(values):
+        if value is not None and type(value) is not bool:
+            raise _bad(f"Expected true, false or null in {name!r} of row {row}.")
+    return pa.array(np.array([bool(value) for value in values]), mask=_missing(values))
+
+
+def _dates(values: Sequence[Any], name: str) -> pa.Array:
+    """A feature in dates."""
+    stamps = np.array(["NaT" if v is None else _date(v, name, row) for row, v in enumerate(values)], "datetime64[us]")
+    return pa.array(stamps.astype(np.int64), pa.int64(), mask=_missing(values)).cast(pa.timestamp("us"))
+
+
+def _any(values: Sequence[Any], name: str) -> pa.Array:
+    """A feature of a version that does not say as what its values were given: all flags, all dates, or numbers."""
+    given = {type(value) for value in values if value is not None}
+    read = _dates if given == {str} else _flags if given == {bool} else _numbers
+    return read(values, name)
+
+
+def _missing(values: Sequence[Any]) -> NDArray[np.bool_]:
+    return np.array([value is None for value in values])
+
+
+READERS = {"number": _numbers, "flag": _flags, "date": _dates, None: _any}
 
 
 def _texts(values: Sequence[Any], name: str) -> pa.Array:

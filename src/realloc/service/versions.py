@@ -42,7 +42,9 @@ class Current:
     @cached_property
     def columns(self) -> Columns:
         """How rows are read."""
-        return Columns(self.schema, self.scorer.state.encoder if self.scorer else None)
+        columns = (self.version.fingerprint.get("states") or {}).get("columns", {})
+        types = {name: columns.get(f"feature {name}", {}).get("type") for name in self.schema.features or ()}
+        return Columns(self.schema, self.scorer.state.encoder if self.scorer else None, types)
 
     @property
     def money_digits(self) -> int:
