@@ -187,10 +187,13 @@ def hostile_stores(folder: Path, _: int, __: dict) -> dict:
 
 
 def guards(folder: Path, _: int, __: dict) -> dict:
-    from tests.faults.guards import GUARDS, switched_off  # noqa: PLC0415  imports torch
+    from tests.faults import guards, service_guards  # noqa: PLC0415  imports torch
+    from tests.faults.guard import switched_off  # noqa: PLC0415
 
+    lists = (guards.GUARDS, service_guards.GUARDS)
+    found = {f"{number} {name}": guard for number, group in enumerate(lists) for name, guard in group.items()}
     noticed = []
-    for number, (name, guard) in enumerate(GUARDS.items()):
+    for number, (name, guard) in enumerate(found.items()):
         place = folder / str(number)
         place.mkdir()
         with pytest.MonkeyPatch.context() as patch, switched_off(guard):
@@ -200,7 +203,7 @@ def guards(folder: Path, _: int, __: dict) -> dict:
                 raise
             except BaseException:
                 noticed.append(name)
-    return {"guards": len(GUARDS), "noticed": len(noticed), "not_noticed": sorted(set(GUARDS) - set(noticed))}
+    return {"guards": len(found), "noticed": len(noticed), "not_noticed": sorted(set(found) - set(noticed))}
 
 
 PARTS = {  # what each does, and how many by default; 0: as many as there are

@@ -35,6 +35,28 @@ def test_rules_pools_and_a_freeze_are_replayed_too(place):
     assert [(one.rows, one.differ, one.problem) for one in replays(place)] == [(150, 0, None), (150, 0, None)]
 
 
+def test_a_cap_over_all_rows_is_replayed_over_all_of_them(place):
+    recommend(place)
+    cap = round(float(answers(place).spend_coupon.sum()) - 0.05, 2)
+    recommend(place, "capped.parquet", pools={"coupon": cap})
+    assert [(one.rows, one.differ) for one in replays(place)] == [(150, 0), (150, 0)]
+
+
+def test_control_inputs_that_were_others_are_found(place):
+    """The mutant: a log whose digests hold, but whose fingerprint is not that of its inputs."""
+    recommend(place)
+    ledger = Ledger(place / "store" / "decisions")
+    (entry,) = ledger.entries()
+    table = pa.concat_tables(ledger.read(entry))
+    prints = table["fingerprint"].to_pylist()
+    prints[7] = bytes(16)
+    changed = table.set_column(table.column_names.index("fingerprint"), "fingerprint", pa.array(prints, pa.binary(16)))
+    pq.write_table(changed, place / "changed.parquet")
+    ledger.append(entry, [place / "changed.parquet"])
+    _, second = replays(place)
+    assert (second.differ, second.first.split()[-1]) == (1, "fingerprint")
+
+
 def test_control_a_decision_that_was_another_is_found(place):
     """The mutant: a log whose digests hold, but whose gain is not what the version says."""
     recommend(place)

@@ -12,6 +12,7 @@ from realloc.brake import LaunchLimits
 from realloc.config import Config, read_config
 from realloc.errors import BrakeError, ConfigError
 from realloc.ledger import Ledger
+from realloc.store import Store
 from tests.batch.conftest import NOW, answers, recommend, rows
 from tests.small import CONFIG
 
@@ -120,3 +121,20 @@ def test_limits_of_the_fit_hold_without_a_config_and_nonsense_is_refused(tmp_pat
     assert read_config(path)[1].launch.max_action_rate == 0.3
     with pytest.raises(ConfigError, match="Expected `max_bad_rows` of .launch. from 0 to 1, got 2"):
         LaunchLimits(max_bad_rows=2)
+    for wrong in ({"max_drift": -1.0}, {"max_age_days": 0.0}, {"max_window_age_days": -3.0}, {"max_drift": "x"}):
+        with pytest.raises(ConfigError, match=r"\[launch\]"):
+            LaunchLimits(**wrong)
+
+
+def test_a_frozen_store_is_never_held(place):
+    """To change nothing is always safe."""
+    Store(place / "store").freeze("a test")
+    assert recommend(place, clock=lambda: NOW + timedelta(days=50)).figures["moved"] == 0
+
+
+def test_a_store_that_is_frozen_meanwhile_is_not_held_either(place):
+    store = Store(place / "store")
+    recommend(
+        place, config=with_limits(max_action_rate=0.01), progress=lambda step, done, total: done and store.freeze("now")
+    )
+    assert set(answers(place).reason) == {"frozen"}

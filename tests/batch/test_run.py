@@ -3,17 +3,28 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from realloc.batch import recommend_file
+from realloc import ReAlloc
+from realloc.batch import asked, recommend_file, workers
+from realloc.batch.parts import Part, fingerprint_files
 from realloc.batch.score import FURTHER
+from realloc.config import Config
+from realloc.decision.constraints import Constraints
 from realloc.errors import ConfigError, LogError, StoreError
+from realloc.ledger import Ledger
+from realloc.logs.source import Source, open_source
 from realloc.store import Store
-from tests.batch.conftest import answers, recommend, rows, served
+from tests.batch.conftest import NOW, answers, recommend, rows, served
+from tests.small import CONFIG, window
 
 
 def test_answers_are_those_of_the_model_in_the_order_of_the_rows(place):
@@ -126,7 +137,7 @@ def test_frozen_answers_have_the_same_columns(place):
     assert set(FURTHER) <= set(one.names)
 
 
-@pytest.mark.parametrize("when", ["while parts are decided", "right before publishing"])
+@pytest.mark.parametrize("when", ["while parts are decided", "right before publishing", "right after it was logged"])
 def test_a_freeze_during_the_run_is_obeyed(place, monkeypatch, when):
     from realloc.batch import run
 
@@ -134,10 +145,12 @@ def test_a_freeze_during_the_run_is_obeyed(place, monkeypatch, when):
     if when.startswith("while"):
         recommend(place, progress=lambda step, done, total: done and store.freeze("now"))
     else:
-        real = run.write_beside
-        monkeypatch.setattr(run, "write_beside", lambda *a: (real(*a), store.freeze("now"))[0])
+        name = "write_beside" if when.endswith("publishing") else "_log"
+        real = getattr(run, name)
+        monkeypatch.setattr(run, name, lambda *a: (real(*a), store.freeze("now"))[0])
         recommend(place)
     assert set(answers(place).reason) == {"frozen"}
+    assert len(Ledger(place / "store" / "decisions").numbers()) == 1 + when.endswith("logged")
 
 
 def test_force_does_not_thaw(place):
@@ -161,11 +174,101 @@ def test_what_cannot_be_done_is_said(place):
         recommend(place, "recs.txt")
     with pytest.raises(ConfigError, match="is the input itself"):
         recommend(place, "today.parquet")
+    with pytest.raises(LogError, match="Expected files to recommend for, got a frame"):
+        recommend_file(rows(), place / "store", place / "recs.parquet")
     with pytest.raises(LogError, match="nothing is at"):
         recommend(place, source=place / "none.parquet")
     with pytest.raises(StoreError, match="`realloc fit` makes one"):
         recommend_file(str(place / "today.parquet"), place / "nowhere", place / "recs.parquet")
-    assert not (place / "recs.parquet").exists()
+    rows().drop(columns="ads").to_parquet(place / "short.parquet")
+    with pytest.raises(LogError, match="ads"):
+        recommend(place, source=place / "short.parquet")
+    assert sorted(path.name for path in place.iterdir()) == ["short.parquet", "store", "today.parquet"]
+
+
+def test_a_version_with_strangers_is_not_asked(place):
+    (next((place / "store" / "versions").iterdir()) / "x.pkl").touch()
+    with pytest.raises(StoreError, match="x.pkl"):
+        recommend(place)
+
+
+def test_a_scorer_that_computes_something_else_is_not_asked(place, monkeypatch):
+    recommend(place)
+    real = asked.open_model
+
+    def other(folder):
+        found = real(folder)
+        next(iter(found.state.outcomes.values())).student.directions[:] *= 1.5
+        return found
+
+    monkeypatch.setattr(asked, "open_model", other)
+    recommend(place, "other.parquet")
+    assert answers(place, "other.parquet").gain.to_numpy() == pytest.approx(answers(place).gain.to_numpy(), abs=1e-3)
+
+
+def test_a_cap_over_all_rows_holds_over_all_parts(place):
+    free = recommend(place).figures
+    rules = Constraints(largest_move_per_day=free["moved_share"] / 3)
+    told = recommend(place, "capped.parquet", config=Config(decision=CONFIG.decision, constraints=rules)).figures
+    assert told["together"] is True
+    assert told["moved_share"] <= free["moved_share"] / 3 + 1e-6
+
+
+def test_rows_that_look_back_at_each_other_are_decided_together(tmp_path):
+    store, lags = (
+        Store(tmp_path / "store", clock=lambda: NOW),
+        replace(CONFIG, features=replace(CONFIG.features, lags=2)),
+    )
+    store.commit(ReAlloc(lags, quiet=True).fit(window()), window())
+    rows().to_parquet(tmp_path / "today.parquet")
+    assert recommend(tmp_path).figures["together"] is True
+    rows().drop_duplicates("item_id").to_parquet(tmp_path / "today.parquet")
+    assert recommend(tmp_path).figures["together"] is False
+
+
+def test_rows_that_cannot_be_read_are_counted_once_where_all_are_decided_together(place):
+    given = rows()
+    given.loc[3, "ads"] = -1.0
+    given.to_parquet(place / "bad.parquet")
+    told = recommend(place, source=place / "bad.parquet", pools={"coupon": 1e9}).figures
+    assert told["bad_input"]["negative"]["rows"] == told["bad_rows"] == 1
+
+
+def test_files_that_do_not_fit_together_or_are_gone_are_named(place):
+    rows(10).to_parquet(place / "a.parquet")
+    rows(10).assign(c1="red").to_parquet(place / "b.parquet")
+    with pytest.raises(LogError, match="c1|one type per column"):
+        recommend_file([str(place / "a.parquet"), str(place / "b.parquet")], place / "store", place / "recs.parquet")
+    source = open_source(str(place / "a.parquet"))
+    (place / "a.parquet").unlink()
+    with pytest.raises(LogError, match="Expected to read .*a.parquet"):
+        fingerprint_files(source)
+
+
+def test_few_parts_are_under_way_at_once():
+    class Pool:
+        most = under_way = 0
+
+        def submit(self, *_):
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+            future = Future()
+            future.set_result("packed")
+            return future
+
+    pool, parts = Pool(), (Part(n, 10 * n, Source(pa.schema([]), 10, False)) for n in range(30))
+    for _ in workers._spread(pool, parts, np.empty(0, np.int64), None, 2):
+        pool.under_way -= 1
+    assert pool.most <= 4
+
+
+def test_a_worker_that_is_ended_is_said(place, monkeypatch):
+    def broken(*_):
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(workers, "_spread", broken)
+    with pytest.raises(StoreError, match="Expected worker processes to stay"):
+        recommend(place, jobs=2)
 
 
 def test_a_batch_loads_no_torch(place):

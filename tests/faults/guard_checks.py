@@ -1,6 +1,5 @@
 """What the guards of the store are there for, one small check each: it passes, and fails where its guard is off."""
 
-import inspect
 import os
 import shutil
 from datetime import UTC, datetime
@@ -324,19 +323,6 @@ def huge_manifest(folder, _):
     os.truncate(next(store.path.glob("versions/*/record/manifest.json")), 2**40)
     with pytest.raises((ArtifactError, StoreError), match="bytes in"):
         store.current()
-
-
-def tested(check, *arguments):
-    """A test of another file, with its parameters; that it passes while the guard is on is shown there."""
-
-    def call(folder, monkeypatch):
-        check(
-            *([folder] if "tmp_path" in names else []), *arguments, *([monkeypatch] if "monkeypatch" in names else [])
-        )
-
-    names = inspect.signature(check).parameters
-    call.elsewhere = True
-    return call
 
 
 def changed_manifest(folder, _):

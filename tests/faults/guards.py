@@ -1,22 +1,13 @@
 """Guards of the store, each with the line that switches it off and a check that must then fail.
 
-A guard is switched off in its source: one text of a function is replaced by another, and the function gets the code of that.
 Checks are tests of other files where there are such, else those of guard_checks.py.
 """
-
-import contextlib
-import inspect
-import textwrap
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-
-import pytest
 
 from realloc import artifact
 from realloc.store import canary, commit, frozen, head, lock, place, record, restore, versions, windows
 from realloc.store.store import Store, _check_new, _check_round
 from tests.faults import test_flipped_bytes as flipped
+from tests.faults.guard import Guard, tested
 from tests.faults.guard_checks import (
     another_number,
     another_old_model,
@@ -50,7 +41,6 @@ from tests.faults.guard_checks import (
     stopped_at,
     strange_version,
     stranger_in_version,
-    tested,
     the_first_reason_stays,
     two_of_a_number,
     two_writers,
@@ -60,34 +50,6 @@ from tests.faults.guard_checks import (
 )
 from tests.store import test_export, test_head, test_light, test_place, test_store, test_windows
 from tests.store.light import LightStore
-
-
-@dataclass(frozen=True)
-class Guard:
-    """`old` in the source of `function` becomes `new`; `check(folder, monkeypatch)` passes before and fails after."""
-
-    function: Callable
-    old: str
-    new: str
-    check: Callable[[Path, pytest.MonkeyPatch], None]
-
-
-@contextlib.contextmanager
-def switched_off(guard: Guard):
-    """The function without its guard, wherever it was imported to."""
-    function = getattr(guard.function, "__wrapped__", guard.function)
-    source = textwrap.dedent(inspect.getsource(function))
-    source = source[source.index("def ") :]
-    assert source.count(guard.old) == 1, f"{guard.old!r} is not once in {function.__qualname__}"
-    made = {}
-    exec(compile(source.replace(guard.old, guard.new), inspect.getfile(function), "exec"), function.__globals__, made)  # noqa: S102
-    kept = function.__code__
-    function.__code__ = made[function.__name__].__code__
-    try:
-        yield
-    finally:
-        function.__code__ = kept
-
 
 WRONG_WINDOW = {"first": "2026-01-01", "last": "2026-01-02", "rows": "x", "digest": "w", "hole_seconds": 1}
 NO_TIMES = WRONG_WINDOW | {"rows": 1, "first": "2026-01-02", "last": "2026-01-01"}

@@ -1,8 +1,19 @@
-"""Guards of the store: each check passes, and fails once its guard is switched off."""
+"""Guards of the store and the service: each check passes, and fails once its guard is switched off.
+
+Those whose check takes a while are switched off by `make faults` only.
+"""
 
 import pytest
 
-from tests.faults.guards import GUARDS, switched_off
+from tests.faults import guards, service_guards
+from tests.faults.guard import switched_off
+
+GUARDS = {
+    f"{module.__name__.rpartition('.')[2]}: {name}": guard
+    for module in (guards, service_guards)
+    for name, guard in module.GUARDS.items()
+    if not guard.long
+}
 
 
 @pytest.mark.parametrize("name", GUARDS)

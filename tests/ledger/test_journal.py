@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
+from realloc import disk
 from realloc.errors import LedgerError
 from realloc.ledger import Ledger, Recorder, recover
 from realloc.ledger.journal import JOURNAL, read_frames
@@ -84,6 +85,77 @@ def test_a_journal_of_a_living_process_is_left_alone(tmp_path):
     assert recover(ledger) == 0
     recorder.close()
     assert logged(ledger) == [0]
+
+
+def abandoned(ledger, count=2):
+    """A journal whose process has ended."""
+    recorder = Recorder(ledger, entry("service"))
+    for n in range(count):
+        recorder.write(rows(n))
+    os.close(recorder._handle)
+
+
+def test_whoever_opens_the_log_takes_over_what_was_left(tmp_path):
+    ledger = Ledger(tmp_path / "decisions")
+    abandoned(ledger)
+    Recorder(ledger, entry("service"))
+    assert logged(ledger) == [0, 1]
+
+
+def test_a_journal_that_is_an_entry_already_is_not_added_twice(tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path / "decisions")
+    abandoned(ledger)
+
+    def stop(path):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(disk, "remove_file", stop)
+        with pytest.raises(KeyboardInterrupt):
+            recover(ledger)
+    assert logged(ledger) == [0, 1]
+    assert recover(ledger) == 1
+    assert logged(ledger) == [0, 1]
+    assert list((ledger.path / JOURNAL).iterdir()) == []
+
+
+def test_one_that_was_stopped_before_its_entry_is_taken_over(tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path / "decisions")
+    abandoned(ledger)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "append", stop)
+        with pytest.raises(KeyboardInterrupt):
+            recover(ledger)
+    assert recover(ledger) == 1
+    assert logged(ledger) == [0, 1]
+
+
+def test_rows_that_have_waited_become_an_entry_with_the_next(tmp_path):
+    ledger = Ledger(tmp_path / "decisions")
+    recorder = Recorder(ledger, entry("service"), most_seconds=0.0)
+    recorder.write(rows(0))
+    assert logged(ledger) == [0]
+
+
+def test_an_answer_is_on_the_disk_before_it_is_given(tmp_path, monkeypatch):
+    ledger, synced, folders = Ledger(tmp_path / "decisions"), [], []
+    real = disk.sync_folder
+    monkeypatch.setattr(disk, "sync_folder", lambda path: folders.append(path) or real(path))
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_size))
+    recorder = Recorder(ledger, entry("service"))
+    for n in range(2):
+        recorder.write(rows(n))
+        path = next((ledger.path / JOURNAL).iterdir())
+        assert synced[-1] == path.stat().st_size  # all of it, after the last byte was written
+    assert folders[-1] == ledger.path / JOURNAL  # and its name
+    Recorder(Ledger(tmp_path / "fast"), entry("service"), sync=False).write(rows(0))
+    assert (
+        synced[-1] != next((tmp_path / "fast" / JOURNAL).iterdir()).stat().st_size
+    )  # the control: nobody asked for it
 
 
 def serve_until_killed(ledger: Ledger, delay: float) -> int:

@@ -4,13 +4,17 @@ import errno
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from realloc.errors import LedgerError
 from realloc.ledger import Ledger
+from realloc.ledger import entry as module
+from realloc.ledger.entry import ENTRY
 from realloc.ledger.ledger import TMP
 from tests.batch.stops import stopping
+from tests.faults import recording
 from tests.ledger.conftest import entry, segment
 
 
@@ -66,8 +70,21 @@ def test_control_parquet_alone_does_not_notice(ledger):
     assert silent, f"{noticed} noticed"
 
 
-@pytest.mark.parametrize("how", ["cut", "emptied", "gone", "swapped", "put in between", "taken out", "further file"])
-def test_other_changes_are_found(ledger, how):
+HOW = (
+    "cut",
+    "emptied",
+    "gone",
+    "swapped",
+    "put in between",
+    "taken out",
+    "further file",
+    "respelled",
+    "of another log",
+)
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_other_changes_are_found(ledger, tmp_path, how):
     first, second = ledger.folder(1), ledger.folder(2)
     path = second / "rows-00000.parquet"
     if how == "cut":
@@ -85,9 +102,90 @@ def test_other_changes_are_found(ledger, how):
         shutil.copytree(first, ledger.folder(3))
     elif how == "taken out":
         shutil.rmtree(second)
+    elif how == "respelled":
+        (second / ENTRY).write_bytes((second / ENTRY).read_bytes().replace(b":", b": ", 1))
+    elif how == "of another log":
+        other = Ledger(tmp_path / "other")
+        for run in ("a", "b"):
+            other.append(entry(run), [segment(tmp_path)])
+        shutil.rmtree(second)
+        shutil.copytree(other.folder(2), second)
     else:
         (second / "more.parquet").write_bytes(path.read_bytes())
     assert ledger.verify()
+
+
+def test_an_entry_under_another_number_is_found(ledger, tmp_path):
+    other = Ledger(tmp_path / "other")
+    other.path.mkdir()
+    shutil.copytree(ledger.folder(2), other.folder(1))
+    assert "Expected entry 1" in other.verify()[0]
+
+
+def test_an_entry_of_a_newer_format_asks_for_an_upgrade(tmp_path):
+    ledger = Ledger(tmp_path / "decisions")
+    ledger.append(entry("new", format=2), [segment(tmp_path)])
+    with pytest.raises(LedgerError, match="Upgrade realloc"):
+        list(ledger.entries())
+
+
+def test_an_entry_that_nobody_could_read_is_not_added(ledger, tmp_path, monkeypatch):
+    longest = len((ledger.folder(3) / ENTRY).read_bytes())
+    monkeypatch.setattr(module, "LONGEST", longest + 50)
+    with pytest.raises(LedgerError, match="Expected at most"):
+        ledger.append(entry("long", settings={"x": "y" * 200}), [segment(tmp_path)])
+    assert ledger.numbers() == [1, 2, 3]
+    assert os.listdir(ledger.path / TMP) == []
+    assert ledger.append(entry("short"), [segment(tmp_path)]).number == 4
+    monkeypatch.setattr(module, "LONGEST", longest - 1)
+    with pytest.raises(LedgerError, match="it was changed"):
+        list(ledger.entries())
+
+
+def test_an_empty_log_is_said(tmp_path):
+    with pytest.raises(LedgerError, match="there are none yet"):
+        Ledger(tmp_path / "decisions").dataset()
+
+
+def test_only_what_belongs_to_nobody_is_forgotten(ledger, tmp_path):
+    for name in ("old", "young"):
+        (ledger.path / TMP / name).mkdir()
+    os.utime(ledger.path / TMP / "old", (0, 0))
+    ledger.append(entry("new"), [segment(tmp_path)])
+    assert os.listdir(ledger.path / TMP) == ["young"]
+
+
+def test_a_number_that_somebody_else_took_is_left_to_them(ledger, tmp_path, monkeypatch):
+    real, tried, part = Ledger._following, [], segment(tmp_path)
+
+    def late(self, asked):
+        found = real(self, asked)
+        tried.append(found.number)
+        if len(tried) == 1:
+            ledger.append(entry("faster"), [part])
+        return found
+
+    monkeypatch.setattr(Ledger, "_following", late)
+    assert ledger.append(entry("slower"), [part]).number == 5
+    assert tried == [4, 4, 5]
+    assert ledger.verify() == ()
+
+
+def test_an_entry_is_on_the_disk_before_it_has_its_name_and_so_is_the_name(ledger, tmp_path):
+    seen = []
+
+    def around(name, call, *arguments):
+        seen.append((name, *(str(path) for path in arguments if isinstance(path, Path))))
+        return call(*arguments)
+
+    part = segment(tmp_path)
+    with recording.replaced(around):
+        ledger.append(entry("new"), [part])
+    work = str(ledger.path / TMP / "new")
+    named = seen.index(("rename", work, str(ledger.folder(4))))
+    assert seen[named - 1] == ("sync_folder", work)
+    assert ("write_new_file", f"{work}/{ENTRY}") in seen[: named - 1]
+    assert seen[named + 1] == ("sync_folder", str(ledger.path))
 
 
 def test_a_changed_segment_is_not_read(ledger):
@@ -127,6 +225,7 @@ def test_a_failure_at_any_operation_adds_the_entry_or_nothing(ledger, tmp_path, 
         assert there or failed is not None
         if isinstance(failed, LedgerError):
             assert problem.strerror in str(failed)
+            assert not (other.path / TMP).exists() or os.listdir(other.path / TMP) == []
         if not there:
             other.append(entry("new"), [part])
         assert other.numbers() == [1, 2, 3, 4]

@@ -67,12 +67,13 @@ class Answer:
 
 
 async def ask_async(
-    app: App, method: str, path: str, body: bytes, headers: dict[str, str], cut: int | None = None
+    app: App, method: str, path: str, body: bytes, headers: dict[str, str], again: tuple = (), gone: bool = False
 ) -> Answer:
+    """One request; `again`: headers that come twice, `gone`: the client goes away although it had more to say."""
     scope = {"type": "http", "method": method, "path": path}
-    scope["headers"] = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-    parts = [body] if cut is None else [body[:cut], body[cut:]]
-    messages = [{"type": "http.request", "body": part, "more_body": i + 1 < len(parts)} for i, part in enumerate(parts)]
+    pairs = [*headers.items(), *again]
+    scope["headers"] = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in pairs]
+    messages = [{"type": "http.request", "body": body, "more_body": gone}]
     sent: list[dict] = []
 
     async def receive():

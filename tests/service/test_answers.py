@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -88,7 +89,10 @@ def test_a_frozen_store_keeps_every_mix_at_once_and_thaws(own):
     assert ask(app, "/v1/recommend", ROWS).json["answers"][0]["reason"] != "frozen"
 
 
-@pytest.mark.parametrize(("settings", "days"), [({"max_age_days": 3.0}, 4), ({"max_window_age_days": 9999.0}, 9999)])
+STALE = [({"max_age_days": 3.0}, 4), ({"max_age_days": 0.0, "max_window_age_days": 9999.0}, 9999)]
+
+
+@pytest.mark.parametrize(("settings", "days"), STALE)
 def test_a_stale_model_keeps_every_mix(made, settings, days):
     def later():
         return datetime.now(UTC) + timedelta(days=days)
@@ -120,6 +124,38 @@ def test_an_internal_failure_keeps_the_mix_and_says_nothing_of_the_inside(made, 
     assert b"realloc_internal_failures_total 3.0" in ask(app, "/metrics").body
     assert "internal_failure" in REASONS
     assert ask(app, "/v1/recommend", ROWS).json["answers"][0]["reason"] != "internal_failure"
+
+
+def test_so_do_failures_of_the_other_routes_and_outside_of_the_scorer(made, monkeypatch):
+    app = open_app(made)
+    asked = {
+        "field": (ROWS, "fields"),
+        "gain": (ROWS | {"to": {"ads": 0.2, "coupon": 0.5, "rebate": 0.3}}, "gains"),
+    }
+    for fault in (lambda *_: 1 / 0, lambda *_: np.array([[0.0, np.nan, 0.0]])):
+        for name, (body, told) in asked.items():
+            with monkeypatch.context() as patch:
+                patch.setattr(Scorer, name, fault)
+                found = ask(app, "/v1/whatif" if name == "gain" else "/v1/field", body)
+            assert (found.status, found.json[told], found.json["reason"]) == (200, None, "internal_failure")
+    with monkeypatch.context() as patch:
+        patch.setattr(Scorer, "explain", lambda *_: 1 / 0)
+        assert ask(app, "/v1/explain", {"row": some_rows(1)[0]}).json["transfers"] == []
+    with monkeypatch.context() as patch:
+        patch.setattr(app.line, "ask", lambda *_: 1 / 0)
+        found = ask(app, "/v1/recommend", ROWS)
+    assert (found.status, found.json["error"]) == (503, "internal_failure")
+    assert not [word for word in INTERNALS if word in found.body]
+
+
+def test_a_reason_that_nobody_knows_is_no_label(made, monkeypatch):
+    app, real = open_app(made), Scorer.decide
+    odd = np.full(3, "odd words")
+    monkeypatch.setattr(Scorer, "decide", lambda *asked: replace(real(*asked), reason=odd))
+    assert ask(app, "/v1/recommend", ROWS).json["answers"][0]["reason"] == "odd words"
+    told = ask(app, "/metrics").body
+    assert b'realloc_answers_total{reason="other"} 3.0' in told
+    assert b"odd" not in told
 
 
 def test_a_row_that_cannot_be_read_gets_its_own_reason_and_stops_no_other(app):

@@ -1,16 +1,21 @@
 """The door: what is not asked properly is refused with a sentence that holds nothing of what was sent."""
 
+import asyncio
 import json
+import socket
 
 import pytest
 
+from realloc import Schema
 from realloc.errors import ConfigError
 from realloc.service import strict
 from realloc.service.auth import Tokens, allowed_hosts, is_loopback, read_tokens
 from realloc.service.config import ServeConfig
-from realloc.service.server import Address, make_app
+from realloc.service.refusal import Refusal
+from realloc.service.rows import Columns
+from realloc.service.server import Address, make_app, run
 from realloc.service.settings import read_serve
-from tests.service.asking import INTERNALS, ask, open_app, some_rows
+from tests.service.asking import INTERNALS, ask, ask_async, open_app, some_rows
 
 ROW = some_rows(1)[0]
 GOOD = json.dumps({"rows": [ROW]}).encode()
@@ -30,6 +35,7 @@ BAD = {
     "1e999": (changed("ads", "1e999"), 400),
     "1e99": (changed("ads", "1e99"), 422),
     "huge whole number": (changed("ads", "9" * 5000), 400),
+    "whole number beyond 64 bits": (changed("item_id", "9" * 19), 400),
     "long float": (changed("ads", "0." + "3" * 5000), 400),
     "number as text": (changed("ads", '"0.5"'), 422),
     "grouped number": (changed("ads", '"1_000"'), 422),
@@ -49,6 +55,7 @@ BAD = {
     "long id": (changed("item_id", json.dumps("x" * 500)), 422),
     "id as float": (changed("item_id", "1.5"), 422),
     "date of another kind": (changed("date", '"01/02/2026"'), 422),
+    "a word for a date": (changed("date", '"today"'), 422),
     "date that does not exist": (changed("date", '"2026-02-30"'), 422),
     "date as number": (changed("date", "20260101"), 422),
     "UTF-16": (GOOD.decode().encode("utf-16"), 400),
@@ -65,6 +72,7 @@ BAD = {
     "twice": (GOOD + GOOD, 400),
     "no rows": (b'{"rows": []}', 422),
     "rows of text": (b'{"rows": ["a"]}', 422),
+    "rows as number": (b'{"rows": 3}', 422),
     "rows as object": (b'{"rows": {"0": 1}}', 422),
     "pickle": (b"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix", 400),
     "comments": (b"/* */" + GOOD, 400),
@@ -91,6 +99,33 @@ def test_the_good_body_is_answered(app):
     assert ask(app, "/v1/recommend", changed("c1", "3")).status == 200
     assert ask(app, "/v1/recommend", changed("item_id", '"ä 🙂"')).status == 200
     assert ask(app, "/v1/recommend", changed("date", '"2026-02-28T12:30:00"')).status == 200
+
+
+def test_rows_are_counted_also_where_few_bytes_hold_many(made):
+    app = open_app(made, rows=2, batch_rows=3)
+    for route, most in (("recommend", 2), ("batch", 3)):
+        assert ask(app, f"/v1/{route}", {"rows": [ROW] * most}).status == 200
+        found = ask(app, f"/v1/{route}", {"rows": [ROW] * (most + 1)})
+        assert (found.status, found.json["error"]) == (413, "too_many_rows")
+
+
+def test_a_key_that_is_missing_is_named(app):
+    assert "'c3' in row 0" in ask(app, "/v1/recommend", BAD["missing key"][0]).json["detail"][0]
+
+
+def test_a_byte_order_mark_is_called_by_its_name(app):
+    assert "byte-order mark" in ask(app, "/v1/recommend", BAD["byte-order mark"][0]).json["detail"][0]
+
+
+def test_features_of_text_are_text_or_null_and_short():
+    columns = Columns(
+        Schema(unit="u", time="t", outcome="y", channels=["a", "b"], features=["f"], categorical=["f"]), None, {}
+    )
+    rows = [{"u": "x", "t": "2026-01-01", "a": 1, "b": 2, "f": text} for text in ("red", None)]
+    assert columns.table(rows, 9)["f"].to_pylist() == ["red", None]
+    for wrong in (3, True, [], "x" * 500, "a\nb"):
+        with pytest.raises(Refusal):
+            columns.table([*rows, rows[0] | {"f": wrong}], 9)
 
 
 def test_without_the_strict_parser_dangerous_bodies_would_pass(app, monkeypatch):
@@ -120,7 +155,9 @@ WHATIF = {
 
 @pytest.mark.parametrize("to", WHATIF.values(), ids=WHATIF.keys())
 def test_wanted_shares_that_are_none_are_refused(app, to):
-    assert ask(app, "/v1/whatif", {"rows": [ROW], "to": to}).status == 422
+    found = ask(app, "/v1/whatif", {"rows": [ROW], "to": to})
+    assert found.status == 422
+    assert "`to`" in found.json["detail"][0]
 
 
 CONSTRAINTS = [[], "x", 3, {"floors": {"tv": 0.1}}, {"floors": 3}, {"caps": {"ads": "x"}}, {"groups": [[]]}, {"x": 1}]
@@ -130,6 +167,11 @@ CONSTRAINTS = [[], "x", 3, {"floors": {"tv": 0.1}}, {"floors": 3}, {"caps": {"ad
 def test_constraints_that_cannot_be_kept_are_refused(app, given):
     found = ask(app, "/v1/recommend", {"rows": [ROW], "constraints": given})
     assert (found.status, found.json["error"]) == (422, "bad_constraints")
+
+
+def test_what_is_wrong_with_constraints_is_said(app):
+    found = ask(app, "/v1/recommend", {"rows": [ROW], "constraints": {"x": 1}})
+    assert "Known: floors" in found.json["detail"][0]
 
 
 def test_rows_that_cannot_be_read_are_refused_where_there_is_no_row_to_say_so(app):
@@ -149,14 +191,44 @@ def test_routes_methods_types_and_hosts(app):
     assert ask(app, "/v1/recommend", GOOD, content_encoding="gzip").status == 415
     assert ask(app, "/v1/recommend", GOOD, content_length="99999999999999999999").status == 413
     assert ask(app, "/v1/recommend", GOOD, content_length="-1").status == 413
+    assert ask(app, "/v1/recommend", GOOD, content_length="9" * 5000).status == 413
+    found = ask(app, "/v1/recommend", GOOD, content_length="70000")  # said before it is sent
+    assert (found.status, found.headers["connection"]) == (413, "close")
     assert ask(app, "/healthz", host="evil.example").status == 421
     assert ask(app, "/healthz", host="localhost:8000").status == 200
+
+
+@pytest.mark.parametrize("name", ["host", "authorization", "content-length", "content-type", "content-encoding"])
+def test_headers_that_decide_come_once(app, name):
+    given = {"host": "localhost", "content-type": "application/json", "content-encoding": "identity"}
+    given |= {"content-length": str(len(GOOD)), "authorization": "Bearer x"}
+    assert asyncio.run(ask_async(app, "POST", "/v1/recommend", GOOD, given)).status == 200
+    twice = ((name, given[name]),)
+    assert asyncio.run(ask_async(app, "POST", "/v1/recommend", GOOD, given, again=twice)).status == 400
+
+
+def test_a_request_whose_end_never_came_is_none(app):
+    given = {"host": "localhost", "content-type": "application/json"}
+    found = asyncio.run(ask_async(app, "POST", "/v1/recommend", GOOD, given, gone=True))
+    assert (found.status, found.json["error"]) == (400, "gone")
+
+
+def test_labels_and_logs_hold_no_words_of_a_stranger(made, caplog):
+    app = open_app(made)
+    caplog.set_level("DEBUG", logger="realloc.service")
+    ask(app, "/forged\nINFO", method="FORGED")
+    told = ask(app, "/metrics").body
+    assert b'realloc_requests_total{route="other",status="404"} 1.0' in told
+    assert b"forged" not in told
+    assert "other other 404" in caplog.text
+    assert "forged" not in caplog.text.lower()
 
 
 def test_answers_carry_safe_headers_and_no_banner(app):
     found = ask(app, "/v1/recommend", GOOD)
     assert found.headers["x-content-type-options"] == "nosniff"
     assert found.headers["cache-control"] == "no-store"
+    assert found.headers["content-security-policy"] == "default-src 'none'"
     assert found.headers["x-request-id"] == found.json["request_id"]
     assert "server" not in found.headers
 
@@ -204,6 +276,13 @@ def test_beyond_this_machine_names_must_be_given():
         allowed_hosts(EVERYWHERE, ())
     assert "budget.internal" in allowed_hosts(EVERYWHERE, ("budget.internal",))
     assert allowed_hosts("10.0.0.3", ()) == {"10.0.0.3"}
+
+
+def test_a_port_that_is_taken_is_said(made):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"Expected to listen at '127.0.0.1', port {port}, but it failed"):
+            run(made, ServeConfig(), Address(port=port))
 
 
 def test_settings_are_checked():

@@ -9,7 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from realloc.service import line
 from realloc.serving.scorer import Scorer
+from realloc.store import Store
 from tests.service.asking import ask_async, open_app, some_rows
 
 HEADERS = {"host": "localhost", "content-type": "application/json"}
@@ -17,6 +19,17 @@ HEADERS = {"host": "localhost", "content-type": "application/json"}
 
 def body(rows=1):
     return json.dumps({"rows": some_rows(rows)}).encode()
+
+
+def post(app, content, route="recommend"):
+    return ask_async(app, "POST", f"/v1/{route}", content, HEADERS)
+
+
+def count_decisions(monkeypatch):
+    """How many rows were decided on at once, call by call."""
+    sizes, real = [], Scorer.decide
+    monkeypatch.setattr(Scorer, "decide", lambda self, logs, *a: sizes.append(len(logs)) or real(self, logs, *a))
+    return sizes
 
 
 @pytest.fixture
@@ -66,19 +79,97 @@ def test_rows_that_wait_are_bounded_too(made, slow):
     assert statuses.count(429) == 20 - statuses.count(200)
 
 
-def test_who_waits_too_long_is_told_to_come_again_and_costs_nothing_more(made, slow):
-    app = open_app(made, answer_seconds=0.2, rows_at_once=1)
+def test_who_waits_too_long_is_told_to_come_again_and_costs_nothing_more(made, slow, monkeypatch):
+    app, sizes = open_app(made, answer_seconds=0.2, rows_at_once=1), count_decisions(monkeypatch)
     found = together(app, 3, slow, after=0.6)
+    slow.set()
     assert {a.status for a, _ in found} == {503}
     assert {a.json["error"] for a, _ in found} == {"too_busy"}
     assert all(a.headers["retry-after"] == "2" for a, _ in found)
+    app.line.config = replace(app.config, answer_seconds=20.0)
+    assert together(app, 1, slow)[0][0].status == 200  # though nobody was there to take the others' answers
+    assert len(sizes) <= 2  # this one, and the one that was in work
+
+
+def test_bytes_that_wait_are_bounded_too(made, slow, monkeypatch):
+    app = open_app(made, rows_at_once=1)
+    monkeypatch.setattr(line, "MOST_BYTES", 4 * len(body()))
+    statuses = [a.status for a, _ in together(app, 20, slow)]
+    assert 4 <= statuses.count(200) <= 5
+    assert statuses.count(429) == 20 - statuses.count(200)
+
+
+def test_no_more_rows_are_scored_at_once_than_allowed(made, slow, monkeypatch):
+    app, sizes = open_app(made, rows_at_once=3), count_decisions(monkeypatch)
+    assert {a.status for a, _ in together(app, 12, slow)} == {200}
+    assert max(sizes) <= 3
+
+
+@pytest.mark.parametrize("why", ["a cap over all rows", "lags"])
+def test_requests_whose_rows_see_each_other_are_scored_alone(made, slow, monkeypatch, why):
+    app, sizes = open_app(made), count_decisions(monkeypatch)
+    scorer = app.versions.current.scorer
+    if why == "lags":  # what a model with lags remembers is of no use to this one, so it is asked for nothing
+        scorer.state = replace(scorer.state, encoder=replace(scorer.state.encoder, history=object()))
+    else:
+        capped = replace(scorer.config.constraints, largest_move_per_day=0.5)
+        scorer.config = replace(scorer.config, constraints=capped)
+    together(app, 6, slow)
+    assert sizes == [1] * 6
+
+
+def test_after_the_end_nobody_waits_and_before_it_all_are_answered(made, slow, monkeypatch):
+    app, sizes, found = open_app(made), count_decisions(monkeypatch), []
+    client = threading.Thread(target=lambda: found.append(asyncio.run(post(app, body())).status))
+    client.start()
+    for _ in range(200):
+        if sizes:
+            break
+        time.sleep(0.02)
+    threading.Timer(0.2, slow.set).start()
+    app.line.stop()
+    assert slow.is_set()  # what was under way was waited for
+    client.join()
+    assert found == [200]
+    begun = time.monotonic()
+    assert asyncio.run(post(app, body())).status == 429
+    assert time.monotonic() - begun < 5
+
+
+def test_nothing_ends_the_thread_that_scores(made, monkeypatch):
+    app = open_app(made, answer_seconds=1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(line, "answer", lambda *_: 1 / 0)
+        found = asyncio.run(post(app, body()))
+    assert (found.status, found.json["error"]) == (503, "internal_failure")
+    assert asyncio.run(post(app, body())).status == 200
+
+
+def test_an_answer_that_nobody_waits_for_is_dropped():
+    async def run():
+        loop = asyncio.get_running_loop()
+        gone = loop.create_future()
+        gone.cancel()
+        line.Waiting("recommend", b"", 1, 0.0, gone, loop)._set(b"late")
+
+    asyncio.run(run())
+
+
+def test_an_answer_comes_from_the_version_that_its_rows_were_read_for(own, monkeypatch):
+    app, real = open_app(own), line.read
+
+    def swap(*asked):
+        found = real(*asked)
+        Store(own).rollback(to=1)
+        assert app.versions.look()
+        return found
+
+    monkeypatch.setattr(line, "read", swap)
+    assert asyncio.run(post(app, body())).json["version"] == 2
 
 
 def test_requests_that_wait_together_are_scored_together_and_answered_alike(made, slow, monkeypatch):
-    app = open_app(made)
-    sizes = []
-    wait = Scorer.decide
-    monkeypatch.setattr(Scorer, "decide", lambda self, logs, *a: sizes.append(len(logs)) or wait(self, logs, *a))
+    app, sizes = open_app(made), count_decisions(monkeypatch)
     found = together(app, 12, slow)
     assert {a.status for a, _ in found} == {200}
     assert max(sizes) > 1
@@ -97,6 +188,20 @@ def test_a_bad_request_among_others_spoils_none(made, slow):
     assert [a.status for a in asyncio.run(run())] == [200, 400, 200, 422, 200]
 
 
+def test_so_does_one_that_is_refused_when_it_is_answered(made, slow):
+    app = open_app(made)
+    bad = body().replace(b'"ads": ', b'"ads": 7')
+
+    async def run():
+        asyncio.get_running_loop().call_later(0.3, slow.set)
+        first = asyncio.create_task(post(app, body()))
+        await asyncio.sleep(0.1)
+        others = (post(app, body()), post(app, bad, "field"), post(app, body()))
+        return await asyncio.gather(first, *others)
+
+    assert [a.status for a in asyncio.run(run())] == [200, 200, 422, 200]
+
+
 def test_a_body_that_does_not_arrive_is_given_up(made):
     app = open_app(made, body_seconds=0.2)
 
@@ -104,7 +209,7 @@ def test_a_body_that_does_not_arrive_is_given_up(made):
         sent = []
 
         async def receive():
-            await asyncio.sleep(30)
+            await asyncio.sleep(5)
 
         async def send(message):
             sent.append(message)

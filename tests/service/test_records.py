@@ -101,9 +101,6 @@ def test_what_cannot_be_written_down_moves_nothing(own, monkeypatch):
     before = ask(app, "/v1/recommend", {"rows": some_rows(10)}).json["answers"]
     assert any(one["moved"] for one in before)
 
-    def full(*_):
-        raise LedgerError("No space left.")
-
     with monkeypatch.context() as patch:
         patch.setattr(Recorder, "write", full)
         found = ask(app, "/v1/recommend", {"rows": some_rows(10)})
@@ -125,6 +122,44 @@ def test_a_log_that_cannot_be_written_is_said_at_the_start(own):
     (own / "decisions").write_text("in the way")
     with pytest.raises(ConfigError, match=r"decision log.*record = false"):
         make_app(own, ServeConfig(), Address())
+
+
+def test_so_is_one_that_its_user_may_not_write(own, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as for any user but root
+    with pytest.raises(ConfigError, match=r"decision log.*no permission"):
+        make_app(own, ServeConfig(), Address())
+
+
+def test_what_a_killed_service_left_is_an_entry_when_the_next_one_starts(own, monkeypatch):
+    ask(open_app(own), "/v1/recommend", {"rows": some_rows(3)})
+    monkeypatch.setattr("realloc.ledger.journal._hold", lambda _: True)  # the other one is gone
+    make_app(own, ServeConfig(), Address())
+    assert [entry.rows for entry in Ledger(own / "decisions").entries()] == [3]
+
+
+def test_rows_that_have_waited_long_enough_become_an_entry(own):
+    app = open_app(own)
+    ask(app, "/v1/recommend", {"rows": some_rows(3)})
+    app.versions.records.look()
+    assert Ledger(own / "decisions").numbers() == []
+    app.versions.records._recorder.most_seconds = 0.0
+    app.versions.records.look()
+    assert Ledger(own / "decisions").numbers() == [1]
+
+
+def test_a_log_that_fails_at_the_end_fails_nobody(own, monkeypatch):
+    app = open_app(own)
+    ask(app, "/v1/recommend", {"rows": some_rows(3)})
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "append", full)
+        app.line.stop()
+    assert len(logged(own)[0]) == 0  # this process still holds the journal
+    app.versions.records.close()
+    assert len(logged(own)[0]) == 3
+
+
+def full(*_):
+    raise LedgerError("No space left.")
 
 
 def ask_until_killed(store, after):

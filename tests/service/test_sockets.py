@@ -1,5 +1,6 @@
 """A real service and clients that speak no proper HTTP: none is waited for longer than allowed, none leaves a trace."""
 
+import contextlib
 import json
 import re
 import signal
@@ -11,6 +12,7 @@ import time
 
 import pytest
 
+from realloc.ledger import Ledger
 from tests.service.asking import MAIN, call, real_server, some_rows
 
 BODY = json.dumps({"rows": some_rows(2)}).encode()
@@ -79,6 +81,32 @@ def test_broken_clients_are_ended_in_time_and_told_nothing(server, parts):
     assert "Traceback" not in log.read_text()
 
 
+PAUSED = {
+    "bad chunks after the answer": (POST + b"Transfer-Encoding: chunked\r\n\r\n", b"ZZ\r\nabc\r\n", b"more"),
+    "no HTTP after the answer": (POST + b"Content-Length: 3\r\n\r\n", b"abc\x00\xff\r\n\r\n", b"more"),
+    "no HTTP after half an answer": (
+        POST + f"Authorization: Bearer {TOKEN}\r\nContent-Length: {len(BODY)}\r\n\r\n".encode() + BODY[:-1],
+        BODY[-1:] + b"\x00\xff\r\n\r\n",
+        b"more",
+    ),
+    "an old client after the answer": (
+        POST.replace(b"1.1", b"1.0") + b"Content-Length: 9\r\n\r\n",
+        b"123456789GET / HTTP",
+        b"\x00",
+    ),
+}
+
+
+@pytest.mark.parametrize("parts", PAUSED.values(), ids=PAUSED.keys())
+def test_so_are_those_that_break_off_later(server, parts):
+    port, process, log = server
+    found, took = talk(port, *parts, pause=0.2)
+    assert took < 15
+    assert found.count(b"HTTP/1.1 ") <= 2
+    assert process.poll() is None
+    assert "Traceback" not in log.read_text()
+
+
 def test_a_slow_loris_is_closed_while_others_are_answered(server):
     port, process, _ = server
     slow = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
@@ -103,11 +131,26 @@ def test_a_slow_loris_is_closed_while_others_are_answered(server):
 
 def test_more_connections_than_allowed_are_closed_at_once_and_the_door_opens_again(server):
     port, _, _ = server
-    many = [socket.create_connection(("127.0.0.1", port)) for _ in range(60)]
+    many, answered = [], 0
+    for _ in range(60):
+        many.append(socket.create_connection(("127.0.0.1", port), timeout=15))
+        time.sleep(0.005)  # or they wait for each other, and the first are closed before the last is there
     for client in many:
+        with contextlib.suppress(ConnectionError):
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    for client in many:
+        with contextlib.suppress(ConnectionError):
+            answered += client.recv(100).startswith(b"HTTP/1.1 200 ")
         client.close()
+    assert 0 < answered <= 40
     time.sleep(0.5)
     assert call(port, "/healthz").status == 200
+
+
+def test_headers_are_bounded(server):
+    ask = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nX: "
+    assert talk(server[0], ask + b"a" * 10_000 + b"\r\n\r\n")[0].startswith(b"HTTP/1.1 200 ")
+    assert talk(server[0], ask + b"a" * 30_000)[0].startswith(b"HTTP/1.1 400 ")
 
 
 def test_a_half_closed_client_is_answered(server):
@@ -139,8 +182,8 @@ def test_a_good_client_is_answered_and_its_token_is_in_no_log(server):
     assert "s99-item" not in text  # nor what was asked
 
 
-def test_sigterm_answers_what_is_under_way_and_ends_well(made):
-    with real_server(made) as (port, process, log):
+def test_sigterm_answers_what_is_under_way_and_ends_well(own):
+    with real_server(own) as (port, process, log):
         found = []
         threads = [
             threading.Thread(target=lambda: found.append(call(port, "/v1/batch", {"rows": some_rows(40)}).status))
@@ -155,6 +198,7 @@ def test_sigterm_answers_what_is_under_way_and_ends_well(made):
         assert process.wait(30) == 0
         assert [status for status in found if status != 200] == []
     assert "Traceback" not in log.read_text()
+    assert sum(entry.rows for entry in Ledger(own / "decisions").entries()) == 160  # and all of it is in the log
 
 
 def test_what_is_not_safe_does_not_start(made):

@@ -4,11 +4,15 @@ import os
 import subprocess
 import sys
 import threading
+import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from realloc.service import versions as module
+from realloc.service.records import Records
 from realloc.store import Store
+from realloc.store.head import Head, read_head
 from tests.service.asking import ask, call, open_app, real_server, some_rows
 
 ROWS = {"rows": some_rows(2)}
@@ -49,6 +53,53 @@ def test_a_bad_version_leaves_the_old_one_in_service_and_is_told(own):
     assert ask(app, "/readyz").json["problem"] is None
 
 
+def test_neither_is_one_with_strangers_another_digest_or_format_taken(own):
+    app, store = open_app(own), Store(own)
+    store.rollback(to=1)
+    head = read_head(own)
+    stranger = next(own.glob("versions/00000003-*")) / "x.pkl"
+    stranger.touch()
+    assert not app.versions.look()
+    stranger.unlink()
+    (own / "HEAD").write_bytes(Head(3, head.digest[:8] + "0" * 56).line())
+    assert not app.versions.look()
+    (own / "HEAD").write_bytes(head.line())
+    (own / "FORMAT").write_bytes(b"2\n")
+    app.versions._failed = None
+    assert not app.versions.look()
+    (own / "FORMAT").write_bytes(b"1\n")
+    app.versions._failed = None
+    assert app.versions.look()  # the negative control: nothing else was wrong
+
+
+def test_a_bad_version_is_not_read_again_at_every_look(own, monkeypatch):
+    app, real, read = open_app(own), module.fetch, []
+    damage(Store(own), 2)
+    Store(own).rollback(to=1)
+    damage(Store(own), 3)
+    monkeypatch.setattr(module, "fetch", lambda *asked: read.append(asked) or real(*asked))
+    for _ in range(3):
+        assert not app.versions.look()
+    assert len(read) == 1
+    monkeypatch.setattr(module, "AGAIN_SECONDS", 0.0)
+    app.versions.look()
+    assert len(read) == 2
+    assert b"realloc_bad_versions_total 1.0" in ask(app, "/metrics").body  # but it is still the same
+
+
+def test_a_log_that_fails_does_not_end_the_following(own, monkeypatch):
+    monkeypatch.setattr(Records, "look", lambda _: 1 / 0)
+    app = open_app(own, poll_seconds=0.02)
+    time.sleep(0.2)
+    Store(own).rollback(to=1)
+    for _ in range(100):
+        if app.versions.current.version.number == 3:
+            break
+        time.sleep(0.05)
+    assert app.versions.current.version.number == 3
+    app.versions.stop()
+
+
 def test_a_version_whose_canary_dies_is_not_taken(own, monkeypatch):
     app, store = open_app(own), Store(own)
     store.rollback(to=1)
@@ -75,6 +126,8 @@ def test_a_store_whose_model_is_broken_still_keeps_every_mix(own):
     assert ask(app, "/readyz").status == 503
     found = ask(app, "/v1/recommend", ROWS)
     assert (found.status, {a["reason"] for a in found.json["answers"]}) == (200, {"no_model"})
+    old = open_app(own, max_age_days=1.0, clock=lambda: datetime.now(UTC) + timedelta(days=9))
+    assert ask(old, "/v1/recommend", ROWS).json["answers"][0]["reason"] == "no_model"  # which says more than its age
     store.rollback(to=1)
     assert app.versions.look()
     assert ask(app, "/readyz").status == 200

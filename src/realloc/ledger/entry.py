@@ -13,7 +13,7 @@ from realloc.errors import LedgerError
 
 ENTRY = "entry.json"
 FORMAT = 1
-LONGEST = 1 << 20  # bytes of an entry
+LONGEST = 1 << 24  # bytes of an entry
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,12 @@ class Entry:
     def pack(self) -> bytes:
         """As it stands in its file: JSON with its own digest at the end."""
         body = asdict(self)
-        return _line(body | {"digest": _digest(body)})
+        content = _line(body | {"digest": _digest(body)})
+        if len(content) > LONGEST:  # nobody could read it, nor add to the log after it
+            raise LedgerError(
+                f"Expected at most {LONGEST:,} bytes in an entry of the decision log, got {len(content):,}."
+            )
+        return content
 
     @property
     def digest(self) -> str:

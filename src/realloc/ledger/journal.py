@@ -32,7 +32,6 @@ log = logging.getLogger("realloc.ledger")
 
 JOURNAL = "journal"
 HEADER = struct.Struct("<II")
-LARGEST = 64 << 20  # bytes of a frame
 
 
 class Recorder:
@@ -182,7 +181,7 @@ def read_frames(path: Path) -> Iterator[bytes]:
     while place + HEADER.size <= len(content):
         size, check = HEADER.unpack_from(content, place)
         frame = content[place + HEADER.size : place + HEADER.size + size]
-        if size > LARGEST or len(frame) < size or zlib.crc32(frame) != check:
+        if len(frame) < size or zlib.crc32(frame) != check:
             return
         yield frame
         place += HEADER.size + size

@@ -188,7 +188,7 @@ def _other(versions: Versions, current: Current, one: Asked) -> dict[str, Any]:
     reason, scorer = kept_because(versions, current), current.scorer
     if one.route == "explain":
         rows = _recommend(versions, current, one.table, one.further.get("constraints"))
-        if reason is None and scorer is not None and rows[0]["reason"] in REASONS and "binding" in rows[0]:
+        if scorer is not None and "binding" in rows[0]:  # a model has answered: no mix that is kept has this
             unit = one.table[current.schema.unit][0].as_py()
             told = _try(versions, lambda: scorer.explain(one.table, unit, one.further.get("constraints")))
             if told is not None:
@@ -209,9 +209,12 @@ def _other(versions: Versions, current: Current, one: Asked) -> dict[str, Any]:
 
 
 def _try(versions: Versions, ask: Callable[[], Any]) -> Any:
-    """What the model says; None where it fails. Rows that cannot be read are a refusal."""
+    """What the model says; None where it fails or says no numbers. Rows that cannot be read are a refusal."""
     try:
-        return ask()
+        found = ask()
+        if isinstance(found, np.ndarray) and not np.isfinite(found).all():
+            raise ArithmeticError("no number")
+        return found
     except ReallocError:
         raise Refusal(
             422, "bad_rows", "Expected rows that can be read: spends of at least 0, shares that sum to 1."

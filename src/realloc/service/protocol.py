@@ -25,10 +25,7 @@ class Guarded(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """More of a request."""
-        try:
-            super().data_received(data)
-        except h11.LocalProtocolError:  # a second request came broken while the first was being answered
-            self.transport.close()
+        super().data_received(data)
         self._watch()
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
@@ -57,7 +54,7 @@ class Guarded(H11Protocol):
             cycle.message_event.set()
         try:
             super().send_400_response(msg)
-        except h11.LocalProtocolError:
+        except h11.LocalProtocolError:  # an answer was begun, or given before all was said
             self.transport.close()
 
     def _watch(self) -> None:

@@ -69,6 +69,7 @@ def run(store: Path, config: ServeConfig, address: Address) -> None:
         h11_max_incomplete_event_size=LONGEST_HEADER,
         backlog=config.connections,
     )
+    listening.listen(config.connections)  # whoever reads the line below may call at once
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     told = app.versions.current
@@ -94,8 +95,12 @@ def _listen(address: Address) -> socket.socket:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, place = found[0]
         listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(place)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(place)
+        except OSError:
+            listening.close()
+            raise
     except OSError as problem:
         raise ConfigError(
             f"Expected to listen at {address.host!r}, port {address.port}, but it failed: {problem.strerror or problem}."

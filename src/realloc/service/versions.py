@@ -136,7 +136,7 @@ class Versions:
         return bool((most and made > most) or (most_window and ended > most_window))
 
     def _is_current(self, head: Head) -> bool:
-        return self.current is not None and self.current.scorer is not None and self.current.digest == head.digest
+        return self.current is not None and self.current.digest == head.digest  # what stands in has none
 
     def _take(self, found: Current) -> None:
         _ = found.columns
