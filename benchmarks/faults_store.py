@@ -187,23 +187,32 @@ def hostile_stores(folder: Path, _: int, __: dict) -> dict:
 
 
 def guards(folder: Path, _: int, __: dict) -> dict:
-    from tests.faults import guards, service_guards  # noqa: PLC0415  imports torch
+    """Each check has to pass while its guard is on, and to fail once it is off."""
+    from tests.faults import batch_guards, guards, service_guards  # noqa: PLC0415  imports torch
     from tests.faults.guard import switched_off  # noqa: PLC0415
 
-    lists = (guards.GUARDS, service_guards.GUARDS)
-    found = {f"{number} {name}": guard for number, group in enumerate(lists) for name, guard in group.items()}
+    found = guards.GUARDS | service_guards.GUARDS | batch_guards.GUARDS
+    lists = {"store": guards.GUARDS, "service": service_guards.GUARDS, "batch": batch_guards.GUARDS}
+    assert len(found) == sum(map(len, lists.values())), "a name comes twice"  # noqa: S101
     noticed = []
     for number, (name, guard) in enumerate(found.items()):
-        place = folder / str(number)
-        place.mkdir()
+        on, off = folder / f"{number}-on", folder / f"{number}-off"
+        on.mkdir()
+        off.mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            guard.check(on, patch)
         with pytest.MonkeyPatch.context() as patch, switched_off(guard):
             try:
-                guard.check(place, patch)
+                guard.check(off, patch)
             except (NameError, SyntaxError):
                 raise
             except BaseException:
                 noticed.append(name)
-    return {"guards": len(found), "noticed": len(noticed), "not_noticed": sorted(set(found) - set(noticed))}
+        if name not in noticed:
+            print(f"not noticed: {name}", flush=True)
+    counts = {name: len(group) for name, group in lists.items()}
+    missed = sorted(set(found) - set(noticed))
+    return {"guards": len(found), "of": counts, "noticed": len(noticed), "not_noticed": missed}
 
 
 PARTS = {  # what each does, and how many by default; 0: as many as there are

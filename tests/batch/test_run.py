@@ -179,10 +179,12 @@ def test_what_cannot_be_done_is_said(place):
     with pytest.raises(LogError, match="nothing is at"):
         recommend(place, source=place / "none.parquet")
     with pytest.raises(StoreError, match="`realloc fit` makes one"):
-        recommend_file(str(place / "today.parquet"), place / "nowhere", place / "recs.parquet")
+        recommend_file(str(place / "today.parquet"), place / "nowhere", place / "new" / "recs.parquet")
     rows().drop(columns="ads").to_parquet(place / "short.parquet")
     with pytest.raises(LogError, match="ads"):
         recommend(place, source=place / "short.parquet")
+    with pytest.raises(ConfigError, match="tv"):
+        recommend(place, pools={"tv": 1.0})
     assert sorted(path.name for path in place.iterdir()) == ["short.parquet", "store", "today.parquet"]
 
 

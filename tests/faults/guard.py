@@ -5,6 +5,7 @@ A guard is switched off in its source: one text of a function is replaced by ano
 
 import contextlib
 import importlib
+import importlib.util
 import inspect
 import logging
 import tempfile
@@ -99,8 +100,9 @@ class Given:
 
     def __init__(self, check, folder, patch, stack):
         self.folder, self.patch, self.stack = folder, patch, stack
-        package = importlib.import_module(check.__module__.rpartition(".")[0] + ".conftest")
-        self.places = [*([inspect.getmodule(check)]), package]
+        package = check.__module__.rpartition(".")[0] + ".conftest"
+        there = importlib.util.find_spec(package) is not None
+        self.places = [inspect.getmodule(check), *([importlib.import_module(package)] if there else [])]
         self.found = {}
 
     def knows(self, name):

@@ -1,19 +1,15 @@
-"""Guards of the store and the service: each check passes, and fails once its guard is switched off.
+"""Guards of the store, the service and batches: each check passes, and fails once its guard is switched off.
 
-Those whose check takes a while are switched off by `make faults` only.
+`make faults` switches off all of them; with every change all of the store, and every fifth of the others.
 """
 
 import pytest
 
-from tests.faults import guards, service_guards
+from tests.faults import batch_guards, guards, service_guards
 from tests.faults.guard import switched_off
 
-GUARDS = {
-    f"{module.__name__.rpartition('.')[2]}: {name}": guard
-    for module in (guards, service_guards)
-    for name, guard in module.GUARDS.items()
-    if not guard.long
-}
+OTHERS = [*service_guards.GUARDS.items(), *batch_guards.GUARDS.items()]
+GUARDS = guards.GUARDS | dict([(name, guard) for name, guard in OTHERS if not guard.long][::5])
 
 
 @pytest.mark.parametrize("name", GUARDS)

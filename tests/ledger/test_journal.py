@@ -134,6 +134,16 @@ def test_one_that_was_stopped_before_its_entry_is_taken_over(tmp_path, monkeypat
     assert logged(ledger) == [0, 1]
 
 
+def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_all_of_them(tmp_path, monkeypatch):
+    ledger, real = Ledger(tmp_path / "decisions"), os.write
+    recorder = Recorder(ledger, entry("service"))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda handle, content: real(handle, bytes(content[:100])))
+        recorder.write(rows(0))
+    recorder.close()
+    assert logged(ledger) == [0]
+
+
 def test_rows_that_have_waited_become_an_entry_with_the_next(tmp_path):
     ledger = Ledger(tmp_path / "decisions")
     recorder = Recorder(ledger, entry("service"), most_seconds=0.0)

@@ -3,6 +3,7 @@
 import os
 import threading
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -94,6 +95,13 @@ def test_kept_mixes_and_constraints_have_entries_of_their_own(own):
     assert [row["reason"] for row in rows[6:]] == ["frozen"] * 3
     assert all(abs(row["moved_share"]) <= 0.01 + 1e-9 for row in rows[3:6])
     assert [(one.rows, one.differ, one.problem) for one in replays] == [(3, 0, None)] * 3
+
+
+def test_mixes_kept_for_other_reasons_are_audited_too(own):
+    app = open_app(own, max_age_days=3.0, clock=lambda: datetime.now(UTC) + timedelta(days=9))
+    assert {a["reason"] for a in ask(app, "/v1/recommend", {"rows": some_rows(3)}).json["answers"]} == {"stale_model"}
+    app.line.stop()
+    assert [(one.rows, one.differ, one.problem) for one in logged(own)[1]] == [(3, 0, None)]
 
 
 def test_what_cannot_be_written_down_moves_nothing(own, monkeypatch):

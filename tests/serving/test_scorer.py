@@ -202,6 +202,39 @@ BAD = {
     ),
     "a scale of 0": lambda meta, tensors: meta["outcomes"][0].update(outcome_scale=0),
     "a scale of text": lambda meta, tensors: meta["outcomes"][0].update(outcome_scale="1"),
+    "a scale of true": lambda meta, tensors: meta["outcomes"][0].update(outcome_scale=True),
+    "another feature": lambda meta, tensors: meta["schema"].update(
+        features=[*meta["schema"]["features"][:-1], "other"]
+    ),
+    "no round": lambda meta, tensors: meta.update(rounds=0),
+    "a head of other members": lambda meta, tensors: tensors.update(
+        {
+            name: np.concatenate([values, values])
+            for name, values in tensors.items()
+            if name.startswith("outcome0.student.context.")
+        }
+    ),
+    "a network of another type": lambda meta, tensors: tensors.update(
+        {"outcome0.student.context.head": tensors["outcome0.student.context.head"].astype(float)}
+    ),
+    "a network with a part too many": lambda meta, tensors: tensors.update(
+        {"outcome0.student.context.more": np.zeros(3, np.float32)}
+    ),
+    "axes of the index cut": _cut("direction.axes"),
+    "an index that asks for more than it has": lambda meta, tensors: meta["direction"].update(k=10**6),
+    "a ladder that falls": lambda meta, tensors: tensors.update(
+        {"direction.ladder": np.ascontiguousarray(tensors["direction.ladder"][::-1])}
+    ),
+    "mixes that were never seen": lambda meta, tensors: (
+        meta["outcomes"][0].update(places={"lasting": 0.5, "noise": 0.1}),
+        tensors.update(
+            {
+                "outcome0.places.shares": np.full((4, 3), 1 / 3),
+                "outcome0.places.residual": np.zeros(4),
+                "outcome0.places.count": np.zeros(4, np.int64),
+            }
+        ),
+    ),
     "another outcome": lambda meta, tensors: meta["outcomes"][0].update(name="gmv"),
     "an unknown key": lambda meta, tensors: meta["config"].update(boost=3),
     "dropout": lambda meta, tensors: meta["config"]["decision"].update(uncertainty="dropout"),
