@@ -1,6 +1,6 @@
 """Guards of the store, the service and batches: each check passes, and fails once its guard is switched off.
 
-`make faults` switches off all of them; with every change all of the store, and every fifth of the others.
+`make faults` switches off all of them; with every change all of the store, and every twelfth of the others.
 """
 
 import pytest
@@ -9,7 +9,7 @@ from tests.faults import batch_guards, guards, service_guards
 from tests.faults.guard import switched_off
 
 OTHERS = [*service_guards.GUARDS.items(), *batch_guards.GUARDS.items()]
-GUARDS = guards.GUARDS | dict([(name, guard) for name, guard in OTHERS if not guard.long][::5])
+GUARDS = guards.GUARDS | dict([(name, guard) for name, guard in OTHERS if not guard.long][::12])
 
 
 @pytest.mark.parametrize("name", GUARDS)

@@ -19,7 +19,7 @@ from realloc.store import Store
 from tests.service.asking import ask, call, open_app, real_server, some_rows
 from tests.small import CONFIG, window
 
-KILLS = int(os.environ.get("REALLOC_SERVICE_KILLS", "3"))
+KILLS = int(os.environ.get("REALLOC_SERVICE_KILLS", "2"))
 
 
 def logged(store):
