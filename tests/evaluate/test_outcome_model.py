@@ -34,7 +34,8 @@ def test_same_seed_same_bits():
 def test_rows_are_predicted_by_number():
     model = fit_outcome_model(ROWS)
     some = np.array([5, 900, 17])
-    assert same_bits(model(ROWS.start[some], some), model(ROWS.start, EVERY)[some])
+    # To the bit on some processors only: a product rounds a row by its company.
+    np.testing.assert_allclose(model(ROWS.start[some], some), model(ROWS.start, EVERY)[some], rtol=1e-12)
 
 
 def test_missing_states_and_codes_are_taken():

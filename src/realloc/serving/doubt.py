@@ -128,9 +128,8 @@ class Doubt:
 
     def _covariance(self, x: Floats32, z: Floats32) -> Floats32:
         slopes = self.slopes(x, z)
-        count, D, T, m = slopes.shape
-        # All directions of a tile in one product: the matrix F is the larger part of it.
-        phi = (slopes.reshape(count, D * T, m) @ self.factor).reshape(count, D, T, -1)
+        phi = slopes @ self.factor  # (t, D, T, r): a product per tile and direction
+        D = phi.shape[1]
         prior, metric = self.prior(x), self.directions.T @ self.directions
         found = np.empty((*z.shape[:2], D, D), np.float32)
         for k in range(D):
