@@ -40,6 +40,7 @@ token = tested(test_door.test_a_token_is_asked_for_everywhere_but_at_the_probes)
 secret = tested(test_door.test_tokens_are_refused_that_cannot_be_kept_secret)
 checked = tested(test_door.test_settings_are_checked)
 labels = tested(test_door.test_labels_and_logs_hold_no_words_of_a_stranger)
+infinite = tested(test_door.test_numbers_outside_of_rows_are_finite)
 failing = tested(test_answers.test_an_internal_failure_keeps_the_mix_and_says_nothing_of_the_inside)
 elsewhere = tested(test_answers.test_so_do_failures_of_the_other_routes_and_outside_of_the_scorer)
 frozen = tested(test_answers.test_a_frozen_store_keeps_every_mix_at_once_and_thaws)
@@ -137,10 +138,10 @@ STRICT = {
         "False",
         tested(test_door.test_a_byte_order_mark_is_called_by_its_name),
     ),
-    "depth": Guard(strict.parse, "check_depth(body)", "pass", body("deep")),
-    "deepest": Guard(strict.check_depth, "depth > DEEPEST", "False", body("deep")),
+    "depth": Guard(strict._load, "check_depth(found)", "pass", body("deep")),
+    "deepest": Guard(strict.check_depth, "if not level:", "if True:", body("deep")),
     "JSON at all": Guard(strict.parse, "(ValueError, RecursionError)", "RecursionError", body("cut off")),
-    "an object": Guard(strict.parse, "type(found) is not dict", "False", body("a list")),
+    "an object": Guard(strict._load, "type(found) is not dict", "False", body("a list")),
     "every key once": Guard(strict._unique, "len(table) != len(pairs)", "False", body("duplicate key")),
     "no NaN": Guard(
         strict._constant,
@@ -148,19 +149,28 @@ STRICT = {
         "return 1.0",
         body("NaN"),
     ),
-    "no infinity by length": Guard(strict._float, ' or value in (float("inf"), float("-inf"))', "", body("1e999")),
+    "no infinity by length": Guard(strict._float, ' or value in (float("inf"), float("-inf"))', "", infinite),
     "short numbers": Guard(strict._float, "len(token) > LONGEST_NUMBER or ", "", body("long float")),
     "minus zero": Guard(strict._float, " + 0.0", "", tested(test_door.test_minus_zero_is_zero)),
+    "minus zero in rows": Guard(rows._read_numbers, " + 0.0", "", tested(test_door.test_minus_zero_is_zero)),
+    "not too large in rows": Guard(rows._read_numbers, "(np.abs(found) <= LARGEST).all()", "True", body("1e99")),
+    "flags are no numbers": Guard(
+        rows._read_numbers, "set(map(type, values)) <= {int, float}", "True", body("true as number")
+    ),
+    "long numbers": Guard(strict.parse, "LONG in body.translate(NUMBER)", "False", body("long float")),
+    "numbers outside of rows": Guard(
+        strict.parse, 'not strict and found.keys() != {"rows"}', "False", tested(test_door.test_minus_zero_is_zero)
+    ),
     "short whole numbers": Guard(strict._whole, "len(token) > 18", "False", body("whole number beyond 64 bits")),
     "printable text": Guard(strict.check_text, "not text.isprintable()", "False", body("newline in an id")),
 }
 
 texts = tested(test_door.test_features_of_text_are_text_or_null_and_short)
 ROWS = {
-    "a list of rows": Guard(Columns.table, "type(rows) is not list or ", "", body("rows as number")),
-    "at least one row": Guard(Columns.table, " or not rows", "", body("no rows")),
+    "a list of rows": Guard(rows.check_rows, "type(rows) is not list or ", "", body("rows as number")),
+    "at least one row": Guard(rows.check_rows, " or not rows", "", body("no rows")),
     "most rows": Guard(
-        Columns.table,
+        rows.check_rows,
         "len(rows) > most",
         "False",
         counted,
@@ -194,11 +204,11 @@ ROWS = {
 constraints = test_door.test_constraints_that_cannot_be_kept_are_refused
 ANSWERS = {
     "keys of a request": Guard(
-        answers.read, "not wanted <= told.keys() <= allowed", "False", body("unknown key on top")
+        answers._open, "not wanted <= told.keys() <= allowed", "False", body("unknown key on top")
     ),
     "constraints are checked": Guard(
-        answers.read,
-        '_check_constraints(current, config.constraints, further["constraints"])',
+        answers._close,
+        '_check_constraints(current, versions.config.constraints, further["constraints"])',
         "pass",
         tested(constraints, {"floors": {"tv": 0.1}}),
     ),
@@ -344,7 +354,7 @@ LINE = {
         tested(test_line.test_so_does_one_that_is_refused_when_it_is_answered),
     ),
     "refused while it is read": Guard(
-        line._read,
+        answers._or_refusal,
         "except Refusal",
         "except ZeroDivisionError",
         tested(test_line.test_a_bad_request_among_others_spoils_none),

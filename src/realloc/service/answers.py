@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +17,25 @@ from realloc.errors import ReallocError
 from realloc.logs.read import Today, load_today
 from realloc.policy import REASONS, Decision, keep, tabulate
 from realloc.service.refusal import Refusal
+from realloc.service.rows import check_rows
 from realloc.service.strict import parse
 from realloc.service.versions import Current, Versions
 from realloc.serving.scorer import settings_of
 
 log = logging.getLogger("realloc.service")
 
+Found = TypeVar("Found")
+
 KEYS = {"recommend": {"rows"}, "batch": {"rows"}, "explain": {"row"}, "field": {"rows"}, "whatif": {"rows", "to"}}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A request whose rows are still as they came."""
+
+    route: str
+    rows: list[Any]
+    further: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -40,21 +52,50 @@ class Asked:
         return self.route in ("recommend", "batch") and "constraints" not in self.further
 
 
-def read(versions: Versions, current: Current, route: str, body: bytes) -> Asked:
-    """Read a body as strictly as can be; raises a `Refusal`."""
+def read(versions: Versions, current: Current, bodies: list[tuple[str, bytes]]) -> list[Asked | Refusal]:
+    """Read bodies as strictly as can be: all their rows at once, and each request alone where one of them cannot be read."""
+    opened = [_or_refusal(lambda one=one: _open(versions, *one)) for one in bodies]
+    rows = [row for one in opened if isinstance(one, Opened) for row in one.rows]
+    table = _or_refusal(lambda: current.columns.table(rows)) if rows else None
+    found: list[Asked | Refusal] = []
+    first = 0
+    for one in opened:
+        if isinstance(one, Refusal):
+            found.append(one)
+            continue
+        part = table.slice(first, len(one.rows)) if isinstance(table, pa.Table) else None
+        found.append(_or_refusal(lambda one=one, part=part: _close(versions, current, one, part)))
+        first += len(one.rows)
+    return found
+
+
+def _or_refusal(work: Callable[[], Found]) -> Found | Refusal:
+    try:
+        return work()
+    except Refusal as refusal:
+        return refusal
+
+
+def _open(versions: Versions, route: str, body: bytes) -> "Opened":
+    """What a body says, before its rows are read."""
     told, config = parse(body), versions.config
     wanted = KEYS[route]
     allowed = wanted | ({"constraints"} if route not in ("field", "whatif") else set())
     if not wanted <= told.keys() <= allowed:
         raise Refusal(422, "bad_keys", f"Expected the keys {', '.join(sorted(wanted))} and no unknown one.")
     rows = [told["row"]] if route == "explain" else told["rows"]
-    table = current.columns.table(rows, config.batch_rows if route == "batch" else config.rows)
     further = {name: value for name, value in told.items() if name not in ("row", "rows")}
+    return Opened(route, check_rows(rows, config.batch_rows if route == "batch" else config.rows), further)
+
+
+def _close(versions: Versions, current: Current, opened: "Opened", table: pa.Table | None) -> Asked:
+    """A request with its rows as a table, and what else it says checked."""
+    table, further = current.columns.table(opened.rows) if table is None else table, opened.further
     if "constraints" in further:
-        _check_constraints(current, config.constraints, further["constraints"])
-    if route == "whatif":
-        further["to"] = current.columns.shares(further["to"], table.num_rows)
-    return Asked(route, table, further)
+        _check_constraints(current, versions.config.constraints, further["constraints"])
+    if opened.route == "whatif":
+        further = further | {"to": current.columns.shares(further["to"], table.num_rows)}
+    return Asked(opened.route, table, further)
 
 
 def answer(versions: Versions, current: Current, asked: list[Asked]) -> list[bytes]:
@@ -63,7 +104,10 @@ def answer(versions: Versions, current: Current, asked: list[Asked]) -> list[byt
     for group in _groups(current, [one for one in asked if one.joins]):
         if len(group) > 1:
             with suppress(Exception):  # one of them may be poison: alone it spoils nothing but itself
-                rows = _decide(versions, current, pa.concat_tables([one.table for one in group]), None)
+                together = pa.concat_tables(
+                    [one.table for one in group]
+                ).combine_chunks()  # or each would be read alone
+                rows = _decide(versions, current, together, None)
                 ends = np.cumsum([one.table.num_rows for one in group]).tolist()
                 found |= {id(one): rows[end - one.table.num_rows : end] for one, end in zip(group, ends, strict=True)}
     return [_body(versions, current, one, found.get(id(one))) for one in asked]

@@ -12,7 +12,7 @@ from realloc.errors import ReallocError
 from realloc.service.answers import Asked, answer, read, timed
 from realloc.service.config import ServeConfig
 from realloc.service.refusal import Refusal, too_busy
-from realloc.service.versions import Current, Versions
+from realloc.service.versions import Versions
 
 log = logging.getLogger("realloc.service")
 
@@ -129,10 +129,12 @@ class Line:
                 waiting.settle(Refusal(503, "no_model", "No model is loaded yet. Keep the mix as it is.", RETRY))
             return
         asked: list[tuple[Waiting, Asked]] = []
-        for waiting in taken:
-            found = _read(self.versions, current, waiting)
-            if found is not None:
-                asked.append((waiting, found))
+        found = read(self.versions, current, [(waiting.route, waiting.body) for waiting in taken])
+        for waiting, one in zip(taken, found, strict=True):
+            if isinstance(one, Refusal):
+                waiting.settle(one)
+            else:
+                asked.append((waiting, one))
         try:
             bodies = answer(self.versions, current, [one for _, one in asked])
         except Refusal as refusal:
@@ -148,11 +150,3 @@ class Line:
 def rows_in(body: bytes, config: ServeConfig) -> int:
     """How many rows a body holds at most, before it is read."""
     return min(max(1, body.count(b"{") - 1), config.batch_rows)
-
-
-def _read(versions: Versions, current: Current, waiting: Waiting) -> Asked | None:
-    try:
-        return read(versions, current, waiting.route, waiting.body)
-    except Refusal as refusal:
-        waiting.settle(refusal)
-        return None

@@ -36,14 +36,8 @@ class Columns:
         self.read = read
         self.names = frozenset(read)
 
-    def table(self, rows: Any, most: int) -> pa.Table:
+    def table(self, rows: list[Any]) -> pa.Table:
         """Rows as a table; what is missing, unknown or of another type is named by row and key."""
-        if type(rows) is not list or not rows:
-            raise _bad("Expected `rows` to be a list of at least one row.")
-        if len(rows) > most:
-            raise Refusal(
-                413, "too_many_rows", f"Expected at most {most} rows in a request. Split it, or use /v1/batch."
-            )
         for number, row in enumerate(rows):
             if type(row) is not dict:
                 raise _bad(f"Expected row {number} to be an object.")
@@ -73,6 +67,15 @@ class Columns:
         return shares
 
 
+def check_rows(rows: Any, most: int) -> list[Any]:
+    """The rows of a request: at least one, not too many."""
+    if type(rows) is not list or not rows:
+        raise _bad("Expected `rows` to be a list of at least one row.")
+    if len(rows) > most:
+        raise Refusal(413, "too_many_rows", f"Expected at most {most} rows in a request. Split it, or use /v1/batch.")
+    return rows
+
+
 def _bad(sentence: str) -> Refusal:
     return Refusal(422, "bad_rows", sentence)
 
@@ -83,14 +86,24 @@ def _number(value: Any, name: str, row: int) -> float:
     return float(value)
 
 
+def _read_numbers(values: Sequence[Any], name: str) -> NDArray[np.float64]:
+    """All at once; where one of them is none, one by one, to say which."""
+    if set(map(type, values)) <= {int, float}:
+        found = np.array(values, np.float64)
+        if (np.abs(found) <= LARGEST).all():
+            return found + 0.0  # −0 is 0
+    return np.array([_number(value, name, row) for row, value in enumerate(values)])
+
+
 def _amounts(values: Sequence[Any], name: str) -> pa.Array:
-    return pa.array(np.array([_number(value, name, row) for row, value in enumerate(values)]))
+    return pa.array(_read_numbers(values, name))
 
 
 def _numbers(values: Sequence[Any], name: str) -> pa.Array:
     """A feature in numbers; null is missing."""
-    numbers = [0.0 if value is None else _number(value, name, row) for row, value in enumerate(values)]
-    return pa.array(np.array(numbers), mask=_missing(values))
+    if None not in values:
+        return pa.array(_read_numbers(values, name))
+    return pa.array(_read_numbers([0.0 if value is None else value for value in values], name), mask=_missing(values))
 
 
 def _flags(values: Sequence[Any], name: str) -> pa.Array:
