@@ -3,7 +3,7 @@
 A matrix product rounds a row differently alone and among others. Here every product has the shape of one tile, the last one
 filled up: the same row gives the same bits in any batch, at any place of it. Within a tile processors differ, too: with AVX2
 OpenBLAS takes six rows of sixteen in one way and four in another. So the size of a tile is the largest at which this processor
-treats all places alike.
+treats all places alike. And how many threads share a product counts: here it is one.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from realloc.threads import one_blas_thread
 
 SIZES = (16, 8, 4, 2)
 AT_ONCE = 1024  # rows, so that memory stays bounded
@@ -30,7 +32,8 @@ def choose_size(multiply: Callable[[Any, Any], NDArray[Any]] = np.matmul) -> int
         found = multiply(np.repeat(w[None, :, 0], size, axis=0), w)
         return bool((found == found[0]).all())
 
-    return next((size for size in SIZES if all(alike(size, w) for w in probes)), 1)
+    with one_blas_thread:
+        return next((size for size in SIZES if all(alike(size, w) for w in probes)), 1)
 
 
 TILE = choose_size()
@@ -56,8 +59,9 @@ def join(tiles: NDArray[Any], rows: int) -> NDArray[Any]:
 def in_tiles(compute: Callable[..., NDArray[Any]], *values: NDArray[Any]) -> NDArray[Any]:
     """Rows of `compute(tiles of each of the values)`, a bounded number of tiles at a time."""
     n, size = len(values[0]), AT_ONCE
-    parts = [
-        join(compute(*(cut(value[first : first + size]) for value in values)), min(size, n - first))
-        for first in range(0, max(n, 1), size)
-    ]
+    with one_blas_thread:
+        parts = [
+            join(compute(*(cut(value[first : first + size]) for value in values)), min(size, n - first))
+            for first in range(0, max(n, 1), size)
+        ]
     return np.concatenate(parts) if len(parts) > 1 else parts[0]

@@ -21,6 +21,7 @@ from realloc.batch.tally import Tally
 from realloc.batch.work import Packed, Work, pack
 from realloc.errors import StoreError
 from realloc.ledger.rows import Run
+from realloc.threads import one_blas_thread
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 AHEAD = 1  # parts that wait for each worker, so that none waits for a part
@@ -99,7 +100,8 @@ def one_thread() -> Generator[None]:
     if torch:
         torch.set_num_threads(1)
     try:
-        yield
+        with one_blas_thread:
+            yield
     finally:
         if torch:
             torch.set_num_threads(before)

@@ -17,6 +17,7 @@ Rows = NDArray[np.integer[Any]]
 Rule = Callable[[Rows, Rows], NDArray[np.bool_]]
 
 GROWTH = 4
+FEW = 1000  # places that are asked about at once at least: asking costs more than so few places do
 
 
 def first_allowed(score: Floats, rule: Rule, quick: Rule | None = None) -> NDArray[np.int64]:
@@ -36,7 +37,7 @@ def first_allowed(score: Floats, rule: Rule, quick: Rule | None = None) -> NDArr
     open_ = open_[~allowed]
     order = np.argsort(-score[open_], axis=1, kind="stable")
     count = np.isfinite(score[open_]).sum(axis=1)
-    done, size = 1, GROWTH
+    done, size = 1, max(GROWTH, FEW // max(len(open_), 1))
     while (left := np.flatnonzero((best[open_] < 0) & (count > done))).size:
         columns = order[left, done : done + size]
         possible = (rule if quick is None else quick)(open_[left], columns)

@@ -56,17 +56,23 @@ def read(versions: Versions, current: Current, bodies: list[tuple[str, bytes]]) 
     """Read bodies as strictly as can be: all their rows at once, and each request alone where one of them cannot be read."""
     opened = [_or_refusal(lambda one=one: _open(versions, *one)) for one in bodies]
     rows = [row for one in opened if isinstance(one, Opened) for row in one.rows]
-    table = _or_refusal(lambda: current.columns.table(rows)) if rows else None
+    table = _table_or_none(current, rows)
     found: list[Asked | Refusal] = []
     first = 0
     for one in opened:
         if isinstance(one, Refusal):
             found.append(one)
             continue
-        part = table.slice(first, len(one.rows)) if isinstance(table, pa.Table) else None
+        part = None if table is None else table.slice(first, len(one.rows))
         found.append(_or_refusal(lambda one=one, part=part: _close(versions, current, one, part)))
         first += len(one.rows)
     return found
+
+
+def _table_or_none(current: Current, rows: list[Any]) -> pa.Table | None:
+    with suppress(Refusal):  # each alone will say it of its own row
+        return current.columns.table(rows) if rows else None
+    return None
 
 
 def _or_refusal(work: Callable[[], Found]) -> Found | Refusal:
@@ -90,11 +96,13 @@ def _open(versions: Versions, route: str, body: bytes) -> "Opened":
 
 def _close(versions: Versions, current: Current, opened: "Opened", table: pa.Table | None) -> Asked:
     """A request with its rows as a table, and what else it says checked."""
-    table, further = current.columns.table(opened.rows) if table is None else table, opened.further
+    further = opened.further
+    if table is None:
+        table = current.columns.table(opened.rows)
     if "constraints" in further:
         _check_constraints(current, versions.config.constraints, further["constraints"])
     if opened.route == "whatif":
-        further = further | {"to": current.columns.shares(further["to"], table.num_rows)}
+        further = further | {"to": current.columns.shares(further["to"], len(opened.rows))}
     return Asked(opened.route, table, further)
 
 

@@ -76,7 +76,8 @@ class Opened:
 
     def allowed(self, rows: Rows, start: Floats, ends: Floats) -> Mask:
         """Whether all of the way start (a, K) → ends (a, m, K) is inside: (a, m)."""
-        found = self.inside(rows, ends) & self.inside(rows, start[:, None])
+        ends_of_ways = self.inside(rows, np.concatenate([start[:, None], ends], axis=1))
+        found = ends_of_ways[:, 1:] & ends_of_ways[:, :1]
         row, column = np.nonzero(found)
         for part in np.array_split(np.arange(len(row)), len(row) // AT_ONCE + 1):
             here, there = start[row[part]][:, None], ends[row[part], column[part]][:, None]
