@@ -1,6 +1,10 @@
-"""Answers do not depend on how many threads BLAS has."""
+"""Answers do not depend on how many threads BLAS has. Each test has a process of its own: the number is one for a whole process."""
 
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,23 +20,14 @@ def threads() -> set[int]:
     return {one["num_threads"] for one in BLAS.info()}
 
 
-@pytest.fixture
-def two():
-    with BLAS.limit(limits=2):
-        if threads() != {2}:
-            pytest.skip("this BLAS has one thread only")
-        yield
-
-
-@pytest.mark.usefixtures("two")
-def test_tiles_are_multiplied_by_one_thread_and_others_get_theirs_back():
+def tiles_are_multiplied_by_one_thread_and_others_get_theirs_back():
     seen = []
     tiles.in_tiles(lambda part: seen.append(threads()) or part, np.zeros((5, 3)))
-    assert seen == [{1}] and threads() == {2}
+    assert seen == [{1}]
+    assert threads() == {2}
 
 
-@pytest.mark.usefixtures("two")
-def test_a_product_has_the_same_bits_with_any_number_of_threads():
+def a_product_has_the_same_bits_with_any_number_of_threads():
     random = np.random.default_rng(0)
     x, w = random.normal(size=(64, 1000)).astype(np.float32), random.normal(size=(1000, 613)).astype(np.float32)
     shared = tiles.in_tiles(lambda part: part @ w, x)
@@ -40,8 +35,7 @@ def test_a_product_has_the_same_bits_with_any_number_of_threads():
         assert tiles.in_tiles(lambda part: part @ w, x).tobytes() == shared.tobytes()
 
 
-@pytest.mark.usefixtures("two")
-def test_whoever_leaves_first_changes_nothing_for_who_is_still_inside():
+def whoever_leaves_first_changes_nothing_for_who_is_still_inside():
     entered, leave = threading.Event(), threading.Event()
 
     def stay() -> None:
@@ -59,9 +53,30 @@ def test_whoever_leaves_first_changes_nothing_for_who_is_still_inside():
     assert threads() == {2}
 
 
-@pytest.mark.usefixtures("two")
-def test_a_failure_inside_gives_threads_back():
-    alone = OneThread()
-    with pytest.raises(ZeroDivisionError), alone:
+def a_failure_inside_gives_threads_back():
+    with pytest.raises(ZeroDivisionError), OneThread():
         raise ZeroDivisionError
     assert threads() == {2}
+
+
+ALONE = (
+    tiles_are_multiplied_by_one_thread_and_others_get_theirs_back,
+    a_product_has_the_same_bits_with_any_number_of_threads,
+    whoever_leaves_first_changes_nothing_for_who_is_still_inside,
+    a_failure_inside_gives_threads_back,
+)
+
+
+@pytest.mark.parametrize("name", [one.__name__ for one in ALONE])
+def test_threads(name):
+    if not BLAS.lib_controllers:
+        pytest.skip("numpy's BLAS has no threads to count here")
+    ran = subprocess.run(
+        [sys.executable, "-c", f"from tests import test_threads; test_threads.{name}()"],
+        env=os.environ | {"OMP_NUM_THREADS": "2"},
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
