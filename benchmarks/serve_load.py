@@ -234,8 +234,16 @@ async def swap(port: int, store: Store, capacity: float, swaps: int) -> dict:
     statuses: Counter = Counter()
     order: list[int] = []
 
+    latency: list[float] = []
+
     async def one() -> None:
-        status, _, body = await client.ask(random.choice(asked))
+        due = time.perf_counter()
+        try:
+            status, _, body = await client.ask(random.choice(asked))
+        except (OSError, asyncio.IncompleteReadError) as problem:
+            statuses[type(problem).__name__] += 1
+            return
+        latency.append(time.perf_counter() - due)
         statuses[status] += 1
         if status == 200:
             version = json.loads(body)["version"]
@@ -257,6 +265,8 @@ async def swap(port: int, store: Store, capacity: float, swaps: int) -> dict:
         "requests": sum(statuses.values()),
         "statuses": {str(status): count for status, count in statuses.items()},
         "failed": sum(count for status, count in statuses.items() if status != 200),
+        "p50_ms": quantile(latency, 0.5) * 1e3,
+        "p99_ms": quantile(latency, 0.99) * 1e3,
         "versions_that_answered": len(seen),
         "versions_unknown": len(set(seen) - {made[0] - 1, *made}),
     }

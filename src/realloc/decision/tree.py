@@ -91,6 +91,8 @@ def nearest_point(
     [[0.5, 0.25, 0.25]]
     """
     K = tree.channels
+    if not len(wanted):
+        return np.empty((0, K))
     value = np.empty_like(low)
     value[:, :K] = np.clip(wanted, low[:, :K], high[:, :K])
     for node, under in enumerate(tree.children, start=K):

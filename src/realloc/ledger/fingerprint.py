@@ -34,7 +34,9 @@ def fingerprint(logs: Logs) -> list[bytes]:
 def _block(column: pa.ChunkedArray) -> NDArray[np.uint8]:
     """A column as bytes (n, width): a flag for missing values, then the value."""
     kind, n = column.type, len(column)
-    missing = column.is_null().to_numpy().astype(np.uint8).reshape(n, 1)
+    missing = np.zeros((n, 1), np.uint8)
+    if column.null_count:
+        missing[:, 0] = column.is_null().to_numpy()
     if pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
         value = _words(column)
     elif pa.types.is_temporal(kind):
@@ -42,9 +44,9 @@ def _block(column: pa.ChunkedArray) -> NDArray[np.uint8]:
     elif pa.types.is_boolean(kind):
         value = column.fill_null(False).to_numpy().astype("<f8")
     else:
-        number = column.to_numpy().astype("<f8")
-        missing |= np.isnan(number).reshape(n, 1)
-        value = np.where(np.isnan(number), 0.0, number) + 0.0  # −0 is 0
+        value = column.to_numpy().astype("<f8") + 0.0  # −0 is 0
+        none = np.isnan(value)
+        missing[none], value[none] = 1, 0.0
     return np.concatenate([missing, np.ascontiguousarray(value).view(np.uint8).reshape(n, -1)], axis=1)
 
 

@@ -19,6 +19,8 @@ def to_arrow(source: Any) -> pa.Table:
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     _check_names(source)
+    if isinstance(source, pa.Table):
+        return source
     try:
         frame = nw.from_native(source)
     except TypeError as problem:

@@ -1,6 +1,7 @@
 """What a column's name gives away: dates, keys, money, outcomes, and things only known after the decision."""
 
 import re
+from functools import lru_cache
 
 # Results of a day. Plural counts and ratios: `order_deadline` or `click_price` are no results.
 LATER = frozenset(
@@ -42,10 +43,11 @@ CHANNEL = ("channel", "medium", "platform", "source", "network", "placement")
 TOTAL = frozenset("all total totals overall global sum national worldwide everything".split())
 
 
-def words(name: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def words(name: str) -> tuple[str, ...]:
     """The words of a column name: `GooglePaid_Search.CLICKS` → google, paid, search, clicks."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    return [word for word in re.split(r"[^0-9a-z]+", spaced.lower()) if word]
+    return tuple(word for word in re.split(r"[^0-9a-z]+", spaced.lower()) if word)
 
 
 def looks_later(name: str) -> bool:
