@@ -116,11 +116,11 @@ figures: .venv/.dev  ## of the world and of policies in it, into experiments/res
 	$(PYTHON) -m venv .venv
 
 .venv/.core: pyproject.toml | .venv/bin/python
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install --quiet --no-compile --editable .
 	touch $@
 
 .venv/.dev: pyproject.toml | .venv/bin/python
-	$(BIN)/pip install --quiet --editable '.[dev]'
+	$(BIN)/pip install --quiet --no-compile --editable '.[dev]'
 	touch $@ .venv/.core
 
 clean:

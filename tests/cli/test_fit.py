@@ -11,6 +11,7 @@ import pytest
 
 import realloc
 from realloc.cli.fit import open_store
+from realloc.cli.main import main
 from realloc.store import Store
 from realloc.world import WorldParameters
 from tests.store.light import snapshot
@@ -53,6 +54,20 @@ def run(*words):
     return subprocess.run([REALLOC, *map(str, words)], check=False, capture_output=True, text=True)
 
 
+@pytest.fixture
+def here(capsys, monkeypatch):
+    """The same without a process of its own, which would load torch again each time."""
+
+    def run_here(*words):
+        monkeypatch.setattr(sys, "argv", ["realloc", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return subprocess.CompletedProcess(words, ended.value.code or 0, out, err)
+
+    return run_here
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("fit")
@@ -86,30 +101,30 @@ def test_fit_then_update_keep_versions_in_the_store_and_the_same_window_changes_
     assert snapshot(store) == before
 
 
-def test_what_cannot_be_done_is_said_in_a_sentence_and_nothing_is_lost(folder):
+def test_what_cannot_be_done_is_said_in_a_sentence_and_nothing_is_lost(folder, here):
     store = folder / "kept"
     config, logs = folder / "realloc.toml", folder / "window0.parquet"
-    assert run("fit", logs, "--config", config, "--store", store).returncode == 0
+    assert here("fit", logs, "--config", config, "--store", store).returncode == 0
     before = snapshot(store)
     again = run("fit", logs, "--config", config, "--store", store)
     assert again.returncode == 2
     assert "Expected a store without a model" in again.stderr
     few = folder / "few.parquet"
     pq.write_table(pq.read_table(folder / "window1.parquet").slice(0, 45), few)
-    small = run("update", few, "--store", store)
+    small = here("update", few, "--store", store)
     assert small.returncode == 2
     assert "Expected at least 50 rows" in small.stderr
     part = folder / "part.parquet"
     pq.write_table(pq.read_table(logs).slice(0, 200), part)
-    twice = run("update", part, "--store", store)
+    twice = here("update", part, "--store", store)
     assert twice.returncode == 2
     assert "--allow-overlap" in twice.stderr
     assert snapshot(store) == before
-    nowhere = run("update", logs, "--store", folder / "nowhere")
+    nowhere = here("update", logs, "--store", folder / "nowhere")
     assert nowhere.returncode == 2
     assert "`realloc fit` makes one" in nowhere.stderr
     assert "Traceback" not in again.stderr + small.stderr + nowhere.stderr
-    assert run("fit", logs, "--config", config, "--store", store, "--again", "--seed", 9).returncode == 0
+    assert here("fit", logs, "--config", config, "--store", store, "--again", "--seed", 9).returncode == 0
     assert open_store(store).config.seed == 9
     assert Store(store).rollback().restores == 1
     assert open_store(store).config.seed == 0

@@ -40,6 +40,7 @@ token = tested(test_door.test_a_token_is_asked_for_everywhere_but_at_the_probes)
 secret = tested(test_door.test_tokens_are_refused_that_cannot_be_kept_secret)
 checked = tested(test_door.test_settings_are_checked)
 labels = tested(test_door.test_labels_and_logs_hold_no_words_of_a_stranger)
+crowded = tested(test_sockets.test_more_connections_than_allowed_are_told_or_closed_at_once_and_the_door_opens_again)
 infinite = tested(test_door.test_numbers_outside_of_rows_are_finite)
 failing = tested(test_answers.test_an_internal_failure_keeps_the_mix_and_says_nothing_of_the_inside)
 elsewhere = tested(test_answers.test_so_do_failures_of_the_other_routes_and_outside_of_the_scorer)
@@ -508,7 +509,14 @@ SERVER = {
         protocol.Guarded.connection_made,
         "len(self.connections) > self.most_connections",
         "False",
-        tested(test_sockets.test_more_connections_than_allowed_are_closed_at_once_and_the_door_opens_again),
+        crowded,
+        long=True,
+    ),
+    "most connections that are told": Guard(
+        protocol.Guarded.connection_made,
+        "len(self.connections) > 2 * self.most_connections",
+        "False",
+        crowded,
         long=True,
     ),
     "slow headers": Guard(

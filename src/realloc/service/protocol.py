@@ -6,6 +6,14 @@ from typing import cast
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from realloc.service.refusal import too_busy
+
+WORDS = too_busy(1, 503).body("")
+BUSY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-type: application/json\r\n"
+    b"content-length: %d\r\n\r\n%b" % (len(WORDS), WORDS)
+)
+
 
 class Guarded(H11Protocol):
     """Closes whoever takes too long to ask, and whoever speaks no HTTP, without a word in the log."""
@@ -14,17 +22,23 @@ class Guarded(H11Protocol):
     header_seconds = 5.0
     patience: asyncio.TimerHandle | None = None
     heard_all = False
+    one_too_many = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Let in, unless there are too many."""
+        """Let in, unless there are too many: as many again are told so when they ask, and beyond them nobody is heard."""
         super().connection_made(transport)
-        if len(self.connections) > self.most_connections:
+        self.one_too_many = len(self.connections) > self.most_connections
+        if len(self.connections) > 2 * self.most_connections:
             transport.close()
         else:
             self._watch()
 
     def data_received(self, data: bytes) -> None:
         """More of a request."""
+        if self.one_too_many:
+            self.transport.write(BUSY)
+            self.transport.close()
+            return
         super().data_received(data)
         self._watch()
 
