@@ -480,8 +480,8 @@ JOURNAL = {
 values = tested(test_fingerprint.test_every_value_that_is_read_counts)
 names = tested(test_fingerprint.test_names_count_and_zero_has_no_sign)
 FINGERPRINT = {
-    "missing is not 0": Guard(_block, "missing |= np.isnan(number).reshape(n, 1)", "pass", values),
-    "zero has no sign": Guard(_block, "0.0, number) + 0.0", "0.0, number)", names),
+    "missing is not 0": Guard(_block, "missing[none], value[none] = 1, 0.0", "value[none] = 0.0", values),
+    "zero has no sign": Guard(_block, '.astype("<f8") + 0.0', '.astype("<f8")', names),
     "names": Guard(fingerprint, 'start.update(f"{len(name.encode())}:{name}".encode())', "pass", names),
     "words": Guard(_words, "str(word).encode()", 'b""', values),
 }

@@ -8,7 +8,7 @@ import pytest
 
 from realloc.errors import StoreError
 from realloc.saved import model_parts
-from realloc.serving import canary
+from realloc.serving import Scorer, canary
 from realloc.serving.parts import from_model
 from realloc.serving.scorer import make_scorer
 from realloc.store.canary import ask, choose_rows
@@ -50,12 +50,12 @@ def test_other_reasons_are_refused():
 
 @pytest.mark.parametrize("off", [[0.1, 0.0, 0.0], [-2.0, 1.0, 1.0]], ids=["sum", "negative"])
 def test_shares_off_the_simplex_are_refused(monkeypatch, off):
-    real = canary.recommend_rows
+    real = Scorer.decide
 
     def other(*asked):
         found = real(*asked)
         return replace(found, shares=found.shares + np.array(off))
 
-    monkeypatch.setattr(canary, "recommend_rows", other)
+    monkeypatch.setattr(Scorer, "decide", other)
     with pytest.raises(StoreError, match="on the simplex"):
         canary.check(scorer(), expected())

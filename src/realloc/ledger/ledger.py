@@ -21,15 +21,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.dataset as pa_dataset
 import pyarrow.parquet as pq
 
 from realloc import disk
 from realloc.errors import LedgerError
 from realloc.ledger.entry import ENTRY, Entry, Segment, read_entry, sha256_file
 from realloc.ledger.rows import INPUTS
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as pa_dataset
 
 NAME = re.compile(r"\d{8}")
 TMP = "tmp"
@@ -170,8 +173,10 @@ class Ledger:
                 raise LedgerError(f"Expected the digest of its entry in {str(path)!r}, got another: it was changed.")
             yield pq.ParquetFile(path).read()  # as one file: the numbers of folders are no columns
 
-    def dataset(self) -> pa_dataset.Dataset:
+    def dataset(self) -> "pa_dataset.Dataset":
         """All rows as an Arrow dataset, to query; digests are left to `verify`."""
+        import pyarrow.dataset as pa_dataset  # noqa: PLC0415  it loads pandas, which a service need not wait for
+
         paths = [str(self.folder(entry.number) / s.name) for entry in self.entries() for s in entry.segments]
         if not paths:
             raise LedgerError(f"Expected decisions in {str(self.path)!r}, but there are none yet.")

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 HALF = 0.5  # rows added to every bin that occurs, so that an empty one has a logarithm
 
@@ -31,6 +30,8 @@ def divergence(new: NDArray[np.number], old: NDArray[np.number]) -> Divergence:
     >>> divergence(np.array([50, 50]), np.array([500, 500])).psi
     0.0
     """
+    from scipy import special  # noqa: PLC0415  dear to load, and a service never asks
+
     used = (new + old) > 0
     n, m, bins = float(new.sum()), float(old.sum()), int(used.sum())
     if n == 0 or m == 0 or bins < 2:

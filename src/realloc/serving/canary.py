@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.errors import StoreError
-from realloc.recommendation import recommend_rows
 from realloc.serving.scorer import Scorer
 from realloc.simplex import Floats
 from realloc.store.canary import read_rows
@@ -28,7 +27,7 @@ def check(scorer: Scorer, expected: Mapping[str, NDArray[Any]]) -> None:
     logs = read_rows(expected["rows"], scorer.schema)
     turned = scorer.state.gain(logs, np.roll(logs.shares, 1, axis=1))
     _compare("gains of fixed moves", turned, expected["turned"], NEAR)
-    found = recommend_rows(scorer.state, logs, scorer.config, scorer.config.constraints)  # pyright: ignore[reportArgumentType]
+    found = scorer.decide(logs, scorer.config.constraints)
     if np.any(found.shares < 0) or np.abs(found.shares.sum(axis=1) - 1).max() > 1e-9:
         raise StoreError("Expected shares on the simplex in the canary's answers, got others.")
     _compare("gains of decisions", np.asarray(found.gain), expected["gain"], CLOSE)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from realloc.serving.network import Floats32
 from realloc.serving.potential import Units
 from realloc.simplex import Floats, tangent_basis
+from realloc.threads import one_blas_thread
 from realloc.tiles import in_tiles
 
 ALONE = 0.45  # η of `teacher/doubt.py`
@@ -141,12 +142,17 @@ class Doubt:
 
 def factor_of(arrays: Mapping[str, NDArray[Any]], units: Units, misfit: float | None) -> Floats32:
     """F from what whitens the inducing rows and what the rows have settled (at most 0), without what hardly counts."""
+    with one_blas_thread:  # or a service and a batch, with other threads, would have other ones
+        return _factor_of(arrays, units, misfit)
+
+
+def _factor_of(arrays: Mapping[str, NDArray[Any]], units: Units, misfit: float | None) -> Floats32:
     whole = arrays["doubt.whiten"].T.astype(np.float64) @ _root(arrays["doubt.settled"])
     doubt = read_doubt({**arrays, "doubt.factor": whole}, units, misfit)
-    phi = doubt.slopes(doubt.x[None], doubt.z[None])[0] @ whole  # (D, rows, m)
+    phi = doubt.slopes(doubt.x[None], doubt.z[None])[0] @ whole.astype(np.float32)  # (D, rows, m)
     flat = phi.reshape(-1, len(whole))
-    _, axes = np.linalg.eigh(flat.T @ flat)  # what settles least comes first
-    taken = np.square(phi.astype(np.float32) @ axes.astype(np.float32))
+    _, axes = np.linalg.eigh((flat.T @ flat).astype(np.float64))  # what settles least comes first
+    taken = np.square(phi @ axes.astype(np.float32))
     size = np.square(doubt.directions).sum(axis=0)[:, None] * doubt.prior(doubt.x[None])[0]
     own = size - np.square(phi).sum(axis=-1)  # V at every inducing row, along every direction
     worst = (np.cumsum(taken, axis=-1) / own[..., None]).max(axis=(0, 1))  # if all up to here are left out

@@ -21,6 +21,7 @@ from realloc.recommendation import recommend_rows
 from realloc.serving.parts import build, from_model, with_direction
 from realloc.serving.state import ServedState
 from realloc.simplex import Floats
+from realloc.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from realloc.reallocation import ReAlloc
@@ -48,7 +49,8 @@ class Scorer:
 
     def decide(self, logs: Logs, constraints: Constraints, pools: dict[str, float] | None = None) -> Decision:
         """The decisions on rows that have been read."""
-        return recommend_rows(self.state, logs, self.config, constraints, pools)  # pyright: ignore[reportArgumentType]
+        with one_blas_thread:
+            return recommend_rows(self.state, logs, self.config, constraints, pools)  # pyright: ignore[reportArgumentType]
 
     def explain(self, today: Any, unit: Any, constraints: Any = None) -> Explanation:
         """Why one unit of `today` is moved or kept."""
@@ -86,7 +88,9 @@ def write_serving(path: str | PathLike[str], model: Artifact, origin: Mapping[st
     """Write what serving needs of a saved model's parts."""
     meta, tensors = from_model(model.meta, model.tensors)
     state, _, _ = build(meta, tensors)
-    meta, tensors = with_direction(meta, tensors, state.support.direction)
+    with one_blas_thread:
+        direction = state.support.direction
+    meta, tensors = with_direction(meta, tensors, direction)
     meta |= {"origin": dict(origin)} if origin else {}
     write_artifact(path, KIND, tensors, meta)
 
