@@ -1,5 +1,6 @@
 """Parts decided here or in several processes. Workers only compute: whatever changes the disk, the run itself does."""
 
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -9,9 +10,11 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import cache
 from multiprocessing import connection
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.batch.asked import Asked, Opened, open_asked
@@ -37,12 +40,16 @@ def decide_parts(
         with one_thread():
             for part in parts:
                 yield part.number, work.keep(part.number, pack(score(part, opened.decider, repeated, work.run)))
+                give_back()
         return
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_start, initargs=(asked,))
     try:
         with _one_thread_each():
             for number, packed in _spread(pool, parts, repeated, work.run, jobs):
-                yield number, work.keep(number, packed)
+                tally = work.keep(number, packed)
+                del packed
+                give_back()
+                yield number, tally
     except BrokenProcessPool as problem:
         raise StoreError(
             "Expected worker processes to stay until their parts are done, but one was ended, perhaps for want of memory. "
@@ -88,8 +95,25 @@ def _end_with(sentinel: int) -> None:
 
 
 def _score(part: Part, repeated: NDArray[np.int64], run: Run) -> Packed:
+    give_back()  # what the last part needed
     with one_thread():
         return pack(score(part, _state["opened"].decider, repeated, run))
+
+
+def give_back() -> None:
+    """Let the system have what finished parts needed: allocators keep it, and a long run would grow with its rows."""
+    pa.default_memory_pool().release_unused()
+    trim = getattr(_libc(), "malloc_trim", None)  # glibc's own
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _libc() -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL(None)
+    except (OSError, TypeError):
+        return None
 
 
 @contextmanager
