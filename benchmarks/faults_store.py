@@ -35,7 +35,7 @@ COMMIT = subprocess.run(
     ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True
 ).stdout.strip()
 BAD = ("another_end", "lost", "bad", "wrong", "of_these_not_noticed", "small_unnoticed", "small_cuts_unnoticed",
-       "real_unnoticed", "real_cuts_unnoticed", "not_refused", "harmed", "not_noticed")  # fmt: skip
+       "real_unnoticed", "real_cuts_unnoticed", "not_refused", "harmed", "not_noticed", "broken")  # fmt: skip
 CHUNK = 8  # kills of real commands between two notes of how far it is
 
 
