@@ -195,10 +195,10 @@ def _talk(client: socket.socket, content: bytes) -> bytes:
         client.shutdown(socket.SHUT_WR)  # nothing more will come: who waits for more is told so
         while part := client.recv(65536):
             reply += part
-    except ConnectionError:
-        pass
     except TimeoutError:
         return b"HTTP/1.1 500 hang"
+    except OSError:  # closed before all was said
+        pass
     return reply
 
 
