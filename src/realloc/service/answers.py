@@ -18,7 +18,7 @@ from realloc.logs.read import Today, load_today
 from realloc.policy import REASONS, Decision, keep, tabulate
 from realloc.service.refusal import Refusal
 from realloc.service.rows import check_rows
-from realloc.service.strict import parse
+from realloc.service.usual import parse
 from realloc.service.versions import Current, Versions
 from realloc.serving.scorer import settings_of
 
