@@ -11,9 +11,8 @@ import orjson
 from realloc.service import strict
 
 BEFORE_COLON = (b'":', b" :", b"\t:", b"\n:", b"\r:")  # what may stand before the colon of a key
-LONG = b"0" * (
-    strict.LONGEST_NUMBER // 2
-)  # of a number of 41 signs, every other byte; between two numbers stand two others
+# Every other byte of a number of 41 signs. Two numbers are never taken for one: two other bytes stand between them, as in `,"`.
+LONG = b"0" * (strict.LONGEST_NUMBER // 2)
 DIGITS = bytes(
     48 if sign in b"-0123456789" else sign if sign in b'".+eE' else 32 for sign in range(256)
 )  # what a whole number is made of becomes 0; quotes and what makes it a float stay, the rest becomes a blank
