@@ -3,7 +3,7 @@
 Not here: comparing tokens in constant time, locks that only a race would miss, timers that end what ends anyway a little later.
 """
 
-from realloc.service import answers, app, auth, line, protocol, rows, server, settings, strict, usual, versions
+from realloc.service import answers, app, auth, line, listing, protocol, rows, server, settings, strict, usual, versions
 from realloc.service.app import App
 from realloc.service.config import ServeConfig
 from realloc.service.line import Line
@@ -15,6 +15,7 @@ from tests.service import (
     test_answers,
     test_door,
     test_line,
+    test_listing,
     test_rate,
     test_records,
     test_sockets,
@@ -289,21 +290,39 @@ ANSWERS = {
         tested(test_line.test_poison_among_requests_that_are_scored_together_spoils_only_itself),
     ),
     "rows that see each other alone": Guard(
-        answers._groups, "id(one) if alone else ", "", tested(alone, "a cap over all rows")
+        answers._groups, "one if alone else ", "", tested(alone, "a cap over all rows")
     ),
     "caps over all rows": Guard(answers._alone, "return capped or ", "return ", tested(alone, "a cap over all rows")),
     "lags": Guard(answers._alone, " or current.scorer.state.encoder.history is not None", "", tested(alone, "lags")),
     "numbers that are none": Guard(
-        answers._body,
-        'json.dumps(named | {"answers": rows}, ensure_ascii=False, allow_nan=False)',
-        'json.dumps(named | {"answers": rows}, ensure_ascii=False)',
+        listing.list_rows,
+        "np.flatnonzero(np.any(odd, axis=0)).tolist()",
+        "()",
         tested(test_line.test_a_number_that_is_none_moves_nothing),
     ),
     "the mix after numbers that are none": Guard(
-        answers._body,
-        "except ValueError",
-        "except KeyError",
+        answers._finite,
+        "len(told) < len(rows)",
+        "False",
         tested(test_line.test_a_number_that_is_none_moves_nothing),
+    ),
+    "what is missing is a number": Guard(
+        listing._no_numbers,
+        "found & ~column.is_null().to_numpy() if column.null_count else found",
+        "found",
+        tested(test_listing.test_what_is_missing_is_null_and_what_is_no_number_is_no_row),
+    ),
+    "only rows that were read together": Guard(
+        answers._together,
+        "all(one.read is read for one in group) and ",
+        "",
+        tested(test_line.test_rows_that_were_read_apart_are_put_together_in_their_order),
+    ),
+    "all rows that were read together": Guard(
+        answers._together,
+        " and sum(one.rows for one in group) == read.num_rows",
+        "",
+        tested(test_line.test_requests_of_several_routes_are_answered_with_their_own_rows),
     ),
     "the mix after a failure": Guard(answers._recommend, "except Exception", "except KeyError", failing),
     "the mix after another failure": Guard(answers._keep, "except Exception", "except KeyError", failing),
@@ -321,7 +340,7 @@ ANSWERS = {
         tested(test_records.test_every_answer_is_written_down_and_decided_again_alike),
     ),
     "labels of known reasons": Guard(
-        answers._listed,
+        answers._told,
         'reason if reason in REASONS else "other"',
         "reason",
         tested(test_answers.test_a_reason_that_nobody_knows_is_no_label),
