@@ -4,7 +4,7 @@ import torch
 
 from realloc.simplex import project_tangent
 from realloc.teacher import doubt as module
-from realloc.teacher.deviation import deviation
+from realloc.decision.deviation import deviation
 from realloc.teacher.doubt import KernelParts, fit_doubt
 from realloc.teacher.gaussian import fit_kernel
 from tests.small import same_bits
