@@ -22,7 +22,7 @@ Slopes = Callable[[Rows, Floats], tuple[Floats, Floats]]
 
 LEAST = 1e-9  # improvements below it, as a part of the best worth so far, are float error
 FINER = (0.5, 0.25)  # of the smallest step, so that an end can come close to a border
-ASIDE = (1.0, 0.95)  # parts of the way to a candidate: each end, and nearer to the start: along a curved border the next place is often a little back
+ASIDE = (1.0, 0.95)  # parts of the way to a candidate: along a curved border the next place is often a little back
 
 
 def search_ascent(

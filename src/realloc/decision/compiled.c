@@ -252,6 +252,9 @@ static int64_t highest(const double *score, const uint8_t *asked, int64_t m, dou
     return best;
 }
 
+/* Of which source this is: another layout of `Problem` must never be called. */
+const char *realloc_source(void) { return SOURCE; }
+
 static int64_t room_for(const Problem *p) { return p->steps * p->edges * p->parts; }
 
 static int make_room(const Problem *p, Room *r)

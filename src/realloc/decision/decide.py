@@ -81,9 +81,7 @@ def decide(case: Case, config: DecisionConfig) -> Verdict:
     return _fall_back(case, base, found, config) if config.fallback else found
 
 
-def search(
-    case: Case, rough: Case, base: Floats, config: DecisionConfig, compiled: Compiled | None = None
-) -> Floats:
+def search(case: Case, rough: Case, base: Floats, config: DecisionConfig, compiled: Compiled | None = None) -> Floats:
     """Ends (n, K) that keep every rule. Places are compared in the rough case; an end is taken if the case itself says so."""
     if not case.evident:
         return case.limits.settle(base)
@@ -269,9 +267,9 @@ def first_steps(case: Case, rough: Case, base: Floats, config: DecisionConfig) -
     at = (rows, best)
     return Looked(
         end=ends[at],
-        gains=(gain > 0).any(axis=1),
-        good=good.any(axis=1),
-        free=free.any(axis=1),
+        gains=np.asarray((gain > 0).any(axis=1)),
+        good=np.asarray(good.any(axis=1)),
+        free=np.asarray(free.any(axis=1)),
         possible=possible[at],
         supported=supported[at],
         starts=supported_start(case, base),
@@ -299,7 +297,7 @@ def name_guardrail(case: Case, rows: Rows, ends: Floats) -> Names:
     """The first guardrail that forbids ends (n, 1, K)."""
     found = np.full(len(rows), "", dtype=object)
     for stake in case.stakes:
-        unsafe = ~guarded((stake,), case.radius, rows, case.start, ends)[:, 0]
+        unsafe = ~guarded((stake,), case.radius, rows, case.start[rows], ends)[:, 0]
         found[unsafe & (found == "")] = f"guardrail {stake.name}"
     return found.astype(str)
 
