@@ -87,10 +87,13 @@ def recommend(decide: Callable[[Logs], Decision], frame: Any, schema: Schema, mo
 
 def tabulate(today: Today, decision: Decision, money_digits: int = 2) -> pa.Table:
     """The answer to every row that was read: its keys, then the columns of the contract."""
-    table, n = today.keys, today.keys.num_rows
-    for name, values in _answers(today.logs, decision, money_digits).items():
-        table = table.append_column(name, _spread(values, today.positions, n, "bad_input" if name == "reason" else ""))
-    return table
+    keys, n = today.keys, today.keys.num_rows
+    positions = None if np.array_equal(today.positions, np.arange(n)) else today.positions
+    columns = {
+        name: _spread(values, positions, n, "bad_input" if name == "reason" else "")
+        for name, values in _answers(today.logs, decision, money_digits).items()
+    }
+    return pa.table([*keys.columns, *columns.values()], names=[*keys.column_names, *columns])
 
 
 def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDArray[Any]]:
@@ -121,15 +124,17 @@ def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDA
     return columns | decision.further
 
 
-def _spread(values: NDArray[Any], positions: NDArray[np.int64], n: int, absent_text: str) -> pa.Array:
-    """Back to the order of the rows handed in; rows without an answer stay empty, unmoved, with reason bad_input."""
+def _spread(values: NDArray[Any], positions: NDArray[np.int64] | None, n: int, absent_text: str) -> pa.Array:
+    """Back to the order of the rows handed in (None: as they are); those without an answer stay empty, unmoved, bad_input."""
+    if positions is None:
+        return pa.array(values.astype(object), pa.string()) if values.dtype.kind == "U" else pa.array(values)
     if values.dtype.kind == "U":
         spread = np.full(n, absent_text, dtype=object)
         spread[positions] = values
         return pa.array(spread, pa.string())
     spread = np.zeros(n, dtype=values.dtype)
     spread[positions] = values
-    if values.dtype.kind == "f":
+    if values.dtype.kind == "f" and len(positions) < n:
         absent = np.ones(n, dtype=bool)
         absent[positions] = False
         return pa.array(spread, mask=absent)

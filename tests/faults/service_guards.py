@@ -3,7 +3,7 @@
 Not here: comparing tokens in constant time, locks that only a race would miss, timers that end what ends anyway a little later.
 """
 
-from realloc.service import answers, app, auth, line, protocol, rows, server, settings, strict, versions
+from realloc.service import answers, app, auth, line, listing, protocol, rows, server, settings, strict, usual, versions
 from realloc.service.app import App
 from realloc.service.config import ServeConfig
 from realloc.service.line import Line
@@ -11,7 +11,17 @@ from realloc.service.records import Records
 from realloc.service.rows import Columns
 from realloc.service.versions import Current, Versions
 from tests.faults.guard import Guard, tested
-from tests.service import test_answers, test_door, test_line, test_rate, test_records, test_sockets, test_versions
+from tests.service import (
+    test_answers,
+    test_door,
+    test_line,
+    test_listing,
+    test_rate,
+    test_records,
+    test_sockets,
+    test_usual,
+    test_versions,
+)
 
 
 def body(name):
@@ -162,8 +172,44 @@ STRICT = {
     "numbers outside of rows": Guard(
         strict.parse, 'not strict and found.keys() != {"rows"}', "False", tested(test_door.test_minus_zero_is_zero)
     ),
-    "short whole numbers": Guard(strict._whole, "len(token) > 18", "False", body("whole number beyond 64 bits")),
+    "short whole numbers": Guard(
+        strict._whole, "len(token) > LONGEST_WHOLE", "False", body("whole number beyond 64 bits")
+    ),
     "printable text": Guard(strict.check_text, "not text.isprintable()", "False", body("newline in an id")),
+}
+
+
+def odd(name):
+    return tested(
+        test_usual.test_odd_bodies_are_read_as_the_strict_parser_reads_them, {**test_usual.ODD, "a list": b"[]"}[name]
+    )
+
+
+USUAL = {
+    "another parser's refusals": Guard(
+        usual.parse, "except orjson.JSONDecodeError", "except KeyError", odd("infinite")
+    ),
+    "what is odd": Guard(usual.parse, "if _is_usual(found, body)", "if True", odd("a key twice")),
+    "an object": Guard(usual._is_usual, "type(found) is not dict or ", "", odd("a list")),
+    "rows alone": Guard(usual._is_usual, ' or found.keys() != {"rows"}', "", odd("another key alone")),
+    "a list of rows": Guard(usual._is_usual, ' or type(found["rows"]) is not list', "", odd("rows as a number")),
+    "rows are objects": Guard(usual._is_usual, "set(map(type, rows)) != {dict} or ", "", odd("rows of numbers")),
+    "lists inside": Guard(usual._is_usual, ' or body.count(b"[") != 1', "", odd("a deep list inside")),
+    "every key once": Guard(
+        usual._is_usual, "_every_key_once(1 + sum(map(len, rows)), body) and ", "", odd("a key twice")
+    ),
+    "blanks before a colon": Guard(
+        usual._every_key_once,
+        "sum(body.count(two) for two in BEFORE_COLON)",
+        "body.count(BEFORE_COLON[0])",
+        odd("a key twice, a blank before the colon"),
+    ),
+    "long numbers": Guard(
+        usual._long_number, "LONG in body[::2].translate(strict.NUMBER) or ", "", odd("41 signs 0 bytes on")
+    ),
+    "long whole numbers": Guard(
+        usual._long_number, " or LONG_WHOLE in body.translate(DIGITS)", "", odd("a whole number beyond 64 bits")
+    ),
 }
 
 texts = tested(test_door.test_features_of_text_are_text_or_null_and_short)
@@ -244,21 +290,39 @@ ANSWERS = {
         tested(test_line.test_poison_among_requests_that_are_scored_together_spoils_only_itself),
     ),
     "rows that see each other alone": Guard(
-        answers._groups, "id(one) if alone else ", "", tested(alone, "a cap over all rows")
+        answers._groups, "one if alone else ", "", tested(alone, "a cap over all rows")
     ),
     "caps over all rows": Guard(answers._alone, "return capped or ", "return ", tested(alone, "a cap over all rows")),
     "lags": Guard(answers._alone, " or current.scorer.state.encoder.history is not None", "", tested(alone, "lags")),
     "numbers that are none": Guard(
-        answers._body,
-        'json.dumps(named | {"answers": rows}, ensure_ascii=False, allow_nan=False)',
-        'json.dumps(named | {"answers": rows}, ensure_ascii=False)',
+        listing.list_rows,
+        "np.flatnonzero(np.any(odd, axis=0)).tolist()",
+        "()",
         tested(test_line.test_a_number_that_is_none_moves_nothing),
     ),
     "the mix after numbers that are none": Guard(
-        answers._body,
-        "except ValueError",
-        "except KeyError",
+        answers._finite,
+        "len(told) < len(rows)",
+        "False",
         tested(test_line.test_a_number_that_is_none_moves_nothing),
+    ),
+    "what is missing is a number": Guard(
+        listing._no_numbers,
+        "found & ~column.is_null().to_numpy() if column.null_count else found",
+        "found",
+        tested(test_listing.test_what_is_missing_is_null_and_what_is_no_number_is_no_row),
+    ),
+    "only rows that were read together": Guard(
+        answers._together,
+        "all(one.read is read for one in group) and ",
+        "",
+        tested(test_line.test_rows_that_were_read_apart_are_put_together_in_their_order),
+    ),
+    "all rows that were read together": Guard(
+        answers._together,
+        " and sum(one.rows for one in group) == read.num_rows",
+        "",
+        tested(test_line.test_requests_of_several_routes_are_answered_with_their_own_rows),
     ),
     "the mix after a failure": Guard(answers._recommend, "except Exception", "except KeyError", failing),
     "the mix after another failure": Guard(answers._keep, "except Exception", "except KeyError", failing),
@@ -276,7 +340,7 @@ ANSWERS = {
         tested(test_records.test_every_answer_is_written_down_and_decided_again_alike),
     ),
     "labels of known reasons": Guard(
-        answers._listed,
+        answers._told,
         'reason if reason in REASONS else "other"',
         "reason",
         tested(test_answers.test_a_reason_that_nobody_knows_is_no_label),
@@ -552,6 +616,7 @@ GUARDS = {
         "app": APP,
         "auth": AUTH,
         "strict": STRICT,
+        "usual": USUAL,
         "rows": ROWS,
         "answers": ANSWERS,
         "line": LINE,

@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from realloc.service import line
+from realloc.service import answers, line
+from realloc.service.refusal import Refusal
 from realloc.serving.scorer import Scorer
 from realloc.store import Store
 from tests.service.asking import ask_async, open_app, some_rows
@@ -248,6 +249,31 @@ def test_poison_among_requests_that_are_scored_together_spoils_only_itself(made,
     assert 3 in sizes  # they were scored together first
 
 
+def test_requests_of_several_routes_are_answered_with_their_own_rows(app):
+    versions, current = app.versions, app.versions.current
+    one = [json.dumps({"rows": [row]}).encode() for row in some_rows(4)]
+    wanted = {"rows": some_rows(2), "to": {"ads": 0.2, "coupon": 0.5, "rebate": 0.3}}
+    asked = [("recommend", one[0]), ("field", one[1]), ("batch", one[2]), ("whatif", json.dumps(wanted).encode())]
+    asked += [("recommend", b"{"), ("recommend", one[3])]
+    read = answers.read(versions, current, asked)
+    assert isinstance(read.pop(4), Refusal)
+    alone = [
+        answers.answer(versions, current, answers.read(versions, current, [each]))[0]
+        for each in asked
+        if each[1] != b"{"
+    ]
+    assert answers.answer(versions, current, read) == alone
+
+
+def test_rows_that_were_read_apart_are_put_together_in_their_order(app):
+    whole = app.versions.current.columns.table(some_rows(6))
+    first, second = whole.slice(0, 4), whole.slice(4, 2)
+    parts = [answers.Asked("recommend", *where, {}) for where in ((first, 1, 2), (second, 0, 2))]
+    assert answers._together(parts)["item_id"].to_pylist() == [whole["item_id"][i].as_py() for i in (1, 2, 4, 5)]
+    parts = [answers.Asked("recommend", whole, *where, {}) for where in ((0, 5), (5, 1))]
+    assert answers._together(parts) is whole
+
+
 def test_a_number_that_is_none_moves_nothing(made, monkeypatch):
     app, real = open_app(made), Scorer.decide
 
@@ -255,5 +281,7 @@ def test_a_number_that_is_none_moves_nothing(made, monkeypatch):
         return replace(real(self, logs, *asked), gain=np.full(len(logs), np.nan), reason=np.full(len(logs), "moved"))
 
     monkeypatch.setattr(Scorer, "decide", broken)
-    answers = asyncio.run(ask_async(app, "POST", "/v1/recommend", body(2), HEADERS)).json["answers"]
-    assert {(a["reason"], a["moved"], a["gain"]) for a in answers} == {("internal_failure", False, 0.0)}
+    told = asyncio.run(ask_async(app, "POST", "/v1/recommend", body(2), HEADERS)).json["answers"]
+    row = json.dumps({"row": some_rows(1)[0]}).encode()
+    told += asyncio.run(ask_async(app, "POST", "/v1/explain", row, HEADERS)).json["answers"]
+    assert {(a["reason"], a["moved"], a["gain"]) for a in told} == {("internal_failure", False, 0.0)}

@@ -38,6 +38,7 @@ def serve(
     sys.meta_path.insert(0, WithoutPandas())
     need("uvicorn", "serve")
     need("prometheus_client", "serve")
+    need("orjson", "serve")
     from realloc.service.server import Address, run  # noqa: PLC0415  only where the extra is installed
     from realloc.service.settings import read_serve  # noqa: PLC0415
 

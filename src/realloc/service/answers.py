@@ -4,7 +4,7 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
@@ -16,15 +16,17 @@ from realloc.asked import read_constraints
 from realloc.errors import ReallocError
 from realloc.logs.read import Today, load_today
 from realloc.policy import REASONS, Decision, keep, tabulate
+from realloc.service.listing import join_rows, list_rows
 from realloc.service.refusal import Refusal
 from realloc.service.rows import check_rows
-from realloc.service.strict import parse
+from realloc.service.usual import parse
 from realloc.service.versions import Current, Versions
 from realloc.serving.scorer import settings_of
 
 log = logging.getLogger("realloc.service")
 
 Found = TypeVar("Found")
+Rows = Sequence[bytes | None]  # answers as JSON; None: one that holds a number that is none
 
 KEYS = {"recommend": {"rows"}, "batch": {"rows"}, "explain": {"row"}, "field": {"rows"}, "whatif": {"rows", "to"}}
 
@@ -38,13 +40,20 @@ class Opened:
     further: dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Asked:
-    """A request that can be answered: its route, its rows as a table, and what else it says."""
+    """A request that can be answered: its route, where its rows stand in a table, and what else it says."""
 
     route: str
-    table: pa.Table
+    read: pa.Table  # with the rows of others that were read together with it
+    first: int
+    rows: int
     further: dict[str, Any]
+
+    @property
+    def table(self) -> pa.Table:
+        """Its own rows."""
+        return self.read if self.rows == self.read.num_rows else self.read.slice(self.first, self.rows)
 
     @property
     def joins(self) -> bool:
@@ -63,8 +72,7 @@ def read(versions: Versions, current: Current, bodies: list[tuple[str, bytes]]) 
         if isinstance(one, Refusal):
             found.append(one)
             continue
-        part = None if table is None else table.slice(first, len(one.rows))
-        found.append(_or_refusal(lambda one=one, part=part: _close(versions, current, one, part)))
+        found.append(_or_refusal(lambda one=one, first=first: _close(versions, current, one, table, first)))
         first += len(one.rows)
     return found
 
@@ -94,39 +102,44 @@ def _open(versions: Versions, route: str, body: bytes) -> "Opened":
     return Opened(route, check_rows(rows, config.batch_rows if route == "batch" else config.rows), further)
 
 
-def _close(versions: Versions, current: Current, opened: "Opened", table: pa.Table | None) -> Asked:
+def _close(versions: Versions, current: Current, opened: "Opened", table: pa.Table | None, first: int) -> Asked:
     """A request with its rows as a table, and what else it says checked."""
     further = opened.further
     if table is None:
-        table = current.columns.table(opened.rows)
+        table, first = current.columns.table(opened.rows), 0
     if "constraints" in further:
         _check_constraints(current, versions.config.constraints, further["constraints"])
     if opened.route == "whatif":
         further = further | {"to": current.columns.shares(further["to"], len(opened.rows))}
-    return Asked(opened.route, table, further)
+    return Asked(opened.route, table, first, len(opened.rows), further)
 
 
 def answer(versions: Versions, current: Current, asked: list[Asked]) -> list[bytes]:
     """The answers to some requests as JSON; those that join are scored together, and each alone where that fails."""
-    found: dict[int, list[dict[str, Any]]] = {}
+    found: dict[Asked, Rows] = {}
     for group in _groups(current, [one for one in asked if one.joins]):
         if len(group) > 1:
             with suppress(Exception):  # one of them may be poison: alone it spoils nothing but itself
-                together = pa.concat_tables(
-                    [one.table for one in group]
-                ).combine_chunks()  # or each would be read alone
-                rows = _decide(versions, current, together, None)
-                ends = np.cumsum([one.table.num_rows for one in group]).tolist()
-                found |= {id(one): rows[end - one.table.num_rows : end] for one, end in zip(group, ends, strict=True)}
-    return [_body(versions, current, one, found.get(id(one))) for one in asked]
+                rows = _decide(versions, current, _together(group), None)
+                ends = np.cumsum([one.rows for one in group]).tolist()
+                found |= {one: rows[end - one.rows : end] for one, end in zip(group, ends, strict=True)}
+    return [_body(versions, current, one, found.get(one)) for one in asked]
 
 
 def _groups(current: Current, asked: list[Asked]) -> list[list[Asked]]:
     """Requests of the same types of columns; each alone where its rows see each other."""
     alone, groups = _alone(current), dict[Any, list[Asked]]()
     for one in asked:
-        groups.setdefault(id(one) if alone else one.table.schema.to_string(), []).append(one)
+        groups.setdefault(one if alone else one.read.schema, []).append(one)
     return list(groups.values())
+
+
+def _together(group: list[Asked]) -> pa.Table:
+    """The rows of some requests one after the other, in one piece: else each would be read alone."""
+    read = group[0].read
+    if all(one.read is read for one in group) and sum(one.rows for one in group) == read.num_rows:
+        return read  # they were read together, and nobody else was
+    return pa.concat_tables([one.table for one in group]).combine_chunks()
 
 
 def _alone(current: Current) -> bool:
@@ -137,22 +150,25 @@ def _alone(current: Current) -> bool:
     return capped or current.scorer.state.encoder.history is not None
 
 
-def _body(versions: Versions, current: Current, one: Asked, rows: list[dict[str, Any]] | None) -> bytes:
+def _body(versions: Versions, current: Current, one: Asked, rows: Rows | None) -> bytes:
     named = {"version": current.version.number, "model": current.version.model[:16]}
-    if one.route not in ("recommend", "batch"):
-        return json.dumps(named | _other(versions, current, one), ensure_ascii=False, allow_nan=False).encode()
-    constraints = one.further.get("constraints")
-    rows = rows if rows is not None else _recommend(versions, current, one.table, constraints)
-    try:
-        told = json.dumps(named | {"answers": rows}, ensure_ascii=False, allow_nan=False)
-    except ValueError as problem:  # a number that is none: nothing may be moved by it
-        _note_failure(versions, problem)
-        kept = _keep(versions, current, one.table, "internal_failure")
-        told = json.dumps(named | {"answers": kept}, ensure_ascii=False, allow_nan=False)
-    return told.encode()
+    if one.route in ("recommend", "batch"):
+        return join_rows(json.dumps(named).encode(), _finite(versions, current, one, rows))
+    return json.dumps(named | _other(versions, current, one), ensure_ascii=False, allow_nan=False).encode()
 
 
-def _recommend(versions: Versions, current: Current, table: pa.Table, constraints: Any) -> list[dict[str, Any]]:
+def _finite(versions: Versions, current: Current, one: Asked, rows: Rows | None) -> list[bytes]:
+    """One answer a row, whatever happens; nothing is moved where a number is none."""
+    if rows is None:
+        rows = _recommend(versions, current, one.table, one.further.get("constraints"))
+    told = [row for row in rows if row is not None]
+    if len(told) < len(rows):
+        _note_failure(versions, ArithmeticError("no number"))
+        told = [row for row in _keep(versions, current, one.table, "internal_failure") if row is not None]
+    return told
+
+
+def _recommend(versions: Versions, current: Current, table: pa.Table, constraints: Any) -> Rows:
     """One answer a row, whatever happens."""
     try:
         return _decide(versions, current, table, constraints)
@@ -161,7 +177,7 @@ def _recommend(versions: Versions, current: Current, table: pa.Table, constraint
         return _keep(versions, current, table, "internal_failure")
 
 
-def _decide(versions: Versions, current: Current, table: pa.Table, constraints: Any) -> list[dict[str, Any]]:
+def _decide(versions: Versions, current: Current, table: pa.Table, constraints: Any) -> Rows:
     """The model's answers, or the mix as it is where the model may not answer."""
     reason, scorer = kept_because(versions, current), current.scorer
     if scorer is None or reason is not None:
@@ -172,13 +188,13 @@ def _decide(versions: Versions, current: Current, table: pa.Table, constraints: 
     return _told(versions, current, today, decision, settings)
 
 
-def _told(
-    versions: Versions, current: Current, today: Today, decision: Decision, settings: dict[str, Any]
-) -> list[dict[str, Any]]:
+def _told(versions: Versions, current: Current, today: Today, decision: Decision, settings: dict[str, Any]) -> Rows:
     """A decision as it is answered, written down before."""
     answers = tabulate(today, decision, current.money_digits)
     versions.records.keep(current.version, today, answers, settings, versions.clock())
-    return _listed(versions, answers, current)
+    for reason, count in Counter(answers["reason"].to_pylist()).items():
+        versions.metrics.answers.labels(reason if reason in REASONS else "other").inc(count)
+    return list_rows(answers, current.schema)
 
 
 def kept_because(versions: Versions, current: Current) -> str | None:
@@ -190,7 +206,7 @@ def kept_because(versions: Versions, current: Current) -> str | None:
     return "stale_model" if versions.is_stale() else None
 
 
-def _keep(versions: Versions, current: Current, table: pa.Table, reason: str) -> list[dict[str, Any]]:
+def _keep(versions: Versions, current: Current, table: pa.Table, reason: str) -> Rows:
     """The mix of every row as it is."""
     try:
         today = load_today(table, current.schema)
@@ -200,38 +216,15 @@ def _keep(versions: Versions, current: Current, table: pa.Table, reason: str) ->
     channels = current.schema.channels
     asked = table.select([current.schema.unit, current.schema.time, *channels]).to_pylist()
     versions.metrics.answers.labels(reason).inc(len(asked))
+    kept = {"moved": False, "reason": reason, "gain": 0.0}
     return [
-        {
-            "unit": row[current.schema.unit],
-            "time": row[current.schema.time],
-            "moved": False,
-            "reason": reason,
-            "gain": 0.0,
-        }
-        | {"given": {name: row[name] for name in channels}}
+        json.dumps(
+            {"unit": row[current.schema.unit], "time": row[current.schema.time]}
+            | kept
+            | {"given": {name: row[name] for name in channels}},
+            ensure_ascii=False,
+        ).encode()
         for row in asked
-    ]
-
-
-def _listed(versions: Versions, answers: pa.Table, current: Current) -> list[dict[str, Any]]:
-    """A table of answers as one object a row."""
-    schema = current.schema
-    for reason, count in Counter(answers["reason"].to_pylist()).items():
-        versions.metrics.answers.labels(reason if reason in REASONS else "other").inc(count)
-    columns = {name: answers[name].to_pylist() for name in answers.column_names}
-    shares = [columns.pop(f"share_{name}") for name in schema.channels]
-    spends = [columns.pop(f"spend_{name}") for name in schema.channels]
-    units, times = columns.pop(schema.unit), columns.pop(schema.time)
-    names, rest = list(columns), list(zip(*columns.values(), strict=True))
-    return [
-        {
-            "unit": units[i],
-            "time": times[i],
-            "shares": dict(zip(schema.channels, share, strict=True)),
-            "spend": dict(zip(schema.channels, spend, strict=True)),
-        }
-        | dict(zip(names, rest[i], strict=True))
-        for i, (share, spend) in enumerate(zip(zip(*shares, strict=True), zip(*spends, strict=True), strict=True))
     ]
 
 
@@ -239,7 +232,7 @@ def _other(versions: Versions, current: Current, one: Asked) -> dict[str, Any]:
     """Explanations, fields and gains of wanted shares; where the model may not answer, the reason."""
     reason, scorer = kept_because(versions, current), current.scorer
     if one.route == "explain":
-        rows = _recommend(versions, current, one.table, one.further.get("constraints"))
+        rows = [json.loads(row) for row in _finite(versions, current, one, None)]
         if scorer is not None and "binding" in rows[0]:  # a model has answered: no mix that is kept has this
             unit = one.table[current.schema.unit][0].as_py()
             told = _try(versions, lambda: scorer.explain(one.table, unit, one.further.get("constraints")))

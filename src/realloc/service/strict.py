@@ -7,6 +7,7 @@ from realloc.service.refusal import Refusal
 
 DEEPEST = 16
 LONGEST_NUMBER = 40  # signs
+LONGEST_WHOLE = 18
 NUMBER = bytes(
     48 if sign in b"+-.0123456789eE" else 32 for sign in range(256)
 )  # what may be part of a number becomes 0
@@ -94,6 +95,6 @@ def _float(token: str) -> float:
 
 
 def _whole(token: str) -> int:
-    if len(token) > 18:
-        raise refuse("Expected whole numbers of at most 18 signs in JSON.")
+    if len(token) > LONGEST_WHOLE:
+        raise refuse(f"Expected whole numbers of at most {LONGEST_WHOLE} signs in JSON.")
     return int(token)
