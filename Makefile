@@ -1,6 +1,7 @@
 # Everything runs inside .venv, which the first target makes and the others reuse.
 PYTHON ?= python3
 BIN := .venv/bin
+BUILT := pyproject.toml hatch_build.py src/realloc/decision/compiled.c
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-coverage bench-replay bench-market bench-static bench-ablation bench-curves bench-temporal figures clean bench-batch faults-batch bench-serve faults faults-service
@@ -115,11 +116,11 @@ figures: .venv/.dev  ## of the world and of policies in it, into experiments/res
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer, got $$($(PYTHON) --version). Name another with make PYTHON=python3.12 ..."; exit 2; }
 	$(PYTHON) -m venv .venv
 
-.venv/.core: pyproject.toml | .venv/bin/python
+.venv/.core: $(BUILT) | .venv/bin/python
 	$(BIN)/pip install --quiet --no-compile --editable .
 	touch $@
 
-.venv/.dev: pyproject.toml | .venv/bin/python
+.venv/.dev: $(BUILT) | .venv/bin/python
 	$(BIN)/pip install --quiet --no-compile --editable '.[dev]'
 	touch $@ .venv/.core
 

@@ -26,10 +26,10 @@ import realloc
 from realloc.decision.config import DecisionConfig
 from realloc.decision.conservative import Stake
 from realloc.decision.decide import Case, decide
+from realloc.decision.deviation import deviation
 from realloc.logs import Logs
 from realloc.recommendation import open_batches
 from realloc.teacher import doubt
-from realloc.teacher.deviation import deviation
 from realloc.world.platform import Marketplace, MarketplaceParameters, ResponseParameters, State
 from realloc.world.platform.draws import Draws
 from realloc.world.platform.items import draw_items, parse_names

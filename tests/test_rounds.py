@@ -27,8 +27,9 @@ def support_bytes(state):
 
 
 def doubt_bytes(state):
+    """Of all but the factor, of which every window keeps as many directions as it settles."""
     doubt = state.main.doubt
-    parts = [doubt.x, doubt.z, doubt.whiten, doubt.settled, *doubt.kernel.parameters()]
+    parts = [doubt.x, doubt.z, *doubt.kernel.parameters()]
     return sum(part.numel() * part.element_size() for part in parts)
 
 
@@ -62,6 +63,7 @@ def test_a_state_does_not_grow_once_its_memories_are_full(history):
     states, _ = history
     sizes = {(s.main.replay.nbytes, student_bytes(s), support_bytes(s), doubt_bytes(s)) for s in states[1:]}
     assert len(sizes) == 1
+    assert all(s.main.doubt.factor.shape[1] <= CONFIG.kernel.inducing for s in states)
 
 
 def test_the_support_never_remembers_more_than_its_capacity(history):

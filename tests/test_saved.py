@@ -418,7 +418,7 @@ NEW_ARRAYS = [
     *(f"support.density.{name}" for name in ("origin", "whiten", "centres", "log_scales")),
     *(f"support.basis.{name}" for name in ("continuous", "mean", "spread")),
     "support.ladder",
-    *(f"outcome0.doubt.{name}" for name in ("x", "z", "whiten", "settled")),
+    *(f"outcome0.doubt.{name}" for name in ("x", "z", "factor")),
     *(f"outcome0.doubt_scaling.{name}" for name in ("centre", "inverse")),
 ]
 OTHER = {"f": "int32", "i": "float64", "u": "int64"}  # a dtype of another kind

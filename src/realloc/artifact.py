@@ -34,7 +34,7 @@ from realloc import disk
 from realloc.errors import ArtifactError
 from realloc.version import __version__
 
-FORMAT = 3
+FORMAT = 4
 MANIFEST = "manifest.json"
 WEIGHTS = "weights.safetensors"
 NAMES = (MANIFEST, WEIGHTS)

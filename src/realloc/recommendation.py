@@ -12,6 +12,7 @@ from realloc.config import Config
 from realloc.decision.conservative import OfWays, Stake, spread
 from realloc.decision.constraints import Constraints
 from realloc.decision.decide import Case, Verdict, decide
+from realloc.decision.deviation import Deviations
 from realloc.decision.limits import compile_limits
 from realloc.decision.pool import Pooled, Pools, offer, share_out
 from realloc.errors import ConfigError
@@ -20,7 +21,6 @@ from realloc.logs import Logs
 from realloc.policy import Decision
 from realloc.progress import Progress, silent
 from realloc.simplex import Floats, edges, total_variation
-from realloc.teacher.deviation import deviation
 
 if TYPE_CHECKING:  # serving decides here too, without torch: what it hands in has the same methods
     from realloc.rounds import Learned, RoundState
@@ -160,8 +160,7 @@ def surface_sigma(
 ) -> OfWays:
     """σ̂ by the posterior where the teacher has one, else by members or dropout."""
     if config.decision.uncertainty == "posterior" and learned.doubt is not None:
-        covariance = learned.doubt.covariance(x, start)
-        return lambda rows, p, ends: deviation(covariance[rows], p, ends)
+        return Deviations(learned.doubt.covariance(x, start))
     if config.decision.uncertainty == "dropout":
         reading = reading.drop(DROPPED, DRAWS, config.seed)
     return lambda rows, p, ends: spread(reading.gain(rows, p, ends))

@@ -45,12 +45,11 @@ REPLAY_AXES = {  # dtype and axes of every array: n rows, d features, q places, 
     "scaling.centre": ("float32", "K"),
     "scaling.inverse": ("float32", "K"),
 }
-DOUBT = ("x", "z", "whiten", "settled")
-DOUBT_AXES = {  # m inducing rows
+DOUBT = ("x", "z", "factor")
+DOUBT_AXES = {  # m inducing rows, r directions
     "doubt.x": ("float32", "md"),
     "doubt.z": ("float32", "mK"),
-    "doubt.whiten": ("float32", "mm"),
-    "doubt.settled": ("float32", "mm"),
+    "doubt.factor": ("float32", "mr"),
     "doubt_scaling.centre": ("float32", "K"),
     "doubt_scaling.inverse": ("float32", "K"),
 }
@@ -149,7 +148,11 @@ def _learned_parts(learned: Learned) -> tuple[dict[str, Any], dict[str, NDArray[
         "outcome_scale": scaling.outcome,
         "doubt": None
         if learned.doubt is None
-        else {"scale": learned.doubt.scaling.outcome, "misfit": learned.doubt.misfit},
+        else {
+            "scale": learned.doubt.scaling.outcome,
+            "misfit": learned.doubt.misfit,
+            "directions": learned.doubt.factor.shape[1],
+        },
         "nuisances": learned.nuisances.to_json(),
         "weighing": asdict(learned.weighing),
         "places": None if places is None else {"lasting": places.lasting, "noise": places.noise},
@@ -238,7 +241,7 @@ def _places(table: dict[str, Any] | None, tensors: dict[str, NDArray[Any]], size
 def _doubt(table: dict[str, Any] | None, tensors: dict[str, NDArray[Any]], sizes: dict[str, int]) -> Doubt | None:
     if table is None:
         return None
-    _check_arrays(tensors, DOUBT_AXES, sizes)
+    _check_arrays(tensors, DOUBT_AXES, sizes | {"r": int(table["directions"])})
     scale, misfit = float(table["scale"]), None if table["misfit"] is None else float(table["misfit"])
     if scale <= 0:
         raise ValueError("the scale of the doubt is not above 0")

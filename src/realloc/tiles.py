@@ -3,7 +3,7 @@
 A matrix product rounds a row differently alone and among others. Here every product has the shape of one tile, the last one
 filled up: the same row gives the same bits in any batch, at any place of it. Within a tile processors differ, too: with AVX2
 OpenBLAS takes six rows of sixteen in one way and four in another. So the size of a tile is the largest at which this processor
-treats all places alike. And how many threads share a product counts: here it is one.
+treats all places alike, for float32 and float64 each. And how many threads share a product counts: here it is one.
 """
 
 from collections.abc import Callable
@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from realloc.threads import one_blas_thread
 
 SIZES = (16, 8, 4, 2)
-AT_ONCE = 1024  # rows, so that memory stays bounded
+AT_ONCE = 256  # rows, so that memory stays bounded
 
 
-def choose_size(multiply: Callable[[Any, Any], NDArray[Any]] = np.matmul) -> int:
-    """The largest of the sizes at which equal rows give equal bits at all places of a tile; else 1.
+def choose_size(kind: Any, multiply: Callable[[Any, Any], NDArray[Any]] = np.matmul) -> int:
+    """The largest of the sizes at which equal rows of this dtype give equal bits at all places of a tile; else 1.
 
-    >>> choose_size(lambda x, w: np.add.outer(np.arange(len(x)) // 4, w[0]))
+    >>> choose_size(np.float32, lambda x, w: np.add.outer(np.arange(len(x)) // 4, w[0]))
     4
     """
     random = np.random.default_rng(0)
     shapes = [(k, n) for k in (3, 19, 67, 128, 1000) for n in (2, 17, 64, 250)]
-    probes = [random.normal(size=shape).astype(kind) for shape in shapes for kind in (np.float32, np.float64)]
+    probes = [random.normal(size=shape).astype(kind) for shape in shapes]
 
     def alike(size: int, w: NDArray[Any]) -> bool:
         found = multiply(np.repeat(w[None, :, 0], size, axis=0), w)
@@ -36,10 +36,10 @@ def choose_size(multiply: Callable[[Any, Any], NDArray[Any]] = np.matmul) -> int
         return next((size for size in SIZES if all(alike(size, w) for w in probes)), 1)
 
 
-TILE = choose_size()
+TILE = {np.dtype(kind): choose_size(kind) for kind in (np.float32, np.float64)}
 
 
-def cut(values: NDArray[Any], tile: int = TILE) -> NDArray[Any]:
+def cut(values: NDArray[Any], tile: int) -> NDArray[Any]:
     """Rows (n, …) as tiles (t, tile, …); the last one is filled with its last row.
 
     >>> cut(np.array([[1.0], [2.0], [3.0]]), 2)[..., 0].tolist()
@@ -57,11 +57,11 @@ def join(tiles: NDArray[Any], rows: int) -> NDArray[Any]:
 
 
 def in_tiles(compute: Callable[..., NDArray[Any]], *values: NDArray[Any]) -> NDArray[Any]:
-    """Rows of `compute(tiles of each of the values)`, a bounded number of tiles at a time."""
-    n, size = len(values[0]), AT_ONCE
+    """Rows of `compute(tiles of each of the values)`, all of one dtype, a bounded number of tiles at a time."""
+    n, size, tile = len(values[0]), AT_ONCE, TILE[values[0].dtype]
     with one_blas_thread:
         parts = [
-            join(compute(*(cut(value[first : first + size]) for value in values)), min(size, n - first))
+            join(compute(*(cut(value[first : first + size], tile) for value in values)), min(size, n - first))
             for first in range(0, max(n, 1), size)
         ]
     return np.concatenate(parts) if len(parts) > 1 else parts[0]

@@ -46,7 +46,7 @@ def test_the_command_writes_what_serving_reads_or_what_the_library_does(tmp_path
     assert one.equals(serving.open_model(next(store.path.glob("versions/00000002-*/model"))).recommend(today()))
     found = read_artifact(tmp_path / "small", "serving")
     assert found.meta["origin"]["version"] == 2
-    assert not [name for name in found.tensors if "replay" in name or "doubt.whiten" in name]
+    assert not [name for name in found.tensors if "replay" in name]
     CliRunner().invoke(app, ["export", "--store", str(store.path), "--out", str(tmp_path / "other"), "--loadable"])
     assert realloc.load(tmp_path / "other").recommend(today()).moved.any()
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from realloc.decision.polynomials import evaluate, exponents
 from realloc.networks.branch import Branch, BranchShape
-from realloc.student.nearby import Bend, evaluate, exponents
+from realloc.student.nearby import Bend
 from realloc.student.potential import Potential
 from realloc.teacher.sample import Scaling
 

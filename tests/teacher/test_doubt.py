@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 import torch
 
+from realloc.decision.deviation import deviation
 from realloc.simplex import project_tangent
 from realloc.teacher import doubt as module
-from realloc.teacher.deviation import deviation
+from realloc.teacher import gaussian
 from realloc.teacher.doubt import KernelParts, fit_doubt
 from realloc.teacher.gaussian import fit_kernel
 from tests.small import same_bits
@@ -97,14 +98,37 @@ def test_what_a_fit_leaves_behind_is_not_changed_by_using_it(known):
     _, doubt = known
     m = len(doubt.x)
     for kind in (torch.float32, torch.float64):
-        parts = KernelParts(doubt.kernel, doubt.x, doubt.z, doubt.whiten, torch.eye(m, dtype=kind), 0.5)
-        one, other = (fit_doubt(parts, doubt.scaling).settled.numpy() for _ in range(2))
+        parts = KernelParts(doubt.kernel, doubt.x, doubt.z, torch.eye(m), torch.eye(m, dtype=kind), 0.5)
+        one, other = (fit_doubt(parts, doubt.scaling).factor.numpy() for _ in range(2))
         assert same_bits(one, other)
         assert torch.equal(parts.gram, torch.eye(m, dtype=kind))
 
 
-def test_what_was_settled_is_never_more_than_everything(known):
-    _, doubt = known
-    values = np.linalg.eigvalsh(doubt.settled.double().numpy())
-    assert values.max() <= 1e-5
-    assert values.min() >= -1 - 1e-5
+def exact(parts, scaling, x, shares):
+    """V with everything that the rows have settled, in float64."""
+    gram = parts.gram.double() + parts.noise * torch.eye(len(parts.gram), dtype=torch.float64)
+    settled = parts.noise * torch.linalg.inv(gram) - torch.eye(len(gram), dtype=torch.float64)
+    z = scaling.shares(torch.from_numpy(np.array(shares, dtype=np.float32)))
+    slopes = parts.kernel.slope_features(torch.from_numpy(x), z, parts.x, parts.z)
+    phi = torch.stack(slopes, dim=1).double() @ parts.whiten.T.double()
+    prior = parts.kernel.slope_variance(torch.from_numpy(x)).double() * (1 + module.ALONE**2)
+    found = phi @ settled @ phi.transpose(1, 2) + prior[:, None, None] * torch.eye(z.shape[1])
+    scale = scaling.inverse.double() * scaling.outcome
+    return (found * scale[:, None] * scale).detach().numpy()
+
+
+def test_what_is_left_out_of_the_factor_makes_doubt_larger_by_next_to_nothing(monkeypatch):
+    kept = []
+    monkeypatch.setattr(gaussian, "fit_doubt", lambda parts, scaling: kept.append(parts) or fit_doubt(parts, scaling))
+    simulated, doubt = fitted()
+    (parts,) = kept
+    assert doubt.factor.shape[1] < len(doubt.x) / 2  # otherwise nothing was left out
+    x, shares = simulated.window.x, simulated.window.shares
+    ends = np.random.default_rng(0).dirichlet(np.ones(3), (len(x), 4))
+    wanted = deviation(exact(parts, doubt.scaling, x, shares), shares, ends)
+    found = deviation(doubt.covariance(x, shares), shares, ends)
+    assert (found >= wanted * (1 - 1e-3)).all()
+    assert (found <= wanted * np.sqrt(1 + 3 * module.LEFT_OUT)).all()  # rows that are no inducing ones, a little more
+    monkeypatch.setattr(module, "LEFT_OUT", 0.5)
+    coarse = deviation(fit_doubt(parts, doubt.scaling).covariance(x, shares), shares, ends)
+    assert (coarse > wanted * np.sqrt(1 + 3e-2)).any()  # what the check above would notice

@@ -22,7 +22,7 @@ Slopes = Callable[[Rows, Floats], tuple[Floats, Floats]]
 
 LEAST = 1e-9  # improvements below it, as a part of the best worth so far, are float error
 FINER = (0.5, 0.25)  # of the smallest step, so that an end can come close to a border
-NEARER = (0.95,)  # parts of the way to a candidate
+ASIDE = (1.0, 0.95)  # parts of the way to a candidate: along a curved border the next place is often a little back
 
 
 def search_ascent(
@@ -38,8 +38,7 @@ def search_ascent(
     `possible` is a cheaper rule that forbids nothing that `allowed` allows.
     """
     n = len(start)
-    smallest = min(config.steps)
-    ladder = np.array(sorted({*config.steps, *(part * smallest for part in FINER)}, reverse=True))
+    ladder = sizes(config)
     points = np.repeat(start[:, None, :], config.max_turns + 1, axis=1)
     held, taken = np.zeros(n), np.zeros(n, np.int64)
     active = np.arange(n)
@@ -69,6 +68,12 @@ def search_ascent(
     return Trace(points, np.where(gone, taken, 0), np.linalg.norm(end - start, axis=1), np.where(gone, held, 0.0))
 
 
+def sizes(config: SearchConfig) -> Floats:
+    """Of transfers, the largest first."""
+    smallest = min(config.steps)
+    return np.array(sorted({*config.steps, *(part * smallest for part in FINER)}, reverse=True))
+
+
 def choose_edges(held: Floats, slopes: tuple[Floats, Floats] | None, most: int) -> Integers:
     """Transfers k → l to try from `held` (a, K): all of them, or the `most` steepest of each row: (a, E, 2)."""
     everything = edges(held.shape[1])
@@ -92,7 +97,6 @@ def candidates(start: Floats, held: Floats, pairs: Integers, ladder: Floats, max
     off -= home
     length = np.sqrt(np.square(off).sum(axis=0))
     pulled = np.minimum(max_length / np.maximum(length, 1e-300), 1.0)
-    # Along a curved border the next place is often a little back: each end is tried nearer to the start, too.
-    found = np.concatenate([off * (part * pulled) for part in (1.0, *NEARER)], axis=2)
+    found = np.concatenate([off * (part * pulled) for part in ASIDE], axis=2)
     found += home
     return np.moveaxis(found, 0, -1)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.decision.ascent import candidates, choose_edges, search_ascent
+from realloc.decision.ascent import ASIDE, candidates, choose_edges, search_ascent, sizes
+from realloc.decision.compiled import Compiled, Looked, compile_case
 from realloc.decision.config import DecisionConfig
 from realloc.decision.conservative import (
     Evidence,
@@ -72,13 +73,15 @@ def decide(case: Case, config: DecisionConfig) -> Verdict:
     """The best end in reach of every row."""
     base, problem = case.limits.repair()
     rough = roughly(case, base, config)
-    shares = search(case, rough, base, config)
+    compiled = compile_case(case, rough, base, config)
+    shares = search(case, rough, base, config, compiled)
     shares = np.where(case.limits.useful(shares)[:, None], shares, base)
-    found = explain_rest(case, rough, base, shares, problem, config)
+    looked = look_around(case, rough, base, config, compiled)
+    found = explain_rest(case, base, shares, problem, looked, config)
     return _fall_back(case, base, found, config) if config.fallback else found
 
 
-def search(case: Case, rough: Case, base: Floats, config: DecisionConfig) -> Floats:
+def search(case: Case, rough: Case, base: Floats, config: DecisionConfig, compiled: Compiled | None = None) -> Floats:
     """Ends (n, K) that keep every rule. Places are compared in the rough case; an end is taken if the case itself says so."""
     if not case.evident:
         return case.limits.settle(base)
@@ -90,10 +93,12 @@ def search(case: Case, rough: Case, base: Floats, config: DecisionConfig) -> Flo
 
     allowed = allowed_by(case)
     if config.search == "greedy" or case.limits.moves.grid is not None:
-        trace = search_greedy(base, conservative, allowed, settings)
+        shares = search_greedy(base, conservative, allowed, settings).shares
+    elif compiled is not None:
+        shares = compiled.ascend(settings, sizes(settings), ASIDE)
     else:
-        trace = search_ascent(base, conservative, allowed, settings, partial(steepness, case), ends_allowed_by(case))
-    shares = trace.shares
+        found = search_ascent(base, conservative, allowed, settings, partial(steepness, case), ends_allowed_by(case))
+        shares = found.shares
     if rough is not case:
         true = worth(case, np.arange(len(base)), base, shares[:, None], config)[0]
         shares = np.where(true > settings.threshold, shares, base)
@@ -168,13 +173,12 @@ def worth(case: Case, rows: Rows, start: Floats, ends: Floats, config: DecisionC
 
 
 def explain_rest(
-    case: Case, rough: Case, base: Floats, shares: Floats, problem: Names, config: DecisionConfig
+    case: Case, base: Floats, shares: Floats, problem: Names, looked: "Around", config: DecisionConfig
 ) -> Verdict:
     """Gains of what was found, and for rows that stay the rule that stood in the way."""
     rows = np.arange(len(base))
     moved = total_variation(shares, case.start) > UNMOVED
     _, gain, sigma = (part[:, 0] for part in worth(case, rows, case.start, shares[:, None], config))
-    looked = look_around(case, rough, base, config)
     reason = np.where(moved, np.where((shares == base).all(axis=1), "required", "moved"), looked.reason)
     reason = np.where(problem != "", "infeasible", reason)
     short = ~moved & (looked.reason == "uncertain") & (case.limits.smallest > 0) & looked.open
@@ -207,10 +211,41 @@ class Around:
     open: Mask  # some first step is allowed and worth it
 
 
-def look_around(case: Case, rough: Case, base: Floats, config: DecisionConfig) -> Around:
+def look_around(
+    case: Case, rough: Case, base: Floats, config: DecisionConfig, compiled: Compiled | None = None
+) -> Around:
     """Try every first step and ask each rule about it; which promises most is the rough case's word, how much the case's."""
-    n, rows = len(base), np.arange(len(base))
-    settings = on_grid(config.searching(), case.limits)
+    n, settings = len(base), on_grid(config.searching(), case.limits)
+    found = first_steps(case, rough, base, config) if compiled is None else compiled.look(settings, ASIDE)
+    names, guard = (np.full(n, "", dtype=object) for _ in range(2))
+    few = np.flatnonzero(~found.possible)
+    names[few] = case.limits.binding(few, base[few], found.end[few][:, None])[:, 0]
+    few = np.flatnonzero(~found.safe)
+    guard[few] = name_guardrail(case, few, found.end[few][:, None])
+    checks: list[tuple[Any, Any, Any]] = [
+        (~found.gains, "no_gain", ""),
+        (~found.good, "uncertain", "beta" if config.beta else "threshold"),
+        (found.free, "uncertain", ""),
+        (~found.possible, "constrained", names),
+        (~found.supported, "unsupported", np.where(found.starts, "end", "start")),
+        (~found.safe, "guardrail", guard),
+    ]
+    reason = np.select([when for when, _, _ in checks], [np.full(n, what) for _, what, _ in checks], "unsupported")
+    binding = np.select([when for when, _, _ in checks], [np.broadcast_to(name, n) for _, _, name in checks], "")
+    _, gain, sigma = (part[:, 0] for part in worth(case, np.arange(n), base, found.end[:, None], config))
+    return Around(
+        reason=reason,
+        binding=binding.astype(str),
+        end=found.end,
+        gain=np.where(found.shown, gain, 0.0),
+        sigma=np.where(found.shown, sigma, 0.0),
+        open=found.free,
+    )
+
+
+def first_steps(case: Case, rough: Case, base: Floats, config: DecisionConfig) -> Looked:
+    """Every first step from `base` (n, K), and what the rules say; `compiled.c` does the same."""
+    rows, settings = np.arange(len(base)), on_grid(config.searching(), case.limits)
     few = len(edges(base.shape[1])) <= settings.most_edges
     field = None if few else weigh_slopes(case.stakes, rows, base)
     # What a rule forbids is tried, too, so that the rule can be named.
@@ -230,27 +265,16 @@ def look_around(case: Case, rough: Case, base: Floats, config: DecisionConfig) -
     for kind in (alone, free):
         best = np.where(kind.any(axis=1), np.where(kind, score, -np.inf).argmax(axis=1), best)
     at = (rows, best)
-    names = case.limits.binding(rows, base, ends[rows, best][:, None])[:, 0]
-    guard = name_guardrail(case, rows, ends[rows, best][:, None])
-    checks: list[tuple[Any, Any, Any]] = [
-        (~(gain > 0).any(axis=1), "no_gain", ""),
-        (~good.any(axis=1), "uncertain", "beta" if config.beta else "threshold"),
-        (free.any(axis=1), "uncertain", ""),
-        (~possible[at], "constrained", names),
-        (~supported[at], "unsupported", np.where(supported_start(case, base), "end", "start")),
-        (~safe[at], "guardrail", guard),
-    ]
-    reason = np.select([when for when, _, _ in checks], [np.full(n, what) for _, what, _ in checks], "unsupported")
-    binding = np.select([when for when, _, _ in checks], [np.broadcast_to(name, n) for _, _, name in checks], "")
-    _, best_gain, best_sigma = (part[:, 0] for part in worth(case, rows, base, ends[at][:, None], config))
-    shown = np.isfinite(gain[at])
-    return Around(
-        reason=reason,
-        binding=binding.astype(str),
+    return Looked(
         end=ends[at],
-        gain=np.where(shown, best_gain, 0.0),
-        sigma=np.where(shown, best_sigma, 0.0),
-        open=np.asarray(free.any(axis=1)),
+        gains=np.asarray((gain > 0).any(axis=1)),
+        good=np.asarray(good.any(axis=1)),
+        free=np.asarray(free.any(axis=1)),
+        possible=possible[at],
+        supported=supported[at],
+        starts=supported_start(case, base),
+        shown=np.isfinite(gain[at]),
+        safe=safe[at],
     )
 
 
@@ -273,7 +297,7 @@ def name_guardrail(case: Case, rows: Rows, ends: Floats) -> Names:
     """The first guardrail that forbids ends (n, 1, K)."""
     found = np.full(len(rows), "", dtype=object)
     for stake in case.stakes:
-        unsafe = ~guarded((stake,), case.radius, rows, case.start, ends)[:, 0]
+        unsafe = ~guarded((stake,), case.radius, rows, case.start[rows], ends)[:, 0]
         found[unsafe & (found == "")] = f"guardrail {stake.name}"
     return found.astype(str)
 

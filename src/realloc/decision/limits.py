@@ -55,7 +55,7 @@ class Limits:
         """Whether candidates (a, C, K) of the rows keep every constraint, up to float error that `settle` takes away."""
         tree = self.bounds.rules.tree
         allowed = np.repeat(~self.kept[rows][:, None], candidates.shape[1], axis=1)
-        for node in self._bounded:
+        for node in self.bounded:
             low, high = self.bounds.low[rows, node], self.bounds.high[rows, node]
             held = _held(candidates, tree.channels, tree.members, node)
             allowed &= (held >= low[:, None] - SLACK) & (held <= high[:, None] + SLACK)
@@ -71,7 +71,7 @@ class Limits:
 
         note("conflict", np.repeat((self.repaired.problem[rows] != "")[:, None], candidates.shape[1], axis=1))
         note("no budget", np.repeat((self.bounds.budget[rows] == 0)[:, None], candidates.shape[1], axis=1))
-        for node in self._bounded:
+        for node in self.bounded:
             low, high = self.bounds.low[rows, node][:, None], self.bounds.high[rows, node][:, None]
             held = _held(candidates, tree.channels, tree.members, node)
             below, above = held < low - SLACK, held > high + SLACK
@@ -116,7 +116,7 @@ class Limits:
         return units
 
     @cached_property
-    def _bounded(self) -> list[int]:
+    def bounded(self) -> list[int]:
         """Nodes with a bound anywhere, but for the whole budget."""
         bounded = (self.bounds.low.max(axis=0, initial=0) > 0) | (self.bounds.high.min(axis=0, initial=1) < 1)
         return np.flatnonzero(bounded[:-1]).tolist()

@@ -1,10 +1,6 @@
-"""The posterior covariance of the field in numpy, as `teacher/doubt.py` computes it with torch.
+"""The posterior covariance of the field in numpy, as `teacher/doubt.py` computes it with torch: V = (v + δ²) I − Φᵀ Φ.
 
-V = (v + δ²) I − Φᵀ Φ,  Φ (r, K) = Fᵀ · (slopes of the kernel),  F Fᵀ = Wᵀ [I − σ²(Σφφᵀ + σ²I)⁻¹] W
-
-Gains only ask about directions in which shares sum to 0, so slopes are taken along K − 1 of them. What whitens the inducing
-rows and what the rows have settled is one matrix F, and of it only the r directions that settle anything are kept: what is left
-out makes σ̂ larger, by less than `LEFT_OUT` of its square at every inducing row.
+Gains only ask about directions in which shares sum to 0, so slopes are taken along K − 1 of them.
 """
 
 from collections.abc import Mapping
@@ -18,12 +14,10 @@ from numpy.typing import NDArray
 from realloc.serving.network import Floats32
 from realloc.serving.potential import Units
 from realloc.simplex import Floats, tangent_basis
-from realloc.threads import one_blas_thread
 from realloc.tiles import in_tiles
 
 ALONE = 0.45  # η of `teacher/doubt.py`
 PARTS = ("slope", "curve")
-LEFT_OUT = 2e-6
 HALF = np.float32(0.5)
 
 
@@ -138,35 +132,6 @@ class Doubt:
                 settled = (phi[:, k] * phi[:, l]).sum(axis=-1)
                 found[..., k, l] = found[..., l, k] = prior * metric[k, l] - settled
         return found
-
-
-def factor_of(arrays: Mapping[str, NDArray[Any]], units: Units, misfit: float | None) -> Floats32:
-    """F from what whitens the inducing rows and what the rows have settled (at most 0), without what hardly counts."""
-    with one_blas_thread:  # or a service and a batch, with other threads, would have other ones
-        return _factor_of(arrays, units, misfit)
-
-
-def _factor_of(arrays: Mapping[str, NDArray[Any]], units: Units, misfit: float | None) -> Floats32:
-    whole = arrays["doubt.whiten"].T.astype(np.float64) @ _root(arrays["doubt.settled"])
-    doubt = read_doubt({**arrays, "doubt.factor": whole}, units, misfit)
-    phi = doubt.slopes(doubt.x[None], doubt.z[None])[0] @ whole.astype(np.float32)  # (D, rows, m)
-    flat = phi.reshape(-1, len(whole))
-    _, axes = np.linalg.eigh((flat.T @ flat).astype(np.float64))  # what settles least comes first
-    taken = np.square(phi @ axes.astype(np.float32))
-    size = np.square(doubt.directions).sum(axis=0)[:, None] * doubt.prior(doubt.x[None])[0]
-    own = size - np.square(phi).sum(axis=-1)  # V at every inducing row, along every direction
-    worst = (np.cumsum(taken, axis=-1) / own[..., None]).max(axis=(0, 1))  # if all up to here are left out
-    return np.ascontiguousarray(whole @ axes[:, int((worst <= LEFT_OUT).sum()) :], dtype=np.float32)
-
-
-def _root(settled: NDArray[np.float32]) -> Floats:
-    """R with R Rᵀ = −settled."""
-    taken = -(settled.astype(np.float64) + settled.T) / 2
-    try:
-        return np.linalg.cholesky(taken)
-    except np.linalg.LinAlgError:  # some directions are settled by nothing, up to float error
-        values, vectors = np.linalg.eigh(taken)
-        return vectors * np.sqrt(np.maximum(values, 0))
 
 
 def read_doubt(arrays: Mapping[str, NDArray[Any]], units: Units, misfit: float | None) -> Doubt:

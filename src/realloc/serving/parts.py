@@ -13,7 +13,7 @@ from realloc.errors import ConfigError
 from realloc.features import Encoder
 from realloc.fields import from_table
 from realloc.logs import Logs, Schema
-from realloc.serving.doubt import PARTS, factor_of, read_doubt
+from realloc.serving.doubt import PARTS, read_doubt
 from realloc.serving.network import read_network
 from realloc.serving.potential import Potential, Units
 from realloc.serving.state import Evidence, Served, ServedState
@@ -64,10 +64,7 @@ def from_model(meta: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> 
         own = _under(prefix, tensors)
         arrays: Arrays = {name: v for name, v in own.items() if name.startswith(OF_OUTCOME)}
         if told["doubt"] is not None:
-            arrays |= {name: own[name] for name in (*KERNEL, "kernel.reach", "doubt.x", "doubt.z")}
-            own = {name: np.ascontiguousarray(values) for name, values in own.items()}  # as a file would give them back
-            units = _units("doubt_scaling.", own, told["doubt"]["scale"])
-            arrays["doubt.factor"] = factor_of(own, units, _misfit(told["doubt"]))
+            arrays |= {name: own[name] for name in (*KERNEL, "kernel.reach", "doubt.x", "doubt.z", "doubt.factor")}
         kept |= {prefix + name: v for name, v in arrays.items()}
         names = ("name", "outcome_scale", "doubt", "places")
         outcomes.append({name: told.get(name) for name in names} | {"evidence": told["weighing"]["evidence"]})

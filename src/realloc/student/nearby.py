@@ -9,7 +9,6 @@ s(start + d) − s(start) ≈ Σ_α c_α d^α,   c_α = Σ_j w_j c_j,|α| (α ch
 What a search finds is valued by the network itself.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import comb, factorial, prod
@@ -17,8 +16,8 @@ from math import comb, factorial, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.decision.conservative import OfWays
-from realloc.simplex import Floats, channels_first, tangent_basis
+from realloc.decision.polynomials import Polynomials, exponents
+from realloc.simplex import Floats, tangent_basis
 from realloc.tiles import in_tiles
 
 Floats32 = NDArray[np.float32]
@@ -38,7 +37,7 @@ class Trunk:
     a: Floats32  # summed over members (n, K)
 
 
-def near(trunk: Trunk | None, inverse: Floats32, scale: float, start: Floats, radius: float) -> OfWays | None:
+def near(trunk: Trunk | None, inverse: Floats32, scale: float, start: Floats, radius: float) -> Polynomials | None:
     """Gains of ways of at most `radius` around `start` (n, K), by polynomials; None where those are not faster, or not near.
 
     `inverse` makes scaled shares of shares, `scale` is the outcome's unit over the number of members.
@@ -52,19 +51,7 @@ def near(trunk: Trunk | None, inverse: Floats32, scale: float, start: Floats, ra
     own, _ = bend.by_degree[0]
     coefficients[:, own] += (trunk.a[:, None] @ along[:, ::-1])[:, 0]  # the last direction's term comes first
     coefficients *= np.float32(scale)
-    axes = (Q / radius).astype(np.float32)
-
-    def value(rows: NDArray[np.integer], places: Floats) -> Floats32:
-        """At places (a, m, K), less that at the row's own start."""
-        way = (channels_first(places) - start[rows].T[..., None]).astype(np.float32)
-        d = [(axis[:, None, None] * way).sum(axis=0) for axis in axes.T]
-        return evaluate(iter(coefficients[rows].T[..., None]), d, DEGREE)
-
-    def gain(rows: NDArray[np.integer], p: Floats, ends: Floats) -> Floats:
-        found = value(rows, ends)
-        return found - value(rows, p[:, None]) if (p != start[rows]).any() else found  # at the start it is 0
-
-    return gain
+    return Polynomials(coefficients, start, (Q / radius).astype(np.float32), DEGREE)
 
 
 @lru_cache(maxsize=16)
@@ -127,31 +114,6 @@ class Bend:
 def _arrangements(powers: NDArray[np.int64]) -> int:
     """How often a term occurs in the power of a sum: 2 for d₁d₂ in (d₁ + d₂)²."""
     return factorial(int(powers.sum())) // prod(factorial(int(one)) for one in powers)
-
-
-def exponents(dimensions: int, degree: int) -> Iterator[tuple[int, ...]]:
-    """Exponents of all terms up to a degree, in the order in which `evaluate` asks for them.
-
-    >>> list(exponents(2, 1))
-    [(0, 1), (1, 0), (0, 0)]
-    """
-    if dimensions == 0:
-        yield ()
-        return
-    for power in range(degree, -1, -1):
-        for rest in exponents(dimensions - 1, degree - power):
-            yield (*rest, power)
-
-
-def evaluate(coefficients: Iterator[Floats32], d: Sequence[Floats32], degree: int) -> Floats32:
-    """The polynomial at moves d, D times (a, m): Horner's rule in the last direction, with polynomials of the others."""
-    if len(d) == 0:
-        return next(coefficients)
-    found = evaluate(coefficients, d[:-1], 0)
-    for power in range(degree - 1, -1, -1):
-        found = found * d[-1]
-        found += evaluate(coefficients, d[:-1], degree - power)
-    return found
 
 
 def silu(x: Floats32) -> Floats32:

@@ -33,9 +33,10 @@ def bend(kind: str, shares: Floats) -> Floats:
 
 def pattern_codes(shares: Floats) -> NDArray[np.uint64]:
     """A number for the set of active channels of each row (..., K): equal for equal sets."""
-    return (active_pattern(shares) * _weights(shares.shape[-1])).sum(axis=-1, dtype=np.uint64)
+    return (active_pattern(shares) * channel_codes(shares.shape[-1])).sum(axis=-1, dtype=np.uint64)
 
 
 @lru_cache(maxsize=64)
-def _weights(channels: int) -> NDArray[np.uint64]:
+def channel_codes(channels: int) -> NDArray[np.uint64]:
+    """What each active channel adds to the number of a pattern."""
     return np.array([pow(6364136223846793005, k + 1, 2**64) for k in range(channels)], dtype=np.uint64)

@@ -49,7 +49,7 @@ class Density:
 
     def along(self, shares: Floats) -> Floats:
         """The same with coordinates first, (D, ...)."""
-        axes, shift = self._axes
+        axes, shift = self.axes
         bent = bend(self.kind, channels_first(shares))
         found = np.empty((axes.shape[1], *bent.shape[1:]))
         for d in range(len(found)):
@@ -69,7 +69,7 @@ class Density:
         )
 
     @cached_property
-    def _axes(self) -> tuple[Floats, Floats]:
+    def axes(self) -> tuple[Floats, Floats]:
         """What makes whitened coordinates of bent shares: (K, D), and what is taken off (D,)."""
         axes = tangent_basis(len(self.whiten) + 1) @ self.whiten if self.kind == "log_ratio" else self.whiten
         return axes, self.origin @ self.whiten

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from realloc.decision.compiled import Region
 from realloc.progress import Progress, silent
 from realloc.simplex import Floats
 from realloc.support.calibration import Ladder
 from realloc.support.config import SupportConfig
-from realloc.support.coordinates import pattern_codes
+from realloc.support.coordinates import channel_codes, pattern_codes
 from realloc.support.density import Border, Density, fit_density
 from realloc.support.direction import Direction, Neighbours, fit_direction
 from realloc.support.logged import Logged
@@ -85,6 +86,25 @@ class Opened:
             kept = self.border.radius(rows[row[part]], between, self.support.config.margin) <= self.limit
             found[row[part], column[part]] = kept.all(axis=1)
         return found & self._near_logged(rows, ends, found) if self.support.density.kind == "sphere" else found
+
+    def region(self) -> Region | None:
+        """The border as numbers, for the compiled search; None where zeros occur: there logged moves are asked for, too."""
+        density, border = self.support.density, self.border
+        if density.kind != "log_ratio":
+            return None
+        axes, shift = density.axes
+        return Region(
+            axes=axes,
+            shift=shift,
+            centre=border.centre,
+            scale=border.scale,
+            centre_variance=border.centre_variance,
+            scale_variance=border.scale_variance,
+            limit=self.limit,
+            margin=self.support.config.margin,
+            patterns=self.support.patterns,
+            codes=channel_codes(len(axes)),
+        )
 
     def omega(self, rows: Rows, ends: Floats) -> Floats:
         """Directional support of ends (a, m, K): (a, m)."""

@@ -1,11 +1,12 @@
 """How far a learned gain may be off: the posterior covariance of the field, by the Gaussian-process surface.
 
-sd(p → p')² = (p' − p)ᵀ V(x, p) (p' − p),   V = (v + δ²) I + Φᵀ [σ²(Σφφᵀ + σ²I)⁻¹ − I] Φ
+sd(p → p')² = (p' − p)ᵀ V(x, p) (p' − p),   V = (v + δ²) I − ΦᵀΦ,   Φ (r, K) = Fᵀ · (slopes of the kernel)
 
 Members of an ensemble agree about what none of them has learned. A Gaussian process knows what it has not: v is the prior
-variance of a slope, Φ (m, K) are the slopes of the whitened features, and the bracket takes off what the rows have settled.
-δ² stays for what the process itself may be wrong about: how far surfaces of other kinds disagree with it about moves, or η² v
-where there is no other. docs/decisions/0006 says how the factor of δ and η were chosen.
+variance of a slope, and ΦᵀΦ takes off what the rows have settled, F Fᵀ = Wᵀ [I − σ²(Σφφᵀ + σ²I)⁻¹] W with W that whitens
+the inducing rows. Of F only the r directions that settle anything are kept: what is left out makes σ̂² larger, by at most
+`LEFT_OUT` of it at every inducing row. δ² stays for what the process itself may be wrong about: how far surfaces of other
+kinds disagree with it about moves, or η² v where there is no other. docs/decisions/0006 says how δ and η were chosen.
 """
 
 from dataclasses import dataclass
@@ -15,13 +16,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from realloc.simplex import Floats
+from realloc.simplex import Floats, tangent_basis
 from realloc.teacher.kernel import Kernel
 from realloc.teacher.sample import Scaling
 
 ALONE = 0.45  # η
 DISAGREEMENT = 1.6  # δ as a multiple of the surfaces' standard deviation
 REACH, MOVES = 0.2, 3000  # longest move about which surfaces are asked, and how many
+LEFT_OUT = 1e-2
 CHUNK = 2048
 
 
@@ -39,13 +41,12 @@ class KernelParts:
 
 @dataclass(frozen=True)
 class Doubt:
-    """The kernel, its inducing rows, what whitens them, and what the rows have settled."""
+    """The kernel, its inducing rows, and what the rows have settled."""
 
     kernel: Kernel
     x: Tensor  # (m, d)
     z: Tensor  # (m, K)
-    whiten: Tensor  # (m, m)
-    settled: Tensor  # (m, m) σ²(Σφφᵀ + σ²I)⁻¹ − I, at most 0
+    factor: Tensor  # F (m, r)
     scaling: Scaling
     misfit: float | None = None  # δ², in units of scaled shares and outcome; None: η² v
 
@@ -63,12 +64,10 @@ class Doubt:
         return (torch.cat(parts).double() * scale[:, None] * scale).numpy()
 
     def _covariance(self, x: Tensor, z: Tensor) -> Tensor:
-        kernel = self.kernel
-        features = torch.stack(kernel.slope_features(x, z, self.x, self.z), dim=1) @ self.whiten.T  # (n, K, m)
-        prior = kernel.slope_variance(x)
+        phi = torch.stack([slopes @ self.factor for slopes in self.kernel.slope_features(x, z, self.x, self.z)], dim=1)
+        prior = self.kernel.slope_variance(x)
         prior = prior * (1 + ALONE**2) if self.misfit is None else prior + self.misfit
-        settled = (features @ self.settled) @ features.transpose(1, 2)
-        return settled + prior[:, None, None] * torch.eye(z.shape[1])
+        return prior[:, None, None] * torch.eye(z.shape[1]) - phi @ phi.transpose(1, 2)
 
 
 def fit_doubt(parts: KernelParts, scaling: Scaling) -> Doubt:
@@ -76,5 +75,29 @@ def fit_doubt(parts: KernelParts, scaling: Scaling) -> Doubt:
     gram = parts.gram.to(torch.float64, copy=True)
     gram.diagonal().add_(parts.noise)
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
-    settled = parts.noise * inverse - torch.eye(len(gram), dtype=torch.float64)
-    return Doubt(parts.kernel, parts.x, parts.z, parts.whiten, settled.float(), scaling)
+    whole = parts.whiten.T.double() @ root_of(torch.eye(len(gram), dtype=torch.float64) - parts.noise * inverse)
+    return Doubt(parts.kernel, parts.x, parts.z, what_settles(whole.float(), parts, scaling), scaling)
+
+
+def root_of(taken: Tensor) -> Tensor:
+    """R with R Rᵀ = taken."""
+    found, failed = torch.linalg.cholesky_ex(taken)
+    if not int(failed):
+        return found
+    values, vectors = torch.linalg.eigh(taken)  # some directions are settled by nothing, up to float error
+    return vectors * values.clamp_min(0).sqrt()
+
+
+def what_settles(whole: Tensor, parts: KernelParts, scaling: Scaling) -> Tensor:
+    """Of F (m, m), the directions that take anything off at the inducing rows, along moves: (m, r)."""
+    kernel, K = parts.kernel, parts.z.shape[1]
+    along = scaling.inverse[:, None] * torch.from_numpy(np.array(tangent_basis(K), dtype=np.float32))  # (K, D)
+    slopes = kernel.slope_features(parts.x, parts.z, parts.x, parts.z)
+    moves = [sum((along[k, d] * slopes[k] for k in range(1, K)), start=along[0, d] * slopes[0]) for d in range(K - 1)]
+    phi = torch.cat(moves) @ whole  # (D·m, m)
+    _, axes = torch.linalg.eigh(phi.T @ phi)  # what settles least comes first
+    taken = (phi @ axes).square()
+    prior = (along.square().sum(0)[:, None] * kernel.slope_variance(parts.x)).flatten()
+    own = (prior - taken.sum(1)).clamp_min(1e-6 * prior)  # V at every inducing row, along every move
+    worst = (taken.cumsum(1) / own[:, None]).amax(0)  # if all up to here are left out
+    return (whole @ axes[:, int((worst <= LEFT_OUT).sum()) :]).contiguous()

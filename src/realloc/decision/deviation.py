@@ -1,10 +1,25 @@
 """The standard deviation of a gain from the covariance of its field; without torch, as decisions are."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from realloc.simplex import Floats, channels_first
 
-FEW = 4  # channels for which sums channel by channel are faster than a product a row
+FEW = 5  # channels for which sums channel by channel are faster than a product a row
+
+
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """σ̂ of ways of n rows, from covariances (n, K, K)."""
+
+    covariance: Floats
+
+    def __call__(self, rows: NDArray[np.integer[Any]], start: Floats, ends: Floats) -> Floats:
+        """Of starts (a, K) → ends (a, m, K) of some of the rows: (a, m)."""
+        return deviation(self.covariance[rows], start, ends)
 
 
 def deviation(covariance: Floats, start: Floats, ends: Floats) -> Floats:
