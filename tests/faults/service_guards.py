@@ -290,7 +290,7 @@ ANSWERS = {
         tested(test_line.test_poison_among_requests_that_are_scored_together_spoils_only_itself),
     ),
     "rows that see each other alone": Guard(
-        answers._groups, "one if alone else ", "", tested(alone, "a cap over all rows")
+        answers._groups, "if _alone(current):", "if False:", tested(alone, "a cap over all rows")
     ),
     "caps over all rows": Guard(answers._alone, "return capped or ", "return ", tested(alone, "a cap over all rows")),
     "lags": Guard(answers._alone, " or current.scorer.state.encoder.history is not None", "", tested(alone, "lags")),
