@@ -107,9 +107,12 @@ def test_no_more_rows_are_scored_at_once_than_allowed(made, slow, monkeypatch):
     assert max(sizes) <= 3
 
 
+REAL_DECIDE = Scorer.decide
+
+
 def inside_at_once(monkeypatch, app, count, seconds=0.3):
-    """The most threads that were deciding at the same time while some requests were answered."""
-    lock, inside, most, real = threading.Lock(), 0, 0, Scorer.decide
+    """The most threads that were deciding at the same time while some requests were answered, one coming after the other."""
+    lock, inside, most, real = threading.Lock(), 0, 0, REAL_DECIDE
 
     def stay(self, *asked):
         nonlocal inside, most
@@ -121,8 +124,12 @@ def inside_at_once(monkeypatch, app, count, seconds=0.3):
             inside -= 1
         return real(self, *asked)
 
+    async def one(number):
+        await asyncio.sleep(0.02 * number)
+        return await post(app, body())
+
     async def run():
-        return await asyncio.gather(*(post(app, body()) for _ in range(count)))
+        return await asyncio.gather(*(one(number) for number in range(count)))
 
     monkeypatch.setattr(Scorer, "decide", stay)
     found = asyncio.run(run())

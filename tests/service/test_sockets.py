@@ -12,8 +12,10 @@ import threading
 import time
 
 import pytest
+import uvicorn
 
 from realloc.ledger import Ledger
+from realloc.service import server as server_module
 from realloc.service.protocol import AtOnce
 from tests.service.asking import MAIN, call, real_server, some_rows
 
@@ -253,3 +255,20 @@ def test_headers_and_body_are_sent_at_once_and_all_before_the_end():
 
     asyncio.run(run())
     assert wire.sent == [b"headbody", b"the last"]
+
+
+def test_few_are_let_in_at_a_time_and_many_may_wait(monkeypatch):
+    """asyncio lets in as many at once as may wait, so the number that may wait is set again once it listens."""
+    told = []
+
+    class Socket:
+        def listen(self, most):
+            told.append(most)
+
+    async def begin(self, sockets=None):
+        told.append("uvicorn")
+
+    monkeypatch.setattr("uvicorn.Server.startup", begin)
+    asyncio.run(server_module.Server(uvicorn.Config("", backlog=server_module.LET_IN)).startup([Socket()]))
+    assert told == ["uvicorn", server_module.MOST_WAITING]
+    assert server_module.LET_IN < server_module.MOST_WAITING

@@ -22,7 +22,18 @@ from realloc.service.versions import Versions
 log = logging.getLogger("realloc.service")
 
 LONGEST_HEADER = 16 * 1024
+LET_IN, MOST_WAITING = 32, 1024  # connections that are let in between two looks at the others, and that wait for it
 SWITCH_SECONDS = 0.001  # after which a thread that scores lets the one that talks go on; by default five times as long
+
+
+class Server(uvicorn.Server):
+    """Lets in few at a time, and lets many wait: else whoever comes new keeps those from being heard who are in already."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen; asyncio takes one number for both, and has set it by now."""
+        await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(MOST_WAITING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,9 +80,9 @@ def run(store: Path, config: ServeConfig, address: Address) -> None:
         timeout_keep_alive=config.keep_alive_seconds,
         timeout_graceful_shutdown=max(1, int(config.drain_seconds)),
         h11_max_incomplete_event_size=LONGEST_HEADER,
-        backlog=config.connections,
+        backlog=LET_IN,
     )
-    listening.listen(config.connections)  # whoever reads the line below may call at once
+    listening.listen(MOST_WAITING)  # whoever reads the line below may call at once
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     told = app.versions.current
@@ -86,7 +97,7 @@ def run(store: Path, config: ServeConfig, address: Address) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn drains at them, then raises them again: that is no failure
         signal.signal(number, lambda *_: None)
     try:
-        uvicorn.Server(settings).run(sockets=[listening])
+        Server(settings).run(sockets=[listening])
     finally:
         app.versions.stop()
         app.line.stop()
