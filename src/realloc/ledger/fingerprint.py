@@ -1,6 +1,7 @@
 """A digest of what each decision was made from: 16 bytes that change with any value the model reads, and with nothing else."""
 
 import hashlib
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,36 +22,48 @@ def fingerprint(logs: Logs) -> list[bytes]:
         start.update(f"{len(name.encode())}:{name}".encode())
     if not len(logs):
         return []
-    blocks = np.concatenate([_block(logs.table[name]) for name in names], axis=1)
+    blocks = _blocks([logs.table[name] for name in names])
 
-    def digest(row: NDArray[np.uint8]) -> bytes:
+    def digest(row: bytes) -> bytes:
         total = start.copy()
-        total.update(row.data)
+        total.update(row)
         return total.digest()
 
-    return [digest(row) for row in np.ascontiguousarray(blocks)]
+    return [digest(row) for row in blocks.tolist()]
 
 
-def _block(column: pa.ChunkedArray) -> NDArray[np.uint8]:
-    """A column as bytes (n, width): a flag for missing values, then the value."""
-    kind, n = column.type, len(column)
-    missing = np.zeros((n, 1), np.uint8)
-    if column.null_count:
-        missing[:, 0] = column.is_null().to_numpy()
+def _blocks(columns: list[pa.ChunkedArray]) -> NDArray[np.void]:
+    """The bytes of every row: for each column a flag that says that its value is missing, then the value."""
+    parts = [_part(column) for column in columns]
+    kinds = [
+        (f"{kind}{place}", form) for place, (_, form) in enumerate(parts) for kind, form in (("m", "u1"), ("v", form))
+    ]
+    rows = np.zeros(len(columns[0]), np.dtype(kinds))
+    for place, (value, form) in enumerate(parts):
+        missing = rows[f"m{place}"]
+        if columns[place].null_count:
+            missing[:] = columns[place].is_null().to_numpy()
+        none = np.isnan(value) if form == "<f8" else np.False_
+        missing[none] = 1
+        rows[f"v{place}"] = np.where(none, 0.0, value) if none.any() else value
+    return rows.view(np.dtype((np.void, rows.dtype.itemsize)))
+
+
+def _part(column: pa.ChunkedArray) -> tuple[NDArray[Any], str]:
+    """The values of a column, and as which bytes they are taken."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        return column.to_numpy().astype("<f8") + 0.0, "<f8"  # −0 is 0
     if pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        value = _words(column)
-    elif pa.types.is_temporal(kind):
-        value = column.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0).to_numpy().astype("<i8")
-    elif pa.types.is_boolean(kind):
-        value = column.fill_null(False).to_numpy().astype("<f8")
-    else:
-        value = column.to_numpy().astype("<f8") + 0.0  # −0 is 0
-        none = np.isnan(value)
-        missing[none], value[none] = 1, 0.0
-    return np.concatenate([missing, np.ascontiguousarray(value).view(np.uint8).reshape(n, -1)], axis=1)
+        return _words(column), f"V{BYTES}"
+    if pa.types.is_temporal(kind):
+        return column.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0).to_numpy(), "<i8"
+    if pa.types.is_boolean(kind):
+        column = column.fill_null(False)
+    return column.to_numpy().astype("<f8") + 0.0, "<f8"
 
 
-def _words(column: pa.ChunkedArray) -> NDArray[np.uint8]:
+def _words(column: pa.ChunkedArray) -> NDArray[np.void]:
     """Text, or whole-number ids, as the digest of each word."""
     coded = column.combine_chunks()
     if isinstance(coded, pa.ChunkedArray):  # an empty one stays chunked
@@ -58,5 +71,5 @@ def _words(column: pa.ChunkedArray) -> NDArray[np.uint8]:
     if not pa.types.is_dictionary(coded.type):
         coded = coded.dictionary_encode()
     words = [hashlib.blake2b(str(word).encode(), digest_size=BYTES).digest() for word in coded.dictionary.to_pylist()]
-    table = np.frombuffer(b"".join([*words, bytes(BYTES)]), np.uint8).reshape(-1, BYTES)
+    table = np.frombuffer(b"".join([*words, bytes(BYTES)]), np.dtype((np.void, BYTES)))
     return table[coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)]

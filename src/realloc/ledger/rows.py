@@ -1,5 +1,6 @@
 """Decisions as rows of the log: what was decided, why, and the inputs from which it can be decided again."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -37,9 +38,7 @@ class Run:
 def log_rows(answers: pa.Table, logs: Logs, positions: NDArray[np.int64], first: int, run: Run) -> pa.Table:
     """Rows of the log for the rows of `answers`; `logs` are the usable ones of them, at `positions`, counted from `first`."""
     schema, n = logs.schema, answers.num_rows
-    place = np.full(n, -1)
-    place[positions] = np.arange(len(logs))
-    take = pa.array(place, mask=place < 0)
+    spread = _spread(positions, n)
     digests = pa.array(fingerprint(logs), pa.binary(BYTES))
     columns: dict[str, Any] = {
         "run": _same(run.id, n),
@@ -47,13 +46,24 @@ def log_rows(answers: pa.Table, logs: Logs, positions: NDArray[np.int64], first:
         "made": pa.repeat(pa.scalar(run.made, pa.timestamp("us", tz="UTC")), n),
         "version": pa.repeat(pa.scalar(run.version, pa.int32()), n),
         "unit": answers[schema.unit].cast(pa.string()),
-        "time": logs.table[schema.time].cast(pa.timestamp("us")).take(take),
-        FINGERPRINT: digests.take(take),
+        "time": spread(logs.table[schema.time].cast(pa.timestamp("us"))),
+        FINGERPRINT: spread(digests),
     }
     names = [f"{kind}_{channel}" for kind in ("share", "spend") for channel in schema.channels]
-    columns |= {name: answers[name] for name in (*names, *KEPT) if name in answers.column_names}
-    columns[INPUTS] = pack_inputs(logs).take(take)
+    given = dict(zip(answers.column_names, answers.columns, strict=True))
+    columns |= {name: given[name] for name in (*names, *KEPT) if name in given}
+    columns[INPUTS] = spread(pack_inputs(logs))
     return pa.table(columns)
+
+
+def _spread(positions: NDArray[np.int64], n: int) -> Callable[[Any], Any]:
+    """What brings values of usable rows to their places among n; the rest stays missing."""
+    if np.array_equal(positions, np.arange(n)):
+        return lambda values: values
+    place = np.full(n, -1)
+    place[positions] = np.arange(len(positions))
+    take = pa.array(place, mask=place < 0)
+    return lambda values: values.take(take)
 
 
 def pack_inputs(logs: Logs) -> pa.Array:
@@ -85,6 +95,8 @@ def _plain(column: pa.ChunkedArray) -> pa.Array:
         column = column.cast(column.type.value_type)
     elif pa.types.is_boolean(column.type):  # a flag and a number are the same to a model, and to a query over both
         column = column.cast(pa.float32())
+    if column.num_chunks == 1:
+        return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 

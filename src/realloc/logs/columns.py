@@ -49,7 +49,9 @@ def to_numbers(column: pa.Array, name: str, allow_text: bool, allow_bool: bool =
         raise LogError(f"Expected numbers in column {name!r}, got {_say_type(kind)}. Convert the column first.")
     if pa.types.is_boolean(kind):
         column = column.cast(pa.uint8())
-    values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    if not pa.types.is_float64(kind):
+        column = column.cast(pa.float64(), safe=False)
+    values = column.to_numpy(zero_copy_only=False)
     return Parsed(np.asarray(values, dtype=np.float64), np.zeros(len(column), dtype=bool))
 
 
@@ -93,6 +95,10 @@ def to_times(column: pa.Array, name: str) -> tuple[Parsed, bool, bool]:
 
 
 def _times_from_text(column: pa.Array) -> tuple[Parsed, bool, bool]:
+    days = _days(column)
+    if days is not None:
+        bad = _outside(days)
+        return Parsed(np.where(bad, NO_TIME, days), bad, column), False, False
     text = pc.utf8_trim_whitespace(column)
     missing = pc.fill_null(pc.is_in(pc.utf8_lower(text), value_set=pa.array(MISSING_WORDS)), True)
     day = pc.fill_null(pc.match_substring_regex(text, ISO_DAY), False)
@@ -107,6 +113,17 @@ def _times_from_text(column: pa.Array) -> tuple[Parsed, bool, bool]:
     bad = (values == NO_TIME) & ~missing.to_numpy(zero_copy_only=False)
     naive = pc.any(pc.and_(moment, pc.invert(zoned))).as_py()
     return Parsed(values, bad, column), bool(pc.any(zoned).as_py()), bool(naive)
+
+
+def _days(column: pa.Array) -> NDArray[np.int64] | None:
+    """Microseconds of a column that holds nothing but days (2026-01-31), as most do; None where anything else is in it."""
+    signs = pc.min_max(pc.binary_length(column))
+    if column.null_count or (signs["min"].as_py(), signs["max"].as_py()) != (10, 10):
+        return None
+    try:
+        return column.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        return None
 
 
 def _outside(micros: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -139,6 +156,10 @@ class Vocabulary:
     def encode(self, column: pa.Array) -> NDArray[np.int32]:
         """Codes of a batch, −1 for missing."""
         column = decoded(column)
+        if self.values is None and (self.most is None or len(column) <= self.most):
+            first = column.dictionary_encode()
+            self.values = first.dictionary
+            return pc.fill_null(first.indices, -1).to_numpy(zero_copy_only=False)
         known = pa.array([], column.type) if self.values is None else self.values
         if column.type != known.type:
             column = column.cast(known.type)

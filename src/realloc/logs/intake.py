@@ -62,6 +62,9 @@ class Pile:
 
     def append(self, more: Rows) -> None:
         """Copy rows to the end."""
+        if self.rows is None and len(more) == self.capacity:  # all there is, in one piece: nothing to copy
+            self.rows, self.count = more, len(more)
+            return
         if self.rows is None:
             self.rows = Rows(
                 np.empty(self.capacity, np.int32),
@@ -171,10 +174,8 @@ class Intake:
         money = name in (schema.budget, schema.spend_column, *schema.channels)
         parsed = to_numbers(column, name, allow_text=self.text, allow_bool=not money)
         values = parsed.values + 0.0  # a copy, with −0.0 made 0.0
-        spot.flag("not_a_number", parsed.bad, name, parsed)
-        spot.flag("infinite", np.isinf(values), name, values=values)
-        spot.flag("absurd", np.isfinite(values) & (np.abs(values) > LARGEST_NUMBER), name, values=values)
-        if money:
+        _check_numbers(spot, parsed, values, name)
+        if money and not _within(values, LARGEST_AMOUNT, 0.0):
             spot.flag("negative", values < 0, name, values=values)
             spot.flag("too_large", np.isfinite(values) & (np.abs(values) > LARGEST_AMOUNT), name, values=values)
         if name == schema.propensity:
@@ -195,10 +196,7 @@ class Intake:
             lower = pc.utf8_lower(pc.utf8_trim_whitespace(column))
             column = pc.if_else(pc.is_in(lower, value_set=pa.array(["true", "false"])), pc.equal(lower, "true"), None)
         parsed = to_numbers(column, name, allow_text=self.text)
-        spot.flag("not_a_number", parsed.bad, name, parsed)
-        spot.flag("infinite", np.isinf(parsed.values), name, values=parsed.values)
-        finite = np.isfinite(parsed.values)
-        spot.flag("absurd", finite & (np.abs(parsed.values) > LARGEST_NUMBER), name, values=parsed.values)
+        _check_numbers(spot, parsed, parsed.values, name)
         with np.errstate(over="ignore"):
             return parsed.values.astype(np.float32)
 
@@ -240,6 +238,20 @@ class Spot:
         code = int(self.units[row])
         words = self.intake.unit_words.values
         return None if code < 0 or words is None else str(words[code].as_py())
+
+
+def _check_numbers(spot: Spot, parsed: Parsed, values: NDArray[np.float64], column: str) -> None:
+    """Flag what is no number, infinite, or so large that nobody means it."""
+    spot.flag("not_a_number", parsed.bad, column, parsed)
+    if _within(values, LARGEST_NUMBER, -LARGEST_NUMBER):
+        return
+    spot.flag("infinite", np.isinf(values), column, values=values)
+    spot.flag("absurd", np.isfinite(values) & (np.abs(values) > LARGEST_NUMBER), column, values=values)
+
+
+def _within(values: NDArray[np.float64], largest: float, smallest: float) -> bool:
+    """Whether all are, as usual; a missing one is not."""
+    return bool(len(values)) and bool(values.min() >= smallest and values.max() <= largest)
 
 
 def check_split(intake: Intake, spot: Spot, rows: Rows) -> Rows:

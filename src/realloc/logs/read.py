@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ def load(
         return Loaded(None, tuple(findings), tuple(plan.features))
     if not len(rows):
         return Loaded(None, (*findings, _nothing_left(intake)), tuple(plan.features))
-    table = _to_table(intake, rows)
+    table, _ = _to_table(intake, rows)
     findings += keys.check_keys(plan.schema, table) or keys.check_aside(intake, table)
     if any(finding.stops_reading for finding in findings):
         return Loaded(None, tuple(findings), tuple(plan.features))
@@ -95,7 +96,15 @@ class Today:
 
 def plan_today(opened: Source, schema: Schema) -> Plan:
     """What is read of rows to decide on: never an outcome, even where there is one."""
+    if opened.frame is not None:
+        return _plan_frame(opened.columns, schema)
     return replace(make_plan(opened, schema, need_outcome=False), has_outcome=False)
+
+
+@lru_cache(maxsize=32)
+def _plan_frame(columns: pa.Schema, schema: Schema) -> Plan:
+    """The same for a frame, of which only the columns and their types count: a service asks for it with every request."""
+    return replace(make_plan(Source(columns, None), schema, need_outcome=False), has_outcome=False)
 
 
 def load_today(source: Any, schema: Schema) -> Today:
@@ -104,7 +113,7 @@ def load_today(source: Any, schema: Schema) -> Today:
         raise LogError("Expected one row per unit to decide on (wide layout), got a schema of the long layout.")
     opened = source if isinstance(source, Source) else open_source(source)
     plan = plan_today(opened, schema)
-    intake = Intake(plan, date.max, opened.text, forgive=True)
+    intake = Intake(plan, date.max, opened.text, forgive=True, pile=Pile(opened.rows or BATCH_ROWS))
     _stream(opened, plan, intake, None)
     if not intake.pile.count:  # a piece without rows, so that every column is there also where no row can be used
         none = pa.RecordBatch.from_pylist([], opened.columns.empty_table().select(plan.columns).schema)
@@ -115,8 +124,7 @@ def load_today(source: Any, schema: Schema) -> Today:
     )
     rows = intake.pile.take_all()
     positions = rows.columns.pop(POSITION, np.empty(0, np.int64))
-    order = _order(intake.unit_words.sorted()[1][rows.units], rows.times)
-    table = _to_table(intake, rows)
+    table, order = _to_table(intake, rows)
     logs = Logs(plan.schema, table, tuple(plan.features), plan.findings)
     return Today(logs, _taken(positions, order), given, tuple(intake.tally.findings()))
 
@@ -132,11 +140,12 @@ def _stream(opened: Source, plan: Plan, intake: Intake, on_progress: OnProgress 
         raise LogError(
             f"Expected columns that convert to their part in the schema, but one does not: {detail}."
         ) from problem
-    pa.default_memory_pool().release_unused()
+    if intake.seen >= BATCH_ROWS:
+        pa.default_memory_pool().release_unused()
 
 
-def _to_table(intake: Intake, rows: Rows) -> pa.Table:
-    """Sort by unit and time and give every column its Arrow type; consumes `rows`."""
+def _to_table(intake: Intake, rows: Rows) -> tuple[pa.Table, NDArray[np.int64] | None]:
+    """Sort by unit and time and give every column its Arrow type; also the order. Consumes `rows`."""
     schema, plan = intake.plan.schema, intake.plan
     unit_values, place = intake.unit_words.sorted()
     codes = place[rows.units]
@@ -150,7 +159,7 @@ def _to_table(intake: Intake, rows: Rows) -> pa.Table:
     for name in dict.fromkeys([*fixed, *plan.features]):
         values = _taken(rows.columns.pop(name), order)
         arrays[name] = _typed_array(intake, name, values)
-    return pa.table(arrays)
+    return pa.table(arrays), order
 
 
 def _order(codes: NDArray[np.int32], times: NDArray[np.int64]) -> NDArray[np.int64] | None:

@@ -184,8 +184,8 @@ def _decide(versions: Versions, current: Current, table: pa.Table, constraints: 
         return _keep(versions, current, table, reason or "no_model")
     wanted, today = read_constraints(constraints, scorer.config), load_today(table, current.schema)
     decision = scorer.decide(today.logs, wanted)
-    settings = settings_of(replace(scorer.config, constraints=wanted)) | {"by_request": _alone(current)}
-    return _told(versions, current, today, decision, settings)
+    settings = current.settings if constraints is None else settings_of(replace(scorer.config, constraints=wanted))
+    return _told(versions, current, today, decision, settings | {"by_request": _alone(current)})
 
 
 def _told(versions: Versions, current: Current, today: Today, decision: Decision, settings: dict[str, Any]) -> Rows:

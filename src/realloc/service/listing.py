@@ -12,7 +12,7 @@ from realloc.logs import Schema
 
 def list_rows(answers: pa.Table, schema: Schema) -> list[bytes | None]:
     """The object of every row; None where a number is none: nothing may be moved by it."""
-    columns = {name: _write(answers[name]) for name in answers.column_names}
+    columns = {name: _write(column) for name, column in zip(answers.column_names, answers.columns, strict=True)}
     odd = [_no_numbers(column) for column in answers.columns if pa.types.is_floating(column.type)]
     template = _template(schema, list(columns))
     order = [columns.pop(name) for name in _first(schema)]
@@ -37,7 +37,8 @@ def _template(schema: Schema, names: Iterable[str]) -> bytes:
     """An object with a place for every value."""
     channels = b"{%b}" % _places(schema.channels)
     first = b'"unit": %%b, "time": %%b, "shares": %b, "spend": %b' % (channels, channels)
-    rest = [name for name in names if name not in _first(schema)]
+    first_names = set(_first(schema))
+    rest = [name for name in names if name not in first_names]
     return b"{%b}" % b", ".join([first, _places(rest)])
 
 

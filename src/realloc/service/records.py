@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow as pa
 
 from realloc.errors import ConfigError, LedgerError
@@ -24,7 +25,7 @@ class Records:
     def __init__(self, root: Path, on: bool, metrics: Metrics) -> None:
         self.ledger, self.on, self.metrics = Ledger(root / "decisions"), on, metrics
         self._recorder: Recorder | None = None
-        self._said: tuple[int, str] | None = None  # the version and settings of the entry that is being written
+        self._said: tuple[int, bytes] | None = None  # the version and settings of the entry that is being written
 
     def open(self) -> None:
         """Make entries of what a service that was stopped has left; refused where the log cannot be written."""
@@ -45,7 +46,7 @@ class Records:
         """Write the answers down; raises where that fails, and then nothing may be moved by them."""
         if not self.on:
             return
-        said = version.number, json.dumps(settings, sort_keys=True)
+        said = version.number, orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)
         if self._recorder is None or self._said != said:
             self._begin(version, today, settings, now)
             self._said = said

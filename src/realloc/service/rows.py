@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,8 @@ READERS = {"number": _numbers, "flag": _flags, "date": _dates, None: _any}
 
 
 def _texts(values: Sequence[Any], name: str) -> pa.Array:
+    if _are_plain(values):
+        return pa.array(values, pa.string())
     for row, value in enumerate(values):
         if value is not None and type(value) is not str:
             raise _bad(f"Expected text or null in {name!r} of row {row}.")
@@ -146,6 +149,8 @@ def _texts(values: Sequence[Any], name: str) -> pa.Array:
 def _ids(values: Sequence[Any], name: str) -> pa.Array:
     if all(type(value) is int for value in values):
         return pa.array(np.array(values, dtype=np.int64))
+    if _are_plain(values) and all(values):
+        return pa.array(values, pa.string())
     for row, value in enumerate(values):
         if type(value) is not str or not value:
             raise _bad(f"Expected ids that are all text or all whole numbers in {name!r}, got another in row {row}.")
@@ -154,6 +159,11 @@ def _ids(values: Sequence[Any], name: str) -> pa.Array:
 
 
 def _times(values: Sequence[Any], name: str) -> pa.Array:
+    if set(map(type, values)) == {str}:  # often one day for all: each is looked at once
+        first = {value: row for row, value in reversed(list(enumerate(values)))}
+        for value, row in sorted(first.items(), key=itemgetter(1)):
+            _date(value, name, row)
+        return pa.array(values, pa.string())
     return pa.array([_date(value, name, row) for row, value in enumerate(values)], pa.string())
 
 
@@ -165,6 +175,11 @@ def _date(value: Any, name: str, row: int) -> str:
     except ValueError:
         raise _bad(f"Expected a date that exists in {name!r} of row {row}.") from None
     return value
+
+
+def _are_plain(values: Sequence[Any]) -> bool:
+    """Whether all are texts that may be taken; where not, each is looked at, to say which."""
+    return set(map(type, values)) == {str} and max(map(len, values)) <= LONGEST_TEXT and "".join(values).isprintable()
 
 
 def _short(value: str, name: str, row: int) -> None:

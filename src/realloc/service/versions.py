@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from realloc.service.metrics import Metrics
 from realloc.service.records import Records
 from realloc.service.rows import Columns
 from realloc.serving.canary import check
-from realloc.serving.scorer import Scorer, open_model
+from realloc.serving.scorer import Scorer, open_model, settings_of
 from realloc.store.frozen import newest_record, why_frozen
 from realloc.store.head import Head, read_head
 from realloc.store.place import is_store
@@ -46,6 +47,20 @@ class Current:
         types = {name: columns.get(f"feature {name}", {}).get("type") for name in self.schema.features or ()}
         return Columns(self.schema, self.scorer.state.encoder if self.scorer else None, types)
 
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """What decides, as the decision log says it, for requests that bring no constraints."""
+        return {} if self.scorer is None else settings_of(self.scorer.config)
+
+    @cached_property
+    def times(self) -> tuple[datetime, datetime | None]:
+        """When the version was made, and when its last window ended."""
+        made = datetime.fromisoformat(self.version.created)
+        if not self.version.windows:
+            return made, None
+        last = max(np.datetime64(window.last, "s") for window in self.version.windows)
+        return made, datetime.fromtimestamp(int(last.astype(np.int64)), UTC)
+
     @property
     def money_digits(self) -> int:
         """Of amounts."""
@@ -53,12 +68,9 @@ class Current:
 
     def ages(self, now: datetime) -> tuple[float, float]:
         """Days since the version was made, and since its last window ended (0 where it has none)."""
-        made = (now - datetime.fromisoformat(self.version.created)).total_seconds() / 86400
-        if not self.version.windows:
-            return made, 0.0
-        last = max(np.datetime64(window.last, "s") for window in self.version.windows)
-        ended = datetime.fromtimestamp(int(last.astype(np.int64)), UTC)
-        return made, (now - ended).total_seconds() / 86400 - 1  # a window's last day belongs to it
+        made, ended = self.times
+        since = 0.0 if ended is None else (now - ended).total_seconds() / 86400 - 1  # a window's last day belongs to it
+        return (now - made).total_seconds() / 86400, since
 
 
 def fetch(root: Path, head: Head) -> Current:
