@@ -7,7 +7,7 @@ cost time; and ends of workers whose run was killed.
 from realloc.batch import asked, audit, keys, limits, parts, publish, run, score, together, watch, work, workers
 from realloc.brake import LaunchLimits
 from realloc.ledger import entry, journal, ledger
-from realloc.ledger.fingerprint import _block, _words, fingerprint
+from realloc.ledger.fingerprint import _blocks, _words, fingerprint
 from realloc.serving import canary, network, scorer
 from realloc.serving import parts as serving
 from realloc.store.store import Store
@@ -480,8 +480,8 @@ JOURNAL = {
 values = tested(test_fingerprint.test_every_value_that_is_read_counts)
 names = tested(test_fingerprint.test_names_count_and_zero_has_no_sign)
 FINGERPRINT = {
-    "missing is not 0": Guard(_block, "missing[none], value[none] = 1, 0.0", "value[none] = 0.0", values),
-    "zero has no sign": Guard(_block, '.astype("<f8") + 0.0', '.astype("<f8")', names),
+    "missing is not 0": Guard(_blocks, "missing[none] = 1", "pass", values),
+    "zero has no sign": Guard(_blocks, "value + 0.0", "value", names),
     "names": Guard(fingerprint, 'start.update(f"{len(name.encode())}:{name}".encode())', "pass", names),
     "words": Guard(_words, "str(word).encode()", 'b""', values),
 }

@@ -241,6 +241,12 @@ ROWS = {
     "ids": Guard(rows._ids, "type(value) is not str or ", "", body("id as float")),
     "ids with a sign": Guard(rows._ids, " or not value", "", body("empty id")),
     "short ids": Guard(rows._ids, "_short(value, name, row)", "pass", body("long id")),
+    "ids with a sign at once": Guard(rows._ids, " and all(values)", "", body("empty id")),
+    "texts at once": Guard(rows._are_plain, "set(map(type, values)) == {str} and ", "", body("id as float")),
+    "short texts at once": Guard(rows._are_plain, "max(map(len, values)) <= LONGEST_TEXT and ", "", body("long id")),
+    "signs of texts at once": Guard(
+        rows._are_plain, ' and "".join(values).isprintable()', "", body("newline in an id")
+    ),
     "length of text": Guard(rows._short, "len(value) > LONGEST_TEXT", "False", body("long id")),
     "signs of text": Guard(rows._short, "check_text(value)", "pass", body("NUL in an id")),
     "dates are text": Guard(rows._date, "type(value) is not str or ", "", body("date as number")),
@@ -290,7 +296,7 @@ ANSWERS = {
         tested(test_line.test_poison_among_requests_that_are_scored_together_spoils_only_itself),
     ),
     "rows that see each other alone": Guard(
-        answers._groups, "one if alone else ", "", tested(alone, "a cap over all rows")
+        answers._groups, "if _alone(current):", "if False:", tested(alone, "a cap over all rows")
     ),
     "caps over all rows": Guard(answers._alone, "return capped or ", "return ", tested(alone, "a cap over all rows")),
     "lags": Guard(answers._alone, " or current.scorer.state.encoder.history is not None", "", tested(alone, "lags")),
@@ -424,7 +430,22 @@ LINE = {
         "except ZeroDivisionError",
         tested(test_line.test_a_bad_request_among_others_spoils_none),
     ),
-    "what is under way": Guard(Line.stop, "self._thread.join(self.config.drain_seconds)", "pass", ended),
+    "a second thread for a full turn": Guard(
+        Line._is_due,
+        " or self._rows >= self.config.rows_at_once",
+        "",
+        tested(test_line.test_a_second_thread_scores_where_a_full_turn_waits_and_not_before),
+    ),
+    "one thread for less": Guard(
+        Line._is_due,
+        "(not self._busy or self._rows >= self.config.rows_at_once)",
+        "True",
+        tested(test_line.test_a_second_thread_scores_where_a_full_turn_waits_and_not_before),
+    ),
+    "a thread that fails": Guard(
+        Line._work, "self._done()", "pass", tested(test_line.test_a_thread_that_fails_is_free_again)
+    ),
+    "what is under way": Guard(Line.stop, "thread.join(max(0.0, until - time.monotonic()))", "pass", ended),
     "a log that fails at the end": Guard(
         Line.stop,
         "suppress(ReallocError, OSError)",

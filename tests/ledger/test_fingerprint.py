@@ -1,11 +1,15 @@
 """Fingerprints change with any value that is read, and with nothing else."""
 
 from dataclasses import replace
+from datetime import date, datetime
 
 import numpy as np
+import pyarrow as pa
 
+from realloc import Schema
 from realloc.ledger import fingerprint
 from realloc.ledger.rows import pack_inputs, unpack_inputs
+from realloc.logs import Logs
 from realloc.logs.read import load_today
 from tests.small import today, window
 
@@ -61,3 +65,24 @@ def test_inputs_come_back_as_they_were():
     assert fingerprint(back) == fingerprint(logs)
     assert back.shares.tobytes() == logs.shares.tobytes()
     assert back.features == logs.features
+
+
+def test_they_are_those_of_logs_that_were_written_before():
+    """Of every type, with missing values and a zero with a sign; first computed before columns were taken together."""
+    columns = {
+        "u": pa.array(["a", "b", "ä"]).dictionary_encode(),
+        "t": pa.array([date(2026, 1, 1)] * 3),
+        "p": [0.5, -0.0, 1.0],
+        "q": [0.5, 1.0, 0.0],
+        "f": pa.array([1.5, None, np.nan], pa.float32()),
+        "g": pa.array([True, None, False]),
+        "k": pa.array(["x", None, "y"]).dictionary_encode(),
+        "d": pa.array([datetime(2026, 1, 1, 9, 30), None, datetime(1999, 1, 1)], pa.timestamp("us")),
+    }
+    features = ("f", "g", "k", "d")
+    schema = Schema(unit="u", time="t", outcome="y", channels=["p", "q"], features=features, categorical=["k"])
+    assert [one.hex() for one in fingerprint(Logs(schema, pa.table(columns), features))] == [
+        "b43971b44fde4cacdfa1a43a4a438339",
+        "985898a3433990f3aeb4868b6d548424",
+        "853db687d5150be5c42ce17091dbf4c2",
+    ]

@@ -64,7 +64,7 @@ def together(app, count, let_go, after=0.3):
 
 
 def test_what_does_not_fit_into_the_line_is_turned_away_at_once(made, slow):
-    app = open_app(made, waiting_requests=5, rows_at_once=1)
+    app = open_app(made, waiting_requests=5, rows_at_once=1, scorers=1)
     found = together(app, 20, slow)
     answered = [a for a, _ in found if a.status == 200]
     away = [(a, took) for a, took in found if a.status == 429]
@@ -74,14 +74,15 @@ def test_what_does_not_fit_into_the_line_is_turned_away_at_once(made, slow):
 
 
 def test_rows_that_wait_are_bounded_too(made, slow):
-    app = open_app(made, waiting_rows=4, batch_rows=4, rows_at_once=1)
+    app = open_app(made, waiting_rows=4, batch_rows=4, rows_at_once=1, scorers=1)
     statuses = [a.status for a, _ in together(app, 20, slow)]
     assert 4 <= statuses.count(200) <= 5
     assert statuses.count(429) == 20 - statuses.count(200)
 
 
 def test_who_waits_too_long_is_told_to_come_again_and_costs_nothing_more(made, slow, monkeypatch):
-    app, sizes = open_app(made, answer_seconds=0.2, rows_at_once=1), count_decisions(monkeypatch)
+    app = open_app(made, answer_seconds=0.2, rows_at_once=1, scorers=1)
+    sizes = count_decisions(monkeypatch)
     found = together(app, 3, slow, after=0.6)
     slow.set()
     assert {a.status for a, _ in found} == {503}
@@ -93,7 +94,7 @@ def test_who_waits_too_long_is_told_to_come_again_and_costs_nothing_more(made, s
 
 
 def test_bytes_that_wait_are_bounded_too(made, slow, monkeypatch):
-    app = open_app(made, rows_at_once=1)
+    app = open_app(made, rows_at_once=1, scorers=1)
     monkeypatch.setattr(line, "MOST_BYTES", 4 * len(body()))
     statuses = [a.status for a, _ in together(app, 20, slow)]
     assert 4 <= statuses.count(200) <= 5
@@ -104,6 +105,45 @@ def test_no_more_rows_are_scored_at_once_than_allowed(made, slow, monkeypatch):
     app, sizes = open_app(made, rows_at_once=3), count_decisions(monkeypatch)
     assert {a.status for a, _ in together(app, 12, slow)} == {200}
     assert max(sizes) <= 3
+
+
+def inside_at_once(monkeypatch, app, count, seconds=0.3):
+    """The most threads that were deciding at the same time while some requests were answered."""
+    lock, inside, most, real = threading.Lock(), 0, 0, Scorer.decide
+
+    def stay(self, *asked):
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        time.sleep(seconds)
+        with lock:
+            inside -= 1
+        return real(self, *asked)
+
+    async def run():
+        return await asyncio.gather(*(post(app, body()) for _ in range(count)))
+
+    monkeypatch.setattr(Scorer, "decide", stay)
+    found = asyncio.run(run())
+    assert {a.status for a in found} == {200}
+    assert len({str(a.json["answers"]) for a in found}) == 1
+    return most
+
+
+def test_a_second_thread_scores_where_a_full_turn_waits_and_not_before(made, monkeypatch):
+    assert inside_at_once(monkeypatch, open_app(made, rows_at_once=2), 8) == 2
+    assert inside_at_once(monkeypatch, open_app(made, rows_at_once=2, scorers=1), 8) == 1
+    assert inside_at_once(monkeypatch, open_app(made, rows_at_once=256), 8) == 1
+
+
+def test_a_thread_that_fails_is_free_again(made, monkeypatch):
+    app = open_app(made, rows_at_once=256)
+    with monkeypatch.context() as patch:
+        patch.setattr(line, "read", lambda *_: 1 / 0)
+        assert [asyncio.run(post(app, body())).status for _ in range(3)] == [503] * 3
+    assert app.line._busy == 0
+    assert asyncio.run(post(app, body())).status == 200
 
 
 @pytest.mark.parametrize("why", ["a cap over all rows", "lags"])

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -47,6 +48,25 @@ def test_every_answer_is_written_down_and_decided_again_alike(own):
     assert sum(one.rows for one in replays) == 20
     assert [(one.differ, one.problem) for one in replays] == [(0, None)] * len(replays)
     assert {entry.kind for entry in Ledger(own / "decisions").entries()} == {"service"}
+
+
+def test_rows_of_two_threads_stand_in_the_entry_that_says_how_they_were_decided(own):
+    """Constraints change with every request, so that each thread wants another entry than the one before."""
+    app = open_app(own, constraints=True, rows_at_once=1)
+    limits = [None, {"largest_move": 0.01}, {"largest_move": 0.05}]
+
+    def one(number):
+        limit = limits[number % 3]
+        asked = {"rows": some_rows(8)[number % 8 :][:1]} | ({} if limit is None else {"constraints": limit})
+        return ask(app, "/v1/recommend", asked).status
+
+    with ThreadPoolExecutor(6) as pool:
+        assert set(pool.map(one, range(36))) == {200}
+    app.line.stop()
+    rows, replays = logged(own)
+    assert len(rows) == 36
+    assert sum(one.rows for one in replays) == 36
+    assert {(one.differ, one.problem) for one in replays} == {(0, None)}
 
 
 def test_rows_that_see_each_other_are_audited_as_they_were_asked(tmp_path):

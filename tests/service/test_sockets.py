@@ -1,5 +1,6 @@
 """A real service and clients that speak no proper HTTP: none is waited for longer than allowed, none leaves a trace."""
 
+import asyncio
 import contextlib
 import json
 import re
@@ -13,6 +14,7 @@ import time
 import pytest
 
 from realloc.ledger import Ledger
+from realloc.service.protocol import AtOnce
 from tests.service.asking import MAIN, call, real_server, some_rows
 
 BODY = json.dumps({"rows": some_rows(2)}).encode()
@@ -216,3 +218,38 @@ def test_what_is_not_safe_does_not_start(made):
     assert ran.returncode == 2
     assert ran.stderr.startswith("realloc: Expected a file of tokens at '/nowhere'")
     assert "Traceback" not in ran.stderr
+
+
+class Wire:
+    """Stands for a transport."""
+
+    def __init__(self):
+        self.sent, self.closed = [], False
+
+    def write(self, data):
+        self.sent.append(data)
+
+    def close(self):
+        self.closed = True
+
+    def is_closing(self):
+        return self.closed
+
+
+def test_headers_and_body_are_sent_at_once_and_all_before_the_end():
+    wire = Wire()
+
+    async def run():
+        sink = AtOnce(wire, asyncio.get_running_loop())
+        sink.write(b"head")
+        sink.write(b"body")
+        assert wire.sent == []
+        await asyncio.sleep(0)
+        assert wire.sent == [b"headbody"]
+        sink.write(b"the ")
+        sink.write(b"last")
+        sink.close()
+        assert sink.is_closing()
+
+    asyncio.run(run())
+    assert wire.sent == [b"headbody", b"the last"]

@@ -43,9 +43,12 @@ def _blocks(columns: list[pa.ChunkedArray]) -> NDArray[np.void]:
         missing = rows[f"m{place}"]
         if columns[place].null_count:
             missing[:] = columns[place].is_null().to_numpy()
-        none = np.isnan(value) if form == "<f8" else np.False_
-        missing[none] = 1
-        rows[f"v{place}"] = np.where(none, 0.0, value) if none.any() else value
+        if form == "<f8":
+            none = np.isnan(value)
+            missing[none] = 1
+            rows[f"v{place}"] = np.where(none, 0.0, value + 0.0)  # −0 is 0
+        else:
+            rows[f"v{place}"] = value
     return rows.view(np.dtype((np.void, rows.dtype.itemsize)))
 
 
@@ -53,14 +56,14 @@ def _part(column: pa.ChunkedArray) -> tuple[NDArray[Any], str]:
     """The values of a column, and as which bytes they are taken."""
     kind = column.type
     if pa.types.is_floating(kind):
-        return column.to_numpy().astype("<f8") + 0.0, "<f8"  # −0 is 0
+        return column.to_numpy().astype("<f8"), "<f8"
     if pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _words(column), f"V{BYTES}"
     if pa.types.is_temporal(kind):
         return column.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0).to_numpy(), "<i8"
     if pa.types.is_boolean(kind):
         column = column.fill_null(False)
-    return column.to_numpy().astype("<f8") + 0.0, "<f8"
+    return column.to_numpy().astype("<f8"), "<f8"
 
 
 def _words(column: pa.ChunkedArray) -> NDArray[np.void]:

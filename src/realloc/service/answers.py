@@ -128,9 +128,13 @@ def answer(versions: Versions, current: Current, asked: list[Asked]) -> list[byt
 
 def _groups(current: Current, asked: list[Asked]) -> list[list[Asked]]:
     """Requests of the same types of columns; each alone where its rows see each other."""
-    alone, groups = _alone(current), dict[Any, list[Asked]]()
+    if _alone(current):
+        return [[one] for one in asked]
+    types = {id(one.read): one.read for one in asked}  # once for all that were read together
+    types = {place: read.schema.to_string() for place, read in types.items()}
+    groups: dict[str, list[Asked]] = {}
     for one in asked:
-        groups.setdefault(one if alone else one.read.schema, []).append(one)
+        groups.setdefault(types[id(one.read)], []).append(one)
     return list(groups.values())
 
 

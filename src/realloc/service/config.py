@@ -21,6 +21,7 @@ class ServeConfig:
     waiting_rows: int = 4000  # of all requests that wait; more are turned away
     waiting_requests: int = 256
     rows_per_second: float = 0.0  # that one token may ask (all callers together where none is needed); 0: no limit
+    scorers: int = 2  # threads that score; the search in C lets them run side by side
     rows_at_once: int = 256  # scored together: a row's answer does not depend on its company
     connections: int = 512
     header_seconds: float = 5.0
@@ -33,7 +34,7 @@ class ServeConfig:
 
     def __post_init__(self) -> None:
         check_types(self, "[serve]")
-        whole = ("body_bytes", "batch_bytes", "rows", "batch_rows", "waiting_rows", "waiting_requests", "rows_at_once")
+        whole = ("body_bytes", "batch_bytes", "rows", "batch_rows", "waiting_rows", "waiting_requests")
         seconds = (
             "header_seconds",
             "body_seconds",
@@ -42,7 +43,7 @@ class ServeConfig:
             "keep_alive_seconds",
             "poll_seconds",
         )
-        for name in (*whole, "connections"):
+        for name in (*whole, "scorers", "rows_at_once", "connections"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"Expected `{name}` of at least 1 in [serve], got {getattr(self, name)}.")
         for name in seconds:

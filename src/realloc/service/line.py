@@ -1,4 +1,4 @@
-"""The line: requests wait here, bounded, until the one thread that scores takes as many of them as fit together."""
+"""The line: requests wait here, bounded, until a thread that scores takes as many of them as fit together."""
 
 import asyncio
 import logging
@@ -51,21 +51,27 @@ class Line:
     def __init__(self, versions: Versions) -> None:
         self.versions, self.config = versions, versions.config
         self._waiting: deque[Waiting] = deque()
-        self._rows = self._bytes = 0
+        self._rows = self._bytes = self._busy = 0
         self._changed = threading.Condition()
         self._stopped = False
-        self._thread = threading.Thread(target=self._work, name="scorer", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._work, name=f"scorer {number}", daemon=True)
+            for number in range(self.config.scorers)
+        ]
 
     def start(self) -> None:
         """Begin to score."""
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
         """Answer what waits, then end."""
         with self._changed:
             self._stopped = True
-            self._changed.notify()
-        self._thread.join(self.config.drain_seconds)
+            self._changed.notify_all()
+        until = time.monotonic() + self.config.drain_seconds
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
         with suppress(ReallocError, OSError):  # else the next service makes an entry of the journal
             self.versions.records.close()
 
@@ -95,7 +101,7 @@ class Line:
     def _take(self) -> list[Waiting] | None:
         """As many requests as may be scored together; None at the end."""
         with self._changed:
-            while not self._waiting and not self._stopped:
+            while not self._is_due() and not self._stopped:
                 self._changed.wait()
             if not self._waiting:
                 return None
@@ -105,8 +111,17 @@ class Line:
                 rows += taken[-1].rows
             self._rows -= rows
             self._bytes -= sum(len(waiting.body) for waiting in taken)
+            self._busy += 1
             self.versions.metrics.waiting.set(self._rows)
             return taken
+
+    def _is_due(self) -> bool:
+        """Whether a thread should begin: what waits costs less in one turn than in two, unless it would fill one by itself."""
+        return bool(self._waiting) and (not self._busy or self._rows >= self.config.rows_at_once)
+
+    def _done(self) -> None:
+        with self._changed:
+            self._busy -= 1
 
     def _work(self) -> None:
         while (taken := self._take()) is not None:
@@ -121,6 +136,8 @@ class Line:
                     waiting.settle(
                         Refusal(503, "internal_failure", "No answer can be given now. Keep the mix as it is.")
                     )
+            finally:
+                self._done()
 
     def _score(self, taken: list[Waiting]) -> None:
         current = self.versions.current  # once: all these answers come from this version

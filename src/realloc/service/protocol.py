@@ -1,7 +1,7 @@
 """uvicorn's HTTP protocol, with an end to slow headers and to connections beyond the limit."""
 
 import asyncio
-from typing import cast
+from typing import Any, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -13,6 +13,33 @@ BUSY = (
     b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-type: application/json\r\n"
     b"content-length: %d\r\n\r\n%b" % (len(WORDS), WORDS)
 )
+
+
+class AtOnce:
+    """A transport that sends headers and body together: each time a thread sends, it has to wait for those that score."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop, self._parts = transport, loop, list[bytes]()
+
+    def write(self, data: bytes) -> None:
+        """Send with what else is written before the loop goes on."""
+        if not self._parts:
+            self._loop.call_soon(self.flush)
+        self._parts.append(data)
+
+    def flush(self) -> None:
+        """Send now."""
+        if self._parts:
+            self._transport.write(b"".join(self._parts))
+            self._parts.clear()
+
+    def close(self) -> None:
+        """Send, then end."""
+        self.flush()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
 
 class Guarded(H11Protocol):
@@ -27,6 +54,7 @@ class Guarded(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Let in, unless there are too many: as many again are told so when they ask, and beyond them nobody is heard."""
         super().connection_made(transport)
+        self.transport = cast("asyncio.Transport", AtOnce(transport, self.loop))
         self.one_too_many = len(self.connections) > self.most_connections
         if len(self.connections) > 2 * self.most_connections:
             transport.close()

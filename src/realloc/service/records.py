@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import uuid
 from dataclasses import asdict
 from datetime import datetime
@@ -24,6 +25,7 @@ class Records:
 
     def __init__(self, root: Path, on: bool, metrics: Metrics) -> None:
         self.ledger, self.on, self.metrics = Ledger(root / "decisions"), on, metrics
+        self._lock = threading.Lock()
         self._recorder: Recorder | None = None
         self._said: tuple[int, bytes] | None = None  # the version and settings of the entry that is being written
 
@@ -47,12 +49,13 @@ class Records:
         if not self.on:
             return
         said = version.number, orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)
-        if self._recorder is None or self._said != said:
-            self._begin(version, today, settings, now)
-            self._said = said
-        run = Run(uuid.uuid4().hex, now, version.number)
-        assert self._recorder is not None  # noqa: S101  begun above
-        self._recorder.write(log_rows(answers, today.logs, today.positions, 0, run))
+        rows = log_rows(answers, today.logs, today.positions, 0, Run(uuid.uuid4().hex, now, version.number))
+        with self._lock:  # no other thread may change the entry before these rows are in it
+            if self._recorder is None or self._said != said:
+                self._begin(version, today, settings, now)
+                self._said = said
+            assert self._recorder is not None  # noqa: S101  begun above
+            self._recorder.write(rows)
         self.metrics.recorded.inc(answers.num_rows)
 
     def look(self) -> None:
