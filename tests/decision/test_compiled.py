@@ -1,10 +1,7 @@
 """The compiled search ends at the very bits of numpy's, knows what it does not know, and is not needed."""
 
-import hashlib
 import os
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +13,7 @@ from hypothesis import strategies as st
 from realloc import ReAlloc
 from realloc.decision import compiled
 from realloc.decision import decide as module
-from realloc.decision.compiled import Region, compile_case, open_library
+from realloc.decision.compiled import Region, compile_case, search_library
 from realloc.decision.config import DecisionConfig
 from realloc.decision.conservative import Stake
 from realloc.decision.constraints import Constraints, Group
@@ -32,7 +29,7 @@ from tests.small import CONFIG, fitted, same_bits, today, window
 ROOT = Path(__file__).parents[2]
 NAMES = ("ads", "coupon", "rebate", "tv", "radio")
 
-if open_library() is None and shutil.which(os.environ.get("CC", "cc")) is None:
+if search_library() is None and shutil.which(os.environ.get("CC", "cc")) is None:
     pytest.skip("no C compiler here: numpy searches", allow_module_level=True)
 
 
@@ -186,7 +183,7 @@ def test_models_decide_alike_with_and_without(monkeypatch):
     fast = model.recommend(rows)
     assert asked
     assert all(one is not None for one in asked)
-    monkeypatch.setattr(compiled, "open_library", lambda: None)
+    monkeypatch.setattr(compiled, "search_library", lambda: None)
     assert fast.equals(model.recommend(rows))
     assert asked[-1] is None
     assert fast.moved.any()
@@ -216,48 +213,3 @@ def test_a_guardrail_is_left_to_numpy():
     assert compile_case(case, case, base, config) is not None
     guarded = replace(case, stakes=(watched,))
     assert compile_case(guarded, guarded, base, config) is None
-
-
-def test_a_library_of_other_source_is_not_called(monkeypatch, tmp_path):
-    assert open_library() is not None
-    other = tmp_path / "compiled.c"
-    other.write_bytes(compiled.SOURCE.read_bytes() + b"\n")
-    monkeypatch.setattr(compiled, "SOURCE", other)
-    assert open_library.__wrapped__() is None
-    monkeypatch.setattr(compiled, "FILE", tmp_path / "nothing.so")
-    assert open_library.__wrapped__() is None
-
-
-def test_it_is_compiled_when_the_package_is_built(tmp_path, monkeypatch):
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from pathlib import Path\n"
-        "from hatch_build import compile_search\n"
-        "print(compile_search(Path(sys.argv[2]), Path(sys.argv[3])))\n"
-    )
-    stub = tmp_path / "hatchling" / "builders" / "hooks" / "plugin"
-    stub.mkdir(parents=True)
-    (stub / "interface.py").write_text(
-        "from typing import Generic, TypeVar\nT = TypeVar('T')\nclass BuildHookInterface(Generic[T]): ...\n"
-    )
-    made = tmp_path / "lib.so"
-
-    def build(**environment):
-        words = [sys.executable, "-c", code, str(ROOT), str(compiled.SOURCE), str(made)]
-        return subprocess.run(
-            words,
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "PYTHONPATH": str(tmp_path), **environment},
-        )
-
-    assert build().stdout.strip() == "True"
-    monkeypatch.setattr(compiled, "FILE", made)
-    assert open_library.__wrapped__() is not None
-    digest = hashlib.sha256(compiled.SOURCE.read_bytes()).hexdigest()
-    assert digest.encode() in made.read_bytes()
-    without = build(CC="no-such-compiler")
-    assert without.stdout.strip() == "False"
-    assert "numpy does it instead" in without.stderr
-    assert not made.exists()  # one of another source would be worse than none

@@ -6,7 +6,7 @@ from realloc.decision.deviation import deviation
 from realloc.simplex import project_tangent
 from realloc.teacher import doubt as module
 from realloc.teacher import gaussian
-from realloc.teacher.doubt import KernelParts, fit_doubt
+from realloc.teacher.doubt import KernelParts, fit_doubt, slim
 from realloc.teacher.gaussian import fit_kernel
 from tests.small import same_bits
 from tests.teacher.simulated import QUICK, sample_of, simulate
@@ -120,15 +120,16 @@ def exact(parts, scaling, x, shares):
 def test_what_is_left_out_of_the_factor_makes_doubt_larger_by_next_to_nothing(monkeypatch):
     kept = []
     monkeypatch.setattr(gaussian, "fit_doubt", lambda parts, scaling: kept.append(parts) or fit_doubt(parts, scaling))
-    simulated, doubt = fitted()
-    (parts,) = kept
+    simulated, whole = fitted()
+    doubt, (parts,) = slim(whole), kept
     assert doubt.factor.shape[1] < len(doubt.x) / 2  # otherwise nothing was left out
     x, shares = simulated.window.x, simulated.window.shares
     ends = np.random.default_rng(0).dirichlet(np.ones(3), (len(x), 4))
     wanted = deviation(exact(parts, doubt.scaling, x, shares), shares, ends)
+    assert np.allclose(deviation(whole.covariance(x, shares), shares, ends), wanted, rtol=1e-3)
     found = deviation(doubt.covariance(x, shares), shares, ends)
     assert (found >= wanted * (1 - 1e-3)).all()
     assert (found <= wanted * np.sqrt(1 + 3 * module.LEFT_OUT)).all()  # rows that are no inducing ones, a little more
     monkeypatch.setattr(module, "LEFT_OUT", 0.5)
-    coarse = deviation(fit_doubt(parts, doubt.scaling).covariance(x, shares), shares, ends)
+    coarse = deviation(slim(whole).covariance(x, shares), shares, ends)
     assert (coarse > wanted * np.sqrt(1 + 3e-2)).any()  # what the check above would notice

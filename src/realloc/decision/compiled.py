@@ -4,10 +4,8 @@ It knows the usual case: gains as polynomials, σ̂ from covariances, a border i
 The rest (guardrails, logged mixes, grids, zeros, ω in the objective) is numpy's, and so is everything without a compiler.
 """
 
-import ctypes
-import hashlib
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -18,12 +16,13 @@ from realloc.decision.config import DecisionConfig
 from realloc.decision.deviation import FEW, Deviations
 from realloc.decision.polynomials import Polynomials
 from realloc.decision.search import SearchConfig
+from realloc.native import Library, Table, open_library
 from realloc.simplex import Floats, edges
 
 if TYPE_CHECKING:
     from realloc.decision.decide import Case
 
-SOURCE, FILE = (Path(__file__).with_name(name) for name in ("compiled.c", "libcompiled.so"))
+SOURCE = Path(__file__).with_name("compiled.c")
 MOST_CHANNELS = 5  # whose polynomials the C code knows
 
 
@@ -71,6 +70,7 @@ class Looked:
 class Compiled:
     """A case that the C code knows, ready to be searched."""
 
+    library: Library
     case: "Case"
     base: Floats
     weights: list[float]  # of the outcomes in the objective, with their gains and doubts
@@ -81,77 +81,73 @@ class Compiled:
 
     def ascend(self, settings: SearchConfig, ladder: Floats, nearer: tuple[float, ...]) -> Floats:
         """The ends of `search_ascent`, (n, K)."""
-        problem, shares = self._problem(settings, ladder, nearer), np.empty_like(self.base)
-        _checked(problem.library.realloc_ascend(problem.reference, _at(shares)))
+        shares = np.empty_like(self.base)
+        self.library.call("realloc_ascend", self._problem(settings, ladder, nearer), shares)
         return shares
 
     def look(self, settings: SearchConfig, nearer: tuple[float, ...]) -> Looked:
         """The first steps of `look_around`."""
-        problem = self._problem(settings, np.array(settings.steps), nearer)
         ends, flags = np.empty_like(self.base), np.zeros(len(self.base), np.uint8)
-        _checked(problem.library.realloc_look(problem.reference, _at(ends), _at(flags)))
+        self.library.call("realloc_look", self._problem(settings, np.array(settings.steps), nearer), ends, flags)
         gains, good, free, possible, supported, starts, shown = ((flags & (1 << bit)).astype(bool) for bit in range(7))
         return Looked(ends, gains, good, free, possible, supported, starts, shown, safe=np.ones(len(flags), bool))
 
-    def _problem(self, settings: SearchConfig, ladder: Floats, nearer: tuple[float, ...]) -> "_Problem":
-        region, limits = self.region, self.case.limits
-        tree, K = limits.bounds.rules.tree, self.base.shape[1]
+    def _problem(self, settings: SearchConfig, ladder: Floats, nearer: tuple[float, ...]) -> Table:
+        """`Problem` of compiled.c, in its order."""
+        region, limits, gain, K = self.region, self.case.limits, self.gains[0], self.base.shape[1]
         nodes = limits.bounded
-        members = [(node,) if node < K else tree.members[node - K] for node in nodes]
-        gain = self.gains[0]
-        return _Problem(
-            {
-                "channels": K,
-                "directions": gain.axes.shape[1],
-                "degree": gain.degree,
-                "terms": gain.coefficients.shape[1],
-                "stakes": len(self.weights),
-                "dimensions": len(region.shift),
-                "patterns": len(region.patterns),
-                "nodes": limits.bounds.low.shape[1],
-                "bounded": len(nodes),
-                "edges": len(edges(K)),
-                "steps": len(ladder),
-                "turns": settings.max_turns,
-                "beta": self.config.beta,
-                "max_length": settings.max_length,
-                "threshold": settings.threshold,
-                "limit": region.limit,
-                "margin": region.margin,
-                "parts": len(nearer),
-                "rows": len(self.base),
-            },
-            {
-                "ladder": (ladder, np.float64),
-                "nearer": (np.array(nearer), np.float64),
-                "pairs": (edges(K), np.int64),
-                "weight": (np.array(self.weights), np.float64),
-                "axes": (gain.axes, np.float32),
-                "border_axes": (region.axes, np.float64),
-                "shift": (region.shift, np.float64),
-                "known": (region.patterns, np.uint64),
-                "codes": (region.codes, np.uint64),
-                "bounded_nodes": (np.array(nodes, np.int64), np.int64),
-                "members": (np.array([[k in own for k in range(K)] for own in members]), np.uint8),
-                "base": (self.base, np.float64),
-                "start": (limits.start, np.float64),
-                "coefficients": (_stacked([one.coefficients for one in self.gains]), np.float32),
-                "covariance": (_stacked([one.covariance for one in self.doubts]), np.float64),
-                "centre": (region.centre, np.float64),
-                "scale": (region.scale, np.float64),
-                "centre_variance": (region.centre_variance, np.float64),
-                "scale_variance": (region.scale_variance, np.float64),
-                "low": (limits.bounds.low, np.float64),
-                "high": (limits.bounds.high, np.float64),
-                "kept": (limits.kept, np.uint8),
-                "largest": (limits.moves.largest, np.float64),
-            },
+        members = [(node,) if node < K else limits.bounds.rules.tree.members[node - K] for node in nodes]
+        floats, numbers = (partial(np.ascontiguousarray, dtype=kind) for kind in (np.float64, np.int64))
+        return Table(
+            channels=K,
+            directions=gain.axes.shape[1],
+            degree=gain.degree,
+            terms=gain.coefficients.shape[1],
+            stakes=len(self.weights),
+            dimensions=len(region.shift),
+            patterns=len(region.patterns),
+            nodes=limits.bounds.low.shape[1],
+            bounded=len(nodes),
+            edges=len(edges(K)),
+            steps=len(ladder),
+            turns=settings.max_turns,
+            beta=float(self.config.beta),
+            max_length=float(settings.max_length),
+            threshold=float(settings.threshold),
+            limit=float(region.limit),
+            margin=float(region.margin),
+            ladder=floats(ladder),
+            nearer=floats(nearer),
+            parts=len(nearer),
+            pairs=numbers(edges(K)),
+            weight=floats(self.weights),
+            axes=np.ascontiguousarray(gain.axes, dtype=np.float32),
+            border_axes=floats(region.axes),
+            shift=floats(region.shift),
+            known=np.ascontiguousarray(region.patterns, dtype=np.uint64),
+            codes=np.ascontiguousarray(region.codes, dtype=np.uint64),
+            bounded_nodes=numbers(nodes),
+            members=np.array([[k in own for k in range(K)] for own in members], dtype=np.uint8),
+            base=floats(self.base),
+            start=floats(limits.start),
+            coefficients=_stacked([one.coefficients for one in self.gains], np.float32),
+            covariance=_stacked([one.covariance for one in self.doubts], np.float64),
+            centre=floats(region.centre),
+            scale=floats(region.scale),
+            centre_variance=floats(region.centre_variance),
+            scale_variance=floats(region.scale_variance),
+            low=floats(limits.bounds.low),
+            high=floats(limits.bounds.high),
+            kept=np.ascontiguousarray(limits.kept, dtype=np.uint8),
+            largest=floats(limits.moves.largest),
+            rows=len(self.base),
         )
 
 
 def compile_case(case: "Case", rough: "Case", base: Floats, config: DecisionConfig) -> Compiled | None:
     """The case for the C code; None where that does not know it, or is not there."""
-    if open_library() is None or case.mixes is not None or case.limits.moves.grid is not None or config.lambda_support:
+    library = search_library()
+    if library is None or case.mixes is not None or case.limits.moves.grid is not None or config.lambda_support:
         return None
     if any(stake.tolerance is not None for stake in rough.stakes):
         return None
@@ -169,63 +165,14 @@ def compile_case(case: "Case", rough: "Case", base: Floats, config: DecisionConf
     region = case.evidence.region() if isinstance(case.evidence, HasRegion) else None
     if region is None or not weights or base.shape[1] > min(MOST_CHANNELS, FEW):
         return None
-    return Compiled(case, base, weights, gains, doubts, region, config)
+    return Compiled(library, case, base, weights, gains, doubts, region, config)
 
 
 @cache
-def open_library() -> ctypes.CDLL | None:
-    """What was compiled when the package was installed; None where there was no compiler, or where it is of other source."""
-    try:
-        library = ctypes.CDLL(str(FILE))
-        library.realloc_source.restype = ctypes.c_char_p
-        if library.realloc_source() != hashlib.sha256(SOURCE.read_bytes()).hexdigest().encode():
-            return None
-    except (OSError, AttributeError):
-        return None
-    for name, count in (("realloc_ascend", 1), ("realloc_look", 2)):
-        function = getattr(library, name)
-        function.argtypes, function.restype = [ctypes.c_void_p] * (1 + count), ctypes.c_int
-    return library
+def search_library() -> Library | None:
+    """What was compiled when the package was installed."""
+    return open_library(SOURCE)
 
 
-NUMBERS = {"beta", "max_length", "threshold", "limit", "margin"}
-FIELDS = (
-    *"channels directions degree terms stakes dimensions patterns nodes bounded edges steps turns".split(),
-    *"beta max_length threshold limit margin".split(),
-    *"ladder nearer parts pairs weight axes border_axes shift known codes bounded_nodes members".split(),
-    *"base start coefficients covariance centre scale centre_variance scale_variance low high kept largest rows".split(),
-)  # as in `Problem` of compiled.c
-
-
-class _Problem:
-    """`Problem` of compiled.c, with the arrays it points at."""
-
-    def __init__(self, values: dict[str, Any], arrays: dict[str, tuple[NDArray[Any], Any]]) -> None:
-        library = open_library()
-        if library is None:
-            raise RuntimeError(f"{FILE} cannot be opened")
-        self.library = library
-        self._arrays = {name: np.ascontiguousarray(array, dtype=kind) for name, (array, kind) in arrays.items()}
-        given = {name: _at(array).value for name, array in self._arrays.items()} | values
-        self._struct = _Struct(*(given[name] for name in FIELDS))
-        self.reference = ctypes.byref(self._struct)
-
-
-class _Struct(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_double if name in NUMBERS else ctypes.c_int64)
-        for name in FIELDS  # an address is a whole number of 64 bits
-    ]
-
-
-def _at(array: NDArray[Any]) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
-
-
-def _stacked(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    return parts[0] if len(parts) == 1 else np.stack(parts)
-
-
-def _checked(code: int) -> None:
-    if code:
-        raise MemoryError("no memory for a search")
+def _stacked(parts: list[NDArray[Any]], kind: Any) -> NDArray[Any]:
+    return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.stack(parts), dtype=kind)

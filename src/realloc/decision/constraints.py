@@ -6,6 +6,7 @@ row's current shares: the moved share is half the L1 distance, the part of the b
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -84,6 +85,11 @@ class Constraints:
         self._check_channels()
         self._check_groups()
         self._check_moves()
+
+    @cached_property
+    def possible_for(self) -> set[tuple[str, ...]]:
+        """Channels for which it is known that some shares keep these constraints: asked once, not at every request."""
+        return set()
 
     def named(self) -> list[str]:
         """Every channel the constraints name, in order of appearance."""

@@ -185,11 +185,14 @@ def _of_budget(money: float | None, budget: Floats, none: float) -> Floats:
 
 def _check_possible(constraints: Constraints, channels: tuple[str, ...]) -> None:
     """Refuse bounds in shares that no row whatsoever can satisfy."""
+    if channels in constraints.possible_for:
+        return
     loose = replace(constraints, frozen=(), floors_money={}, caps_money={}, open=("*",))
     even = np.full((1, len(channels)), 1 / len(channels))
     clash = explain_clash(make_bounds(loose, channels, even, np.zeros(1), even > 0), 0)
     if clash:
         raise ConfigError(f"Expected {WHERE} that some shares can keep, but {clash}. Loosen one of them.")
+    constraints.possible_for.add(channels)
 
 
 def _checked(channels: tuple[str, ...], start: Floats, budget: ArrayLike, used: Flags) -> tuple[Floats, Floats, Flags]:

@@ -82,9 +82,10 @@ class Encoder:
             if found.unseen:
                 report[feature] = found.unseen
 
-        add(number.encode(number.log(logs.budget), self.budget, self.clip), "log budget")
-        for name, scale in self.numbers.items():
-            add(number.encode(_numbers(logs, name), scale, self.clip), name)
+        numbers = [number.log(logs.budget), *(_numbers(logs, name) for name in self.numbers)]
+        scaled = number.encode_all(np.stack(numbers, axis=1), [self.budget, *self.numbers.values()], self.clip)
+        for name, block in zip(("log budget", *self.numbers), scaled, strict=True):
+            add(block, name)
         for name, levels in self.categories.items():
             add(category.encode(_category(logs, name), levels), name)
         for cycle in self.cycles:

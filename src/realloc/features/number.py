@@ -1,5 +1,6 @@
 """Numbers: centred by the median, scaled by the middle half, clipped; missing ones at 0 with a flag of their own."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,11 +49,19 @@ def log(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def encode(values: NDArray[np.float64], scale: Scale, clip: float) -> Block:
     """(n, 1), or (n, 2) with the flag for missing. Values missing for the first time count as unseen."""
+    return encode_all(values[:, None], [scale], clip)[0]
+
+
+def encode_all(values: NDArray[np.float64], scales: Sequence[Scale], clip: float) -> list[Block]:
+    """Several features (n, F) at once: a row alone costs as much as one of them does."""
+    centre, spread, low, high = np.array([(s.centre, s.spread, s.low, s.high) for s in scales]).reshape(-1, 4).T
     missing = ~np.isfinite(values)
     with np.errstate(over="ignore", invalid="ignore"):  # far beyond the clip, or missing
-        scaled = np.where(missing, 0.0, np.clip((values - scale.centre) / scale.spread, -clip, clip))
-    outside = (values < scale.low) | (values > scale.high)
-    unseen = float(np.mean(outside | (missing if not scale.has_missing else False))) if len(values) else 0.0
-    if scale.has_missing:
-        return Block(np.stack([scaled, missing], axis=1).astype(np.float32), ("", " missing"), unseen)
-    return Block(scaled[:, None].astype(np.float32), ("",), unseen)
+        scaled = np.where(missing, 0.0, np.clip((values - centre) / spread, -clip, clip))
+    outside = (values < low) | (values > high) | (missing & np.array([not scale.has_missing for scale in scales]))
+    unseen = outside.mean(axis=0) if len(values) else np.zeros(len(scales))
+    both = np.stack([scaled, missing], axis=2).astype(np.float32)  # (n, F, 2)
+    return [
+        Block(both[:, place, : 1 + scale.has_missing], ("", " missing")[: 1 + scale.has_missing], float(unseen[place]))
+        for place, scale in enumerate(scales)
+    ]

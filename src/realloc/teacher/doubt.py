@@ -9,7 +9,7 @@ the inducing rows. Of F only the r directions that settle anything are kept: wha
 kinds disagree with it about moves, or η² v where there is no other. docs/decisions/0006 says how δ and η were chosen.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -63,20 +63,23 @@ class Doubt:
         scale = self.scaling.inverse.double() * self.scaling.outcome
         return (torch.cat(parts).double() * scale[:, None] * scale).numpy()
 
+    def prior(self, x: Tensor) -> Tensor:
+        """v + δ² of states."""
+        prior = self.kernel.slope_variance(x)
+        return prior * (1 + ALONE**2) if self.misfit is None else prior + self.misfit
+
     def _covariance(self, x: Tensor, z: Tensor) -> Tensor:
         phi = torch.stack([slopes @ self.factor for slopes in self.kernel.slope_features(x, z, self.x, self.z)], dim=1)
-        prior = self.kernel.slope_variance(x)
-        prior = prior * (1 + ALONE**2) if self.misfit is None else prior + self.misfit
-        return prior[:, None, None] * torch.eye(z.shape[1]) - phi @ phi.transpose(1, 2)
+        return self.prior(x)[:, None, None] * torch.eye(z.shape[1]) - phi @ phi.transpose(1, 2)
 
 
 def fit_doubt(parts: KernelParts, scaling: Scaling) -> Doubt:
-    """From a fitted kernel surface."""
+    """From a fitted kernel surface, with all of F."""
     gram = parts.gram.to(torch.float64, copy=True)
     gram.diagonal().add_(parts.noise)
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
     whole = parts.whiten.T.double() @ root_of(torch.eye(len(gram), dtype=torch.float64) - parts.noise * inverse)
-    return Doubt(parts.kernel, parts.x, parts.z, what_settles(whole.float(), parts, scaling), scaling)
+    return Doubt(parts.kernel, parts.x, parts.z, whole.float(), scaling)
 
 
 def root_of(taken: Tensor) -> Tensor:
@@ -88,16 +91,18 @@ def root_of(taken: Tensor) -> Tensor:
     return vectors * values.clamp_min(0).sqrt()
 
 
-def what_settles(whole: Tensor, parts: KernelParts, scaling: Scaling) -> Tensor:
-    """Of F (m, m), the directions that take anything off at the inducing rows, along moves: (m, r)."""
-    kernel, K = parts.kernel, parts.z.shape[1]
-    along = scaling.inverse[:, None] * torch.from_numpy(np.array(tangent_basis(K), dtype=np.float32))  # (K, D)
-    slopes = kernel.slope_features(parts.x, parts.z, parts.x, parts.z)
+@torch.no_grad()
+def slim(doubt: Doubt) -> Doubt:
+    """With those directions of F alone that take anything off at the inducing rows, along moves."""
+    kernel, K = doubt.kernel, doubt.z.shape[1]
+    along = doubt.scaling.inverse[:, None] * torch.from_numpy(np.array(tangent_basis(K), dtype=np.float32))  # (K, D)
+    slopes = kernel.slope_features(doubt.x, doubt.z, doubt.x, doubt.z)
     moves = [sum((along[k, d] * slopes[k] for k in range(1, K)), start=along[0, d] * slopes[0]) for d in range(K - 1)]
-    phi = torch.cat(moves) @ whole  # (D·m, m)
+    phi = torch.cat(moves) @ doubt.factor  # (D·m, m)
     _, axes = torch.linalg.eigh(phi.T @ phi)  # what settles least comes first
     taken = (phi @ axes).square()
-    prior = (along.square().sum(0)[:, None] * kernel.slope_variance(parts.x)).flatten()
+    prior = (along.square().sum(0)[:, None] * doubt.prior(doubt.x)).flatten()
     own = (prior - taken.sum(1)).clamp_min(1e-6 * prior)  # V at every inducing row, along every move
     worst = (taken.cumsum(1) / own[:, None]).amax(0)  # if all up to here are left out
-    return (whole @ axes[:, int((worst <= LEFT_OUT).sum()) :]).contiguous()
+    kept = axes[:, int((worst <= LEFT_OUT).sum()) :]
+    return replace(doubt, factor=(doubt.factor @ kept).contiguous())

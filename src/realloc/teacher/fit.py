@@ -12,7 +12,7 @@ from realloc.nuisances.crossfit import Nuisances
 from realloc.progress import Progress, silent
 from realloc.teacher.committee import Weighing, weigh
 from realloc.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
-from realloc.teacher.doubt import DISAGREEMENT, MOVES, REACH, Doubt
+from realloc.teacher.doubt import DISAGREEMENT, MOVES, REACH, Doubt, slim
 from realloc.teacher.gaussian import fit_kernel
 from realloc.teacher.kernel import Kernel
 from realloc.teacher.network import NetworkSurface, fit_network
@@ -117,7 +117,7 @@ def fit_teacher(
     doubt = next((fit.doubt for fit in fits if fit.doubt is not None), None)
     if doubt is not None and len(parts) > 1:
         doubt = replace(doubt, misfit=(DISAGREEMENT * disagreement(sample, window.shares, parts, seed)) ** 2)
-    return Teacher(parts, weighing, sample.scaling, doubt)
+    return Teacher(parts, weighing, sample.scaling, None if doubt is None else slim(doubt))
 
 
 def disagreement(sample: Sample, shares: Floats, surfaces: tuple[Surface, ...], seed: int) -> float:
