@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from realloc.threads import one_blas_thread
 
 SIZES = (16, 8, 4, 2)
-AT_ONCE = 256  # rows, so that memory stays bounded
+AT_ONCE = 512  # rows, so that memory stays bounded
 
 
 def choose_size(kind: Any, multiply: Callable[[Any, Any], NDArray[Any]] = np.matmul) -> int:

@@ -15,11 +15,12 @@ Tables of places lie channel by channel: place i of channel k is at [k * m + i].
 #define UNMOVED 1e-12  /* decide.py */
 #define INTERVALS 10   /* support.py */
 #define TINY 2.2250738585072014e-308 /* coordinates.py */
+#define MOST 5         /* channels */
 #define ROUGH 1e-5     /* more than a radius that is roughly known is off by */
 
 /* Wider registers where the processor has them: the same operations on more numbers at a time, so the same bits. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-#define WIDE __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define WIDE
 #endif
@@ -173,7 +174,7 @@ INLINE void worth(const Problem *p, int64_t row, int64_t m, Room *r)
 static int near(const Problem *p, int64_t row, const double *shares)
 {
     const int64_t K = p->channels, C = p->dimensions;
-    double bent[8], sum = 0.0;
+    double bent[MOST], sum = 0.0;
     for (int64_t k = 0; k < K; k++) bent[k] = log(shares[k] > TINY ? shares[k] : TINY);
     for (int64_t d = 0; d < C; d++) {
         double off = bent[0] * p->border_axes[d];
@@ -225,7 +226,7 @@ INLINE int way_inside(const Problem *p, int64_t row, const double *end)
 {
     const int64_t K = p->channels, C = p->dimensions;
     const double *here = p->base + row * K;
-    double between[8], bent[8][INTERVALS], sum[INTERVALS];
+    double between[MOST], bent[MOST][INTERVALS], sum[INTERVALS];
     if (!inside(p, row, end)) return 0;
     for (int64_t k = 0; k < K; k++)
         for (int part = 0; part < INTERVALS; part++) {
@@ -324,7 +325,7 @@ WIDE int realloc_ascend(const Problem *p, double *shares)
     }
     for (int64_t row = 0; row < p->rows; row++) {
         const double *base = p->base + row * K;
-        double *end = shares + row * K, there[8], held = 0.0;
+        double *end = shares + row * K, there[MOST], held = 0.0;
         memcpy(end, base, (size_t)K * sizeof(double));
         if (p->kept[row] || !inside(p, row, base)) continue;
         for (int64_t turn = 0; turn < p->turns; turn++) {
@@ -361,7 +362,7 @@ WIDE int realloc_look(const Problem *p, double *ends, uint8_t *flags)
     }
     for (int64_t row = 0; row < p->rows; row++) {
         const double *base = p->base + row * K;
-        double there[8];
+        double there[MOST];
         uint8_t found = 0;
         candidates(p, base, base, &room);
         worth(p, row, m, &room);

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from realloc.decision.decide import Case
 
 SOURCE = Path(__file__).with_name("compiled.c")
-MOST_CHANNELS = 5  # whose polynomials the C code knows
+MOST_CHANNELS = 5  # `MOST` of compiled.c
 
 
 @dataclass(frozen=True, eq=False)

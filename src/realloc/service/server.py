@@ -1,5 +1,6 @@
 """Run the service: one process, one port, uvicorn below. Slow and broken clients are closed, SIGTERM drains."""
 
+import gc
 import logging
 import signal
 import socket
@@ -68,6 +69,7 @@ def run(store: Path, config: ServeConfig, address: Address) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     listening = _listen(address)
     app = make_app(store, config, replace(address, port=listening.getsockname()[1]))
+    gc.freeze()  # what is there now stays: a collection need not look at it while requests wait
     settings = uvicorn.Config(
         app,
         http=guarded(config.connections, config.header_seconds),

@@ -19,7 +19,7 @@ from realloc.serving.potential import Potential, Units
 from realloc.serving.state import Evidence, Served, ServedState
 from realloc.serving.support import build_correction, tiled
 from realloc.support.calibration import Ladder
-from realloc.support.direction import Direction
+from realloc.support.direction import Direction, index
 from realloc.support.parts import from_parts as read_support
 from realloc.support.support import Support
 from realloc.teacher.places import Places
@@ -135,15 +135,13 @@ def _units(prefix: str, tensors: Arrays, outcome: Any) -> Units:
 
 
 def _direction(table: Mapping[str, Any], arrays: Arrays, support: Support) -> Direction:
-    from scipy.spatial import KDTree  # noqa: PLC0415  beside its one use
-
     points, axes, ladder = arrays["points"], arrays["axes"], arrays["ladder"]
     dimensions = 2 * support.density.whiten.shape[1]
     k = int(table["k"])
     if axes.shape != (dimensions, points.shape[1]) or not 1 <= k < max(len(points), 2) or np.any(np.diff(ladder) < 0):
         raise ValueError("the index of logged moves does not fit to the support")
     return Direction(
-        KDTree(points), axes, _number(table["unit"], np.nextafter(0, 1)), Ladder(ladder), _number(table["near"], 0.0), k
+        index(points), axes, _number(table["unit"], np.nextafter(0, 1)), Ladder(ladder), _number(table["near"], 0.0), k
     )
 
 

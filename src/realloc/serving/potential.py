@@ -54,26 +54,29 @@ class Potential:
 
     def read(self, x: Floats32) -> "Reading":
         """Read states (n, d) once; any number of shares can then be valued cheaply."""
-        _, K, W = self.directions.shape
+        M, K, W = self.directions.shape
         out = in_tiles(lambda tiles: self.network(tiles).transpose(0, 2, 1, 3), np.asarray(x, np.float32))  # (n, M, ·)
         a, s, w = out[..., :K], out[..., K : K + W] + self.offsets[:, 0], out[..., K + W : K + 2 * W]
-        lift = np.empty((len(x), K + 1, self.members, W), np.float32)  # z and a 1 times this, then σ
-        lift[:, :K], lift[:, K] = self.directions.transpose(1, 0, 2), s
         return Reading(
             a=np.ascontiguousarray(a),
-            lift=lift.reshape(len(x), K + 1, self.members * W),
-            w=np.ascontiguousarray(w).reshape(len(x), self.members * W),
+            s=np.ascontiguousarray(s).reshape(len(x), M * W),
+            w=np.ascontiguousarray(w).reshape(len(x), M * W),
+            directions=np.ascontiguousarray(self.directions.transpose(1, 0, 2)).reshape(K, M * W),
             units=self.units,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """The potential of n states that have been read, members side by side."""
+    """The potential of n states that have been read, members side by side: M·W units.
+
+    Sums go over a row's own numbers and channel by channel, so nothing depends on other rows.
+    """
 
     a: Floats32  # (n, M, K)
-    lift: Floats32  # (n, K+1, M·W)
+    s: Floats32  # (n, M·W)
     w: Floats32  # (n, M·W)
+    directions: Floats32  # V (K, M·W)
     units: Units
 
     @cached_property
@@ -83,48 +86,47 @@ class Reading:
 
     def mean_gain(self, rows: NDArray[np.integer], start: Floats, ends: Floats) -> Floats:
         """The members' mean of s(end) − s(start) for some of the states: starts (a, K), ends (a, m, K) → (a, m)."""
-        z = self._places(start, ends)
-        return self._difference(z, self.summed[rows], self.lift[rows], self.w[rows]) / self.a.shape[1]
+        return self._gain(rows, start, ends).sum(axis=-1) / self.a.shape[1]
 
     def gain(self, rows: NDArray[np.integer], start: Floats, ends: Floats) -> Floats:
         """s(end) − s(start) of every member: (M, a, m)."""
-        z, M = self._places(start, ends), self.a.shape[1]
-        W = self.w.shape[1] // M
-        own = [slice(i * W, (i + 1) * W) for i in range(M)]
-        parts = [(self.a[rows, i], self.lift[rows][:, :, own[i]], self.w[rows][:, own[i]]) for i in range(M)]
-        return np.stack([self._difference(z, *part) for part in parts])
+        return np.moveaxis(self._gain(rows, start, ends), -1, 0)
 
     def field(self, rows: NDArray[np.integer], shares: Floats) -> Floats:
         """The members' mean u at shares (a, K) of some of the states: (a, K)."""
-        lift = self.lift[rows]
-        pre = (_with_one(self.units.shares(shares)[:, None]) @ lift)[:, 0]
+        pre = self._arguments(self.units.shares(shares), self.s[rows])
         with np.errstate(over="ignore"):
             gate = 1 / (1 + np.exp(-pre))
         bend = gate * (1 + pre * (1 - gate)) * self.w[rows]
-        slopes = self.summed[rows] + (bend[:, None] @ lift[:, :-1].transpose(0, 2, 1))[:, 0]
+        slopes = self.summed[rows] + np.stack([(bend * own).sum(axis=-1) for own in self.directions], axis=-1)
         return self.units.field((slopes / self.a.shape[1]).astype(np.float32, copy=False))
 
     def near(self, start: Floats, radius: float) -> OfWays | None:
         """`mean_gain` on ways of at most `radius` around `start` (n, K), by polynomials; None where they would not be faster."""
-        argument = (_with_one(self.units.shares(start)[:, None]) @ self.lift)[:, 0]
-        trunk = Trunk(self.lift[0, :-1], argument, self.w, self.summed) if len(start) else None
+        argument = self._arguments(self.units.shares(start), self.s)
+        trunk = Trunk(self.directions, argument, self.w, self.summed) if len(start) else None
         return near(trunk, self.units.inverse, self.units.outcome / self.a.shape[1], start, radius)
 
-    def _places(self, start: Floats, ends: Floats) -> Floats32:
-        """z and a 1 of the start and the ends, (a, 1 + m, K+1)."""
-        return _with_one(self.units.shares(np.concatenate([start[:, None], ends], axis=1)))
+    def _arguments(self, z: Floats32, s: Floats32) -> Floats32:
+        """What the units see at places z (…, K): (…, M·W)."""
+        found = z[..., 0, None] * self.directions[0]
+        found += s
+        for k in range(1, len(self.directions)):
+            found += z[..., k, None] * self.directions[k]
+        return found
 
-    def _difference(self, z: Floats32, a: Floats32, lift: Floats32, w: Floats32) -> Floats:
-        """Members' sum of s at the ends less that at the start, (a, m); every product is one row's own."""
-        found = np.empty(z.shape[:2])
-        size = max(1, AT_ONCE // (z.shape[1] * w.shape[1]))
+    def _gain(self, rows: NDArray[np.integer], start: Floats, ends: Floats) -> Floats:
+        """Of starts (a, K), ends (a, m, K), member by member: (a, m, M)."""
+        z = self.units.shares(np.concatenate([start[:, None], ends], axis=1))  # (a, 1 + m, K)
+        M, U = self.a.shape[1], self.w.shape[1]
+        found = np.empty((*z.shape[:2], M))
+        size = max(1, AT_ONCE // (z.shape[1] * U))
         for first in range(0, len(z), size):
             part = slice(first, first + size)
-            bent = silu(z[part] @ lift[part])  # (a, 1 + m, M·W)
-            found[part] = (bent @ w[part, :, None])[..., 0]
-            found[part] += (z[part, :, :-1] @ a[part, :, None])[..., 0]
+            here, places = rows[part], z[part]
+            bent = silu(self._arguments(places, self.s[here][:, None]))  # (a, 1 + m, M·W)
+            bent *= self.w[here][:, None]
+            found[part] = bent.reshape(*bent.shape[:2], M, U // M).sum(axis=-1)
+            for k in range(z.shape[2]):
+                found[part] += places[..., k, None] * self.a[here, None, :, k]
         return (found[:, 1:] - found[:, :1]) * self.units.outcome
-
-
-def _with_one(z: Floats32) -> Floats32:
-    return np.concatenate([z, np.ones((*z.shape[:-1], 1), np.float32)], axis=-1)

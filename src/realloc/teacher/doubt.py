@@ -23,7 +23,7 @@ from realloc.teacher.sample import Scaling
 ALONE = 0.45  # η
 DISAGREEMENT = 1.6  # δ as a multiple of the surfaces' standard deviation
 REACH, MOVES = 0.2, 3000  # longest move about which surfaces are asked, and how many
-LEFT_OUT = 1e-2
+LEFT_OUT = 3e-2
 CHUNK = 2048
 
 
