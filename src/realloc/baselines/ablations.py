@@ -51,6 +51,10 @@ class Anywhere(Support):
 class OpenAnywhere(Opened):
     """Everything is inside."""
 
+    def region(self) -> None:
+        """No border that numbers could tell."""
+        return
+
     def inside(self, rows: Rows, shares: Floats) -> Mask:
         """Always."""
         return np.ones(shares.shape[:2], dtype=bool)

@@ -96,7 +96,7 @@ class Today:
 
 def plan_today(opened: Source, schema: Schema) -> Plan:
     """What is read of rows to decide on: never an outcome, even where there is one."""
-    if opened.frame is not None:
+    if opened.frame is not None and not opened.text:  # kinds of text follow from the values
         return _plan_frame(opened.columns, schema)
     return replace(make_plan(opened, schema, need_outcome=False), has_outcome=False)
 
