@@ -47,9 +47,11 @@ def some_rows(rows: int = 3) -> list[dict]:
 
 def open_app(store: Path, tokens=None, clock=None, **settings) -> App:
     """The service in this process; its threads are daemons."""
-    config = ServeConfig(**{"poll_seconds": 36_000.0, **settings})
+    config = ServeConfig(**{"poll_seconds": 600.0, **settings})
     versions = Versions(store, config, Metrics(), **({"clock": clock} if clock else {}))
     versions.start()
+    if "poll_seconds" not in settings:
+        versions.stop()  # or it would look at the disk during other tests
     line = Line(versions)
     line.start()
     return App(versions, line, tokens, HOSTS)
