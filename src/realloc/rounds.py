@@ -2,6 +2,7 @@
 
 import zlib
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from realloc.logs import Logs, unit_folds
 from realloc.nuisances import Diagnostics, Nuisances, cross_fit
 from realloc.nuisances.config import MODELS
 from realloc.progress import Progress
-from realloc.replay import Labels, label_moves, remember
+from realloc.replay import Labels, label_moves, may_stay, remember
 from realloc.simplex import Floats
 from realloc.student import Potential
 from realloc.student.distill import distill
@@ -105,8 +106,10 @@ def learn(former: Learned | None, rows: Window, config: Config, rounds: int, see
     teacher = fit_teacher(rows, nuisances, config.teacher, surfaces, draw(seed, "teacher", rounds), progress, start)
 
     # Stage II: slow student
-    labels = label_moves(teacher, rows, config.moves, rounds, draw(seed, "moves", rounds), progress)
-    replay = remember(None if former is None else former.replay, labels, config.replay.capacity)
+    known = None if former is None else former.replay
+    stays = partial(may_stay, known, config.replay.capacity)
+    labels = label_moves(teacher, rows, config.moves, rounds, draw(seed, "moves", rounds), progress, stays)
+    replay = remember(known, labels, config.replay.capacity)
     student = None if former is None else former.student
     student = distill(replay, teacher.scaling, student, config.student, draw(seed, "student", rounds), progress)
     owners = rows.units if rows.owners is None else rows.owners
