@@ -80,8 +80,8 @@ def label_moves(
     rank = random.random(n)
     if stays is not None:
         kept = stays(rank)
-        x, shares, source, target, step, rank = (part[kept] for part in (x, shares, source, target, step, rank))
-        n = len(x)
+        x, shares, rank, n = x[kept], shares[kept], rank[kept], len(kept)
+        source, target, step = source[kept], target[kept], step[kept]
     pairs: list[Singles] = []
     fields: list[Singles] = []
     for first in range(0, n, CHUNK):
