@@ -125,7 +125,7 @@ def paired(cells: dict[str, Figures], variant: str, seeds: list[int], name: str)
     ours, theirs = ([cells[f"{one}/{s}"]["decision"][name] for s in seeds] for one in ("realloc", variant))
     gap = np.subtract(ours, theirs)
     low, high = interval(gap)
-    return f"{gap.mean():+.3f} ({low:+.3f} to {high:+.3f})"
+    return f"{gap.mean():+.4f} ({low:+.4f} to {high:+.4f})"
 
 
 def main() -> None:
