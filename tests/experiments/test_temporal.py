@@ -60,6 +60,14 @@ def test_the_table_leaves_out_what_was_not_measured():
     assert "Raw Replay" not in text
 
 
+def test_times_of_other_code_are_not_compared():
+    cells = {f"{method}/1": fake(method) for method in TITLES}
+    cells["warm/1"]["code"] = "former"
+    text = to_markdown(cells, SIZES)
+    line = next(line for line in text.splitlines() if line.startswith("| Warm-start Teacher"))
+    assert "| 0.50× | – |" in line
+
+
 @pytest.mark.parametrize("method", ["rolling", "warm", "raw"])
 def test_a_method_runs_through_all_windows(method):
     found = cell(f"{method}/205", SIZES, CONFIG)
