@@ -4,6 +4,8 @@
     python experiments/ablation.py --quick    # two seeds of a small world
 
 Err is the root mean squared error of edge scores as a part of the oracle's own size; Gap is raw minus deployable uplift.
+"w/o student" decides as ReAlloc does, with the committee's gains in the place of the student's: the same doubt, support and
+search.
 """
 
 from collections.abc import Callable
@@ -15,7 +17,7 @@ import numpy as np
 
 import fitted as models
 import realloc
-from realloc.baselines import TeacherOnly, WithoutOrthogonalization
+from realloc.baselines import TeacherOnly, WithoutOrthogonalization, WithoutStudent
 from realloc.baselines.ablations import forget
 from realloc.teacher.config import SURFACES
 from realloc.world import World
@@ -41,6 +43,10 @@ def without_orthogonalization(seed: int, train: dict[str, int]) -> realloc.ReAll
     return models.fitted(REGIME, seed, config, train)
 
 
+def without_student(seed: int, train: dict[str, int]) -> realloc.ReAlloc:
+    return WithoutStudent(realloc.Config(seed=seed)).fit(World(REGIME, seed).sample(**train))
+
+
 def with_surfaces(
     surfaces: tuple[str, ...], members: int, search: str, seed: int, train: dict[str, int]
 ) -> TeacherOnly:
@@ -53,7 +59,8 @@ MEMBERS = realloc.Config().teacher.members
 VARIANTS: dict[str, tuple[str, Make]] = {
     "realloc": ("**ReAlloc**", full),
     "teacher_only": ("Teacher-only: one orthogonal network", partial(with_surfaces, ("network",), 1, "ascent")),
-    "without_student": ("w/o student: the committee deployed", partial(with_surfaces, SURFACES, MEMBERS, "ascent")),
+    "without_student": ("w/o student: the committee deployed", without_student),
+    "without_both": ("w/o student and doubt", partial(with_surfaces, SURFACES, MEMBERS, "ascent")),
     "without_orthogonalization": ("w/o orthogonalization", without_orthogonalization),
     "without_support": ("w/o support", without_support),
     "without_doubt": ("w/o doubt (β = 0)", full),
@@ -102,27 +109,32 @@ def to_markdown(cells: dict[str, Figures], seeds: tuple[int, ...]) -> str:
         rows.append([title, *(f"{mean:.3f}" for mean in means), PAPER.get(variant, "")])
         both = [seed for seed in known if f"realloc/{seed}" in cells]
         if variant != "realloc" and both:
-            gap = np.array(
-                [
-                    cells[f"realloc/{s}"]["decision"]["deployable_uplift"]
-                    - cells[f"{variant}/{s}"]["decision"]["deployable_uplift"]
-                    for s in both
-                ]
-            )
-            low, high = interval(gap)
-            losses.append([title, f"{gap.mean():+.3f} ({low:+.3f} to {high:+.3f})"])
+            losses.append([title, *(paired(cells, variant, both, name) for name in ("deployable_uplift", "harm_rate"))])
     lines = ["# Ablation, hard regime", "", f"World seeds {seeds[0]} to {seeds[-1]}. {describe(cells)}", ""]
     lines += markdown(["", *COLUMNS, "paper (Edge Top Corr Err · Dep. OOS Gap Rec.)"], rows)
-    lines += ["**What a part is worth**: deployable uplift of ReAlloc minus the variant's, paired over seeds", ""]
-    lines += markdown(["", "mean and 95 % bootstrap interval"], losses)
+    lines += [
+        "**What a part is worth**: ReAlloc minus the variant, paired over seeds, mean and 95 % bootstrap interval",
+        "",
+    ]
+    lines += markdown(["", "deployable uplift", "harmed, of the moved"], losses)
     return "\n".join(lines)
 
 
+def paired(cells: dict[str, Figures], variant: str, seeds: list[int], name: str) -> str:
+    """ReAlloc's figure minus the variant's."""
+    ours, theirs = ([cells[f"{one}/{s}"]["decision"][name] for s in seeds] for one in ("realloc", variant))
+    gap = np.subtract(ours, theirs)
+    low, high = interval(gap)
+    return f"{gap.mean():+.4f} ({low:+.4f} to {high:+.4f})"
+
+
 def main() -> None:
-    given = arguments(__doc__).parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
+    given = parser.parse_args()
     seeds = tuple(given.seeds or (QUICK_SEEDS if given.quick else SEEDS))
     name = "ablation_quick" if given.quick else "ablation"
-    keys = tuple(f"{variant}/{seed}" for seed in seeds for variant in VARIANTS)
+    keys = tuple(f"{variant}/{seed}" for seed in seeds for variant in given.variants)
     study = Study(name, partial(cell, sizes=SMALL if given.quick else FULL), keys)
     conclude(study, given, lambda cells: to_markdown(cells, seeds))
 

@@ -5,7 +5,8 @@
     python experiments/curves.py --quick            # the ends of every curve at a small size
 
 Rivals are the strongest of the static table. Safe Recovery with the greedy search, the movement budget and the learned support
-of all; outside and harm beside it. Only one parameter changes along a curve.
+of all; outside and harm beside it. Only one parameter changes along a curve. The last columns pair ReAlloc with the best rival of
+that place (by its mean over the seeds that all have), seed by seed.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ import numpy as np
 import realloc
 from realloc.baselines import BASELINES
 from realloc.world import REGIMES, World
-from runner import Figures, Study, arguments, conclude, describe, markdown
+from runner import Figures, Study, arguments, conclude, describe, interval, markdown
 from static_quality import decide, judge
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -26,6 +27,7 @@ SMALL_TEST = {"units": 60, "periods": 2, "seed": 1}
 RIVALS = ("s_nn_ensemble", "r_learner", "linear_dml")
 METHODS = ("realloc", *RIVALS)
 ROWS = 20_000
+METRIC = "safe_local_recovery"
 
 
 @dataclass(frozen=True)
@@ -82,22 +84,58 @@ def keys(curves: list[str], seeds: tuple[int, ...], quick: bool) -> tuple[str, .
 
 def to_markdown(cells: dict[str, Figures]) -> str:
     """A table per curve and search."""
-    lines = ["# Curves", "", f"Hard regime. {describe(cells)} Cells: Safe Recovery (outside, harmed).", ""]
+    lines = ["# Curves", "", f"Hard regime. {describe(cells)} Cells: Safe Recovery (outside, harmed; seeds).", ""]
+    lines += ["`minus best rival`: paired over seeds that all methods have, 95 % bootstrap interval of the mean.", ""]
     for name, curve in CURVES.items():
         for search in ("greedy", "ascent"):
-            rows = []
-            for value in curve.values:
-                row = [f"{value:g}"]
-                for method in curve.methods:
-                    found = [one[search] for key, one in cells.items() if key.startswith(f"{name}/{value:g}/{method}/")]
-                    parts = ("safe_local_recovery", "oos_rate", "harm_rate")
-                    shown = [f"{np.mean([one[part] for one in found]):.3f}" for part in parts] if found else []
-                    row.append(f"{shown[0]} ({shown[1]}, {shown[2]}; {len(found)} seeds)" if shown else "–")
-                if any(entry != "–" for entry in row[1:]):
-                    rows.append(row)
+            places = [(value, of_place(cells, f"{name}/{value:g}", search)) for value in curve.values]
+            rows = [
+                [f"{value:g}", *(shown(found.get(method, {})) for method in curve.methods), *beside_best(curve, found)]
+                for value, found in places
+                if found
+            ]
             if rows:
-                lines += [f"**{curve.title}**, {search}", "", *markdown([curve.title, *curve.methods], rows)]
+                head = [curve.title, *curve.methods, *(["best rival", "minus best rival"] if rivals(curve) else [])]
+                lines += [f"**{curve.title}**, {search}", "", *markdown(head, rows)]
     return "\n".join(lines)
+
+
+def of_place(cells: dict[str, Figures], place: str, search: str) -> dict[str, dict[int, Figures]]:
+    """What is known of one place of a curve: method → seed → figures."""
+    found: dict[str, dict[int, Figures]] = {}
+    for key, cell in sorted(cells.items()):
+        if key.startswith(f"{place}/"):
+            method, seed = key.split("/")[2:]
+            found.setdefault(method, {})[int(seed)] = cell[search]
+    return found
+
+
+def shown(found: dict[int, Figures]) -> str:
+    """Means over seeds."""
+    if not found:
+        return "–"
+    means = [np.mean([one[part] for one in found.values()]) for part in (METRIC, "oos_rate", "harm_rate")]
+    return f"{means[0]:.3f} ({means[1]:.3f}, {means[2]:.3f}; {len(found)})"
+
+
+def rivals(curve: Curve) -> tuple[str, ...]:
+    """Methods of a curve beside ReAlloc."""
+    return tuple(method for method in curve.methods if method != "realloc")
+
+
+def beside_best(curve: Curve, found: dict[str, dict[int, Figures]]) -> list[str]:
+    """The best rival's name, and ReAlloc minus it."""
+    if not rivals(curve):
+        return []
+    seeds = sorted(set.intersection(*(set(found.get(method, {})) for method in curve.methods)))
+    if not seeds:
+        return ["–", "–"]
+    by_method = {method: np.array([found[method][seed][METRIC] for seed in seeds]) for method in curve.methods}
+    best = max(rivals(curve), key=lambda method: float(by_method[method].mean()))
+    gap = by_method["realloc"] - by_method[best]
+    low, high = interval(gap)
+    told = f"{low:+.3f} to {high:+.3f}; {len(seeds)} seeds" if len(seeds) > 1 else "1 seed"
+    return [best, f"{gap.mean():+.3f} ({told})"]
 
 
 def main() -> None:

@@ -8,7 +8,8 @@ Every learner is fitted once on the same rows and searched in several ways: glob
 point of a lattice of whole percents inside the learned support and the movement budget; S-learners only, as in the paper:
 ascent finds as good ends, sooner), greedy (the paper's local search: the same candidate steps, path rule and movement budget
 as Oracle Local), ascent (our search for the best end). Support, budget and steps are the same for all. `true support` is
-greedy inside the ORACLE's region: what then is missing is the field's fault alone.
+greedy inside the ORACLE's region: what then is missing is the field's fault alone. Global searches have no movement budget;
+`ReAlloc, no budget` is what they are fairly compared with: steps, length and turns as free as theirs, its own support.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,7 @@ import fitted as models
 import realloc
 from realloc import baselines
 from realloc.baselines import BASELINES
-from realloc.baselines.response import ResponsePolicy
+from realloc.baselines.response import ANYWHERE, ResponsePolicy
 from realloc.decision.search import GainFunction, search_greedy
 from realloc.evaluate import edge_scores
 from realloc.logs import Logs
@@ -41,25 +42,32 @@ EVERY = ("global", "constrained", "greedy", "ascent")
 LOCAL = ("greedy", "ascent")
 FEWEST = 4  # seeds of an interval
 NOT_GLOBAL = range(6, 11)  # seeds without the global search: it costs more than the rest and ends near 0
+FREE = {"steps": ANYWHERE.steps, "max_length": ANYWHERE.max_length, "max_turns": ANYWHERE.max_turns}
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A policy, how it is searched, and seeds it gets where it is too slow for all."""
+    """A policy, how it is searched, and seeds it gets where it is too slow for all; in regimes that are close, all of them."""
 
     title: str
     make: Callable[..., Any]
     searches: tuple[str, ...] = LOCAL
     seeds: int = 10
+    close: tuple[str, ...] = ()
+
+    def wants(self, regime: str, seed: int) -> bool:
+        """Whether there is a cell."""
+        return seed <= self.seeds or regime in self.close
 
 
 METHODS: dict[str, Method] = {
     "realloc": Method("**ReAlloc**", realloc.ReAlloc, ("greedy", "ascent", "fallback")),
+    "realloc_free": Method("**ReAlloc**, no budget", realloc.ReAlloc, (), seeds=5, close=("benign",)),
     "logging": Method("Logging", baselines.Logging, ()),
     "uniform": Method("Uniform", baselines.Uniform, ()),
     "additive_roi": Method("Additive ROI", baselines.AdditiveROI),
-    "s_gbdt": Method("S-GBDT", baselines.STrees, EVERY, seeds=5),
+    "s_gbdt": Method("S-GBDT", baselines.STrees, EVERY, seeds=5, close=("benign",)),
     "s_nn": Method("S-NN", BASELINES["s_nn_local"], EVERY),
     "s_nn_ensemble": Method("S-NN ensemble, SiLU", BASELINES["s_nn_ensemble"]),
     "r_learner": Method("R-Learner", baselines.RLearner),
@@ -95,6 +103,9 @@ def cell(key: str, sizes: tuple[dict[str, int], dict[str, int]] = FULL) -> Figur
     test = world.sample(**sizes[1])
     if method == "realloc":
         return of_realloc(models.fitted(regime, seed, train=sizes[0]), world, test)
+    if method == "realloc_free":
+        free = replace(realloc.Config().decision, **FREE)
+        return {"as it is": judge(world, test, decide(models.fitted(regime, seed, train=sizes[0]), test, free))}
     asked = METHODS[method]
     policy = asked.make() if method in ("logging", "uniform") else asked.make(config=realloc.Config(seed=seed))
     policy.fit(world.sample(**sizes[0]))
@@ -102,7 +113,7 @@ def cell(key: str, sizes: tuple[dict[str, int], dict[str, int]] = FULL) -> Figur
         return {"as it is": judge(world, test, policy.decide(test))}
     found: Figures = {"field": geometry(world, test, policy.field(test))}
     for search in asked.searches:
-        if search == "global" and seed in NOT_GLOBAL:
+        if search == "global" and seed in NOT_GLOBAL and regime not in asked.close:
             continue
         policy.search = search
         found[search] = judge(world, test, policy.decide(test))
@@ -199,7 +210,8 @@ def to_markdown(cells: dict[str, Figures], regimes: tuple[str, ...]) -> str:
         row = [title(method, search)]
         for regime in regimes:
             dep, rec = (values(cells, method, regime, search, m) for m in ("deployable_uplift", "safe_local_recovery"))
-            raw = values(cells, method, regime, search, "raw_uplift") if search == "global" else {}
+            free = search == "global" or method == "realloc_free"
+            raw = values(cells, method, regime, search, "raw_uplift") if free else {}
             row.append(f"{mean(dep)} / {mean(rec)}" + (f" (raw {mean(raw)})" if raw else ""))
         counts = {len(values(cells, method, regime, search, "raw_uplift")) for regime in regimes}
         rows.append([*row, PAPER.get((method, search), ""), "–".join(str(n) for n in sorted(counts))])
@@ -220,27 +232,31 @@ def to_markdown(cells: dict[str, Figures], regimes: tuple[str, ...]) -> str:
 def margins(cells: dict[str, Figures], pairs: list[tuple[str, str]], regimes: tuple[str, ...]) -> list[str]:
     """ReAlloc minus every rival with the same kind of search, paired by seed."""
     lines = []
-    for ours, kinds in (("greedy", ("greedy", "constrained", "as it is")), ("ascent", (*EVERY, "as it is"))):
-        rows = []
-        for method, search in pairs:
-            if method in ("realloc", "logging", "uniform") or search not in kinds:
-                continue
-            row = [title(method, search)]
-            for regime in regimes:
-                mine = values(cells, "realloc", regime, ours, "safe_local_recovery")
-                other = values(cells, method, regime, search, "safe_local_recovery")
-                both = sorted(mine.keys() & other.keys())
-                if not both:
-                    row.append("–")
-                    continue
-                gap = np.array([mine[s] - other[s] for s in both])
-                low, high = interval(gap)
-                told = f"{low:+.3f} to {high:+.3f}" if len(both) >= FEWEST else f"{len(both)} seeds"
-                row.append(f"{gap.mean():+.3f} ({told})")
-            rows.append(row)
-        lines += [f"**ReAlloc ({ours}) minus rival, Safe Recovery; paired 95 % bootstrap interval over seeds**", ""]
+    for mine, called, kinds in (
+        (("realloc", "greedy"), "greedy", ("greedy", "constrained", "as it is")),
+        (("realloc", "ascent"), "ascent", (*EVERY, "as it is")),
+        (("realloc_free", "as it is"), "no budget", ("global",)),
+    ):
+        rows = [
+            [title(method, search), *(margin(cells, mine, (method, search), regime) for regime in regimes)]
+            for method, search in pairs
+            if method not in ("realloc", "realloc_free", "logging", "uniform") and search in kinds
+        ]
+        lines += [f"**ReAlloc ({called}) minus rival, Safe Recovery; paired 95 % bootstrap interval over seeds**", ""]
         lines += markdown(["", *regimes], rows)
     return lines
+
+
+def margin(cells: dict[str, Figures], mine: tuple[str, str], other: tuple[str, str], regime: str) -> str:
+    """The mean difference over seeds that both have, and its interval."""
+    ours, theirs = (values(cells, m, regime, search, "safe_local_recovery") for m, search in (mine, other))
+    both = sorted(ours.keys() & theirs.keys())
+    if not both:
+        return "–"
+    gap = np.array([ours[seed] - theirs[seed] for seed in both])
+    low, high = interval(gap)
+    told = f"{low:+.3f} to {high:+.3f}" if len(both) >= FEWEST else f"{len(both)} seeds"
+    return f"{gap.mean():+.3f} ({told})"
 
 
 def geometries(cells: dict[str, Figures], regimes: tuple[str, ...]) -> list[str]:
@@ -288,7 +304,7 @@ def main() -> None:
         for s in seeds
         for r in regimes
         for m in given.methods
-        if METHODS[m].seeds >= s and (METHODS[m].seeds < max(SEEDS)) == slow
+        if METHODS[m].wants(r, s) and (METHODS[m].seeds < max(SEEDS)) == slow
     )
     name = "static_quick" if given.quick else "static_quality"
     study = Study(name, partial(cell, sizes=SMALL if given.quick else FULL), keys)

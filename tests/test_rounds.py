@@ -74,9 +74,15 @@ def test_the_support_never_remembers_more_than_its_capacity(history):
     assert [len(state.support.ladder.values) for state in states] == sizes
 
 
-def test_every_later_round_labels_as_much_and_learns_for_half_as_long_as_the_first(history):
-    _, work = history
-    assert work == [[300, CONFIG.student.epochs]] + [[300, CONFIG.student.later_epochs]] * (ROUNDS - 1)
+def test_every_later_round_labels_only_what_can_stay_and_learns_for_half_as_long_as_the_first(history):
+    states, work = history
+    assert [epochs for _, epochs in work] == [CONFIG.student.epochs] + [CONFIG.student.later_epochs] * (ROUNDS - 1)
+    labelled = [rows for rows, _ in work]
+    assert labelled[0] == 300
+    kept = [int((state.main.replay.window == number).sum()) for number, state in enumerate(states)]
+    assert all(rows >= stay for rows, stay in zip(labelled, kept, strict=True))
+    assert labelled == sorted(labelled, reverse=True)
+    assert labelled[-1] <= CONFIG.replay.capacity // (ROUNDS - 1) + 1
 
 
 def test_a_saved_state_does_not_grow_either(history, tmp_path):

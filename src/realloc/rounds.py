@@ -1,7 +1,9 @@
 """Algorithm 1 as one function: what a round does, and what it hands to the next."""
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +16,12 @@ from realloc.logs import Logs, unit_folds
 from realloc.nuisances import Diagnostics, Nuisances, cross_fit
 from realloc.nuisances.config import MODELS
 from realloc.progress import Progress
-from realloc.replay import Labels, label_moves, remember
+from realloc.replay import Labels, label_moves, may_stay, remember
 from realloc.simplex import Floats
 from realloc.student import Potential
 from realloc.student.distill import distill
 from realloc.support import Support, fit_support, remember_logged
-from realloc.teacher import Start, SurfaceConfigs, Window, fit_teacher
+from realloc.teacher import Start, SurfaceConfigs, Teacher, Window, fit_teacher
 from realloc.teacher.committee import Weighing
 from realloc.teacher.config import SURFACES
 from realloc.teacher.doubt import Doubt
@@ -67,15 +69,26 @@ class RoundState:
 
 
 def run_round(
-    state: RoundState | None, window: Logs, config: Config, seed: int, weights: Floats | None, progress: Progress
+    state: RoundState | None,
+    window: Logs,
+    config: Config,
+    seed: int,
+    weights: Floats | None,
+    progress: Progress,
+    learner: "Learner | None" = None,
 ) -> RoundState:
-    """One update round (Algorithm 1): fast teacher on the window, slow student through the replay, support."""
+    """One update round (Algorithm 1): fast teacher on the window, slow student through the replay, support.
+
+    `learner` in the place of `learn` makes another method that differs in Stages I and II alone.
+    """
     check_same(state, window, config)
     rounds = 0 if state is None else state.rounds
     encoder = fit_encoder(window, config.features) if state is None else state.encoder
     rows = open_window(window, encoder, config, seed, weights)
     outcomes = {
-        name: learn(None if state is None else state.outcomes[name], own, config, rounds, outcome_seed, progress)
+        name: (learner or learn)(
+            None if state is None else state.outcomes[name], own, config, rounds, outcome_seed, progress
+        )
         for name, own, outcome_seed in each_outcome(window, rows, seed)
     }
 
@@ -89,7 +102,27 @@ def run_round(
 def learn(former: Learned | None, rows: Window, config: Config, rounds: int, seed: int, progress: Progress) -> Learned:
     """Stages I and II for one outcome."""
     asked, config = config.teacher.surfaces, for_size(config, len(rows.x))
-    # Stage I: fast orthogonal teacher
+    nuisances, teacher = teach(former, rows, config, rounds, seed, progress)
+
+    # Stage II: slow student
+    known = None if former is None else former.replay
+    stays = partial(may_stay, known, config.replay.capacity)
+    labels = label_moves(teacher, rows, config.moves, rounds, draw(seed, "moves", rounds), progress, stays)
+    replay = remember(known, labels, config.replay.capacity)
+    student = None if former is None else former.student
+    student = distill(replay, teacher.scaling, student, config.student, draw(seed, "student", rounds), progress)
+    weighing = of_all(teacher.weighing, config.teacher.surfaces, asked)
+    places = repeated_places(student, rows, nuisances)
+    return Learned(replay, student, nuisances.diagnostics, weighing, teacher.doubt, places)
+
+
+Learner = Callable[[Learned | None, Window, Config, int, int, Progress], Learned]
+
+
+def teach(
+    former: Learned | None, rows: Window, config: Config, rounds: int, seed: int, progress: Progress
+) -> tuple[Nuisances, Teacher]:
+    """Stage I: the fast orthogonal teacher of one window."""
     nuisances = cross_fit(
         rows.x,
         rows.shares,
@@ -102,17 +135,14 @@ def learn(former: Learned | None, rows: Window, config: Config, rounds: int, see
     )
     surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network, factual=config.factual)
     start = Start(former.doubt.kernel) if former is not None and former.doubt is not None else None
-    teacher = fit_teacher(rows, nuisances, config.teacher, surfaces, draw(seed, "teacher", rounds), progress, start)
+    seed = draw(seed, "teacher", rounds)
+    return nuisances, fit_teacher(rows, nuisances, config.teacher, surfaces, seed, progress, start)
 
-    # Stage II: slow student
-    labels = label_moves(teacher, rows, config.moves, rounds, draw(seed, "moves", rounds), progress)
-    replay = remember(None if former is None else former.replay, labels, config.replay.capacity)
-    student = None if former is None else former.student
-    student = distill(replay, teacher.scaling, student, config.student, draw(seed, "student", rounds), progress)
+
+def repeated_places(student: Potential, rows: Window, nuisances: Nuisances) -> Places | None:
+    """What mixes that several units repeat are worth beyond the student."""
     owners = rows.units if rows.owners is None else rows.owners
-    places = fit_places(rows.shares, owners, rows.weights, lambda: beyond(student, rows, nuisances))
-    weighing = of_all(teacher.weighing, config.teacher.surfaces, asked)
-    return Learned(replay, student, nuisances.diagnostics, weighing, teacher.doubt, places)
+    return fit_places(rows.shares, owners, rows.weights, lambda: beyond(student, rows, nuisances))
 
 
 def of_all(weighing: Weighing, fitted: tuple[str, ...], asked: tuple[str, ...]) -> Weighing:

@@ -1,11 +1,12 @@
 """ReAlloc with a part taken out: the rest stays what it is."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 from realloc import ReAlloc
-from realloc.baselines import WithoutOrthogonalization, WithoutSupport
+from realloc.baselines import WithoutOrthogonalization, WithoutStudent, WithoutSupport
 from tests.advised import KERNEL, SHOP, asked, shop
 
 
@@ -32,6 +33,38 @@ def test_without_support_nothing_is_forbidden_for_lack_of_evidence():
 def test_without_support_the_field_is_the_same():
     whole, free = (model.field(asked(zeros=False)) for model in pair())
     assert np.array_equal(whole, free)
+
+
+@cache
+def committee():
+    model = WithoutStudent(KERNEL)
+    model.schema = model.asked = SHOP
+    return model.fit(shop(zeros=False).drop(columns="gmv"))
+
+
+def test_without_student_doubt_support_and_evidence_are_the_same():
+    whole, bare = pair()[0].fitted, committee().fitted
+    assert bare.main.weighing == whole.main.weighing
+    assert np.array_equal(bare.support.ladder.values, whole.support.ladder.values)
+    x, shares = whole.support.logged.x[:20], whole.support.logged.shares[:20]
+    assert np.array_equal(bare.main.doubt.covariance(x, shares), whole.main.doubt.covariance(x, shares))
+
+
+def test_without_student_gains_are_what_the_student_learned_and_doubt_is_taken_off():
+    today = asked(zeros=False)
+    whole, bare = (model.field(today) for model in (pair()[0], committee()))
+    assert np.corrcoef(whole.ravel(), bare.ravel())[0, 1] > 0.95
+    assert not np.array_equal(whole, bare)
+    answer = committee().recommend(today)
+    assert answer["moved"].any()
+    assert (answer["sigma"][answer["moved"]] > 0).all()
+    assert np.allclose(
+        committee().gain(today, answer[[f"share_{name}" for name in SHOP.channels]]), answer["gain"], atol=1e-3
+    )
+    sure = committee()
+    sure.config = replace(KERNEL, decision=replace(KERNEL.decision, beta=3.0))
+    assert sure.recommend(today)["gain"].sum() < answer["gain"].sum()
+    sure.config = KERNEL
 
 
 def test_without_orthogonalization_only_the_factual_surface_teaches():

@@ -84,3 +84,34 @@ def test_the_table_names_every_method_and_search():
     for line in ("| S-NN, global | ", "| S-NN, constrained | ", "| Logging | 0.000 / 0.000 |", ".93/.84"):
         assert line in text
     assert static_quality.values(cells, "s_nn", "hard", "greedy", "raw_uplift").keys() == {205}
+
+
+def told(**searches):
+    """A cell by hand: Safe Recovery of every search."""
+    figures = {
+        name: {"safe_local_recovery": value, "deployable_uplift": value, "raw_uplift": value + 1, "moved": 1.0}
+        for name, value in searches.items()
+    }
+    return {**figures, "seconds": 1.0, "code": "test"}
+
+
+def test_rivals_without_a_budget_are_paired_with_us_without_one():
+    cells = {f"realloc/benign/{seed}": told(greedy=0.9, ascent=1.0) for seed in range(1, 6)}
+    cells |= {f"realloc_free/benign/{seed}": told(**{"as it is": 2.5}) for seed in range(1, 6)}
+    cells |= {f"s_gbdt/benign/{seed}": told(**{"global": 0.8, "greedy": 0.6}) for seed in range(1, 6)}
+    text = to_markdown(cells, ("benign",))
+    assert "| **ReAlloc**, no budget | 2.500 / 2.500 (raw 3.500) |" in text
+    local, free = text.split("**ReAlloc (no budget) minus rival")
+    assert "| S-GBDT, global | +0.200 (+0.200 to +0.200) |" in local
+    assert "| S-GBDT, global | +1.700 (+1.700 to +1.700) |" in free
+    assert "S-GBDT, greedy | +" not in free.split("**Local geometry")[0]
+
+
+def test_close_regimes_get_all_seeds():
+    wants = static_quality.METHODS["s_gbdt"].wants
+    assert [wants("benign", 6), wants("hard", 6), wants("hard", 5)] == [True, False, True]
+
+
+@pytest.mark.slow
+def test_without_a_budget_nothing_moves_either_where_the_log_proves_nothing(models):
+    assert cell("realloc_free/hard/205", SIZES)["as it is"]["moved"] == 0

@@ -30,7 +30,7 @@ def fake(method: str) -> dict[str, float | str]:
     """A cell whose time is one second a window of rows."""
     size = {"fresh": 1, "reset": 1, "warm": 1, "raw": 2, "rolling": 2, "pooled": 3}.get(method, 2)
     total = 3.0 * size if method != "rolling" else 3.0
-    kept = {"rows": 150 * size, "bytes": 1000 * size, "seconds": 1.0, "code": "test"}
+    kept = {"rows": 150 * size, "bytes": 1000 * size, "support": 75, "seconds": 1.0, "code": "test"}
     return {
         "current": 1.0,
         "past": 0.5,
@@ -48,8 +48,24 @@ def test_the_table_adds_up_times_and_memory():
     assert "keeps 90.0% of the pooled teacher's union uplift" in text
     assert "with 66.7% of its rows" in text
     assert "50.0% of its cumulative time" in text
+    assert "with them it is 83.3% of the rows" in text
     assert all(title in text for title in TITLES.values())
     assert all(paper in text for paper in PAPER.values())
+
+
+def test_the_table_leaves_out_what_was_not_measured():
+    cells = {f"{method}/1": fake(method) for method in ("rolling", "pooled", "fresh")}
+    text = to_markdown(cells, SIZES)
+    assert "| Fresh Teacher |" in text
+    assert "Raw Replay" not in text
+
+
+def test_times_of_other_code_are_not_compared():
+    cells = {f"{method}/1": fake(method) for method in TITLES}
+    cells["warm/1"]["code"] = "former"
+    text = to_markdown(cells, SIZES)
+    line = next(line for line in text.splitlines() if line.startswith("| Warm-start Teacher"))
+    assert "| 0.50× | – |" in line
 
 
 @pytest.mark.parametrize("method", ["rolling", "warm", "raw"])
@@ -59,3 +75,4 @@ def test_a_method_runs_through_all_windows(method):
     assert np.isfinite([found[name] for name in ("current", "past", "union", "recovery")]).all()
     assert found["union"] == pytest.approx((2 * found["past"] + found["current"]) / 3)
     assert 0 < found["last"] <= found["total"]
+    assert found.get("support", 0) <= 200

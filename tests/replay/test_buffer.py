@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from realloc.replay.buffer import remember, share_capacity
+from realloc.replay.buffer import may_stay, remember, share_capacity
 from tests.replay.labelled import make_labels
 
 
@@ -56,6 +56,24 @@ def test_a_window_keeps_its_rows_of_lowest_rank(counts, capacity):
             kept = np.sort(replay.rank[replay.window == window])
             everything = np.sort(make_labels(counts[window], window, members=1, places=1).rank)
             assert np.array_equal(kept, everything[: len(kept)])
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(1, 200), min_size=12, max_size=12), st.integers(100, 400))
+def test_rows_that_may_not_stay_are_not_missed(counts, capacity):
+    replay = None
+    for window, n in enumerate(counts):
+        fresh = make_labels(n, window, members=1, places=1)
+        rows = may_stay(replay, capacity, fresh.rank)
+        few, replay = remember(replay, fresh.take(rows), capacity), remember(replay, fresh, capacity)
+        assert np.array_equal(few.rank, replay.rank)
+        assert np.array_equal(few.pair, replay.pair)
+
+
+def test_a_late_window_is_hardly_labelled():
+    *_, replay = follow([500] * 9, 500)
+    assert len(may_stay(replay, 500, make_labels(500).rank)) == 56  # ninths stay; a tenth is needed
+    assert len(may_stay(None, 500, make_labels(300).rank)) == 300
 
 
 def test_every_row_of_a_window_has_the_same_chance():

@@ -47,6 +47,16 @@ def test_targets_are_the_teachers_differences_over_the_step(teacher):
     assert np.abs(labels.pair - expected / 2).max() > 100 * rounding
 
 
+def test_only_rows_that_may_stay_are_asked_about(teacher):
+    whole = label_moves(teacher, SIMULATED.window, CONFIG, 0, 0)
+    few = label_moves(teacher, SIMULATED.window, CONFIG, 0, 0, stays=lambda rank: np.flatnonzero(rank < 0.1))
+    rows = np.flatnonzero(whole.rank < 0.1)
+    assert 0 < len(few) == len(rows) < 100
+    for name in ("x", "shares", "source", "target", "step", "window", "rank"):
+        assert np.array_equal(getattr(few, name), getattr(whole, name)[rows]), name
+    assert np.allclose(few.field, whole.field[:, rows], atol=1e-4)
+
+
 def test_fields_are_the_teachers_at_every_place(teacher):
     labels = label_moves(teacher, SIMULATED.window, CONFIG, 0, 0)
     for j in range(3):

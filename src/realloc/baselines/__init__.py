@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from realloc.baselines.ablations import WithoutOrthogonalization, WithoutSupport
+from realloc.baselines.ablations import WithoutOrthogonalization, WithoutStudent, WithoutSupport
 from realloc.baselines.additive import AdditiveROI
 from realloc.baselines.constant_field import ConstantField
 from realloc.baselines.context_only import ContextOnly
@@ -45,7 +45,7 @@ BASELINES: dict[str, Callable[..., Policy]] = {
     "causal_forest": CausalForestDMLPolicy,
     "cql": CQLPolicy,
     "teacher_only": TeacherOnly,
-    "without_student": partial(TeacherOnly, search="ascent", surfaces=SURFACES, members=TeacherConfig().members),
+    "without_student": WithoutStudent,
     "warm_teacher": partial(WarmTeacher, surfaces=SURFACES, members=TeacherConfig().members),
     "without_orthogonalization": WithoutOrthogonalization,
     "without_support": WithoutSupport,
@@ -70,5 +70,6 @@ __all__ = [
     "VCNet",
     "WarmTeacher",
     "WithoutOrthogonalization",
+    "WithoutStudent",
     "WithoutSupport",
 ]

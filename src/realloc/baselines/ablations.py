@@ -1,16 +1,25 @@
-"""ReAlloc with one part taken out: without orthogonalization, without support. (Without the student: `TeacherOnly`.)"""
+"""ReAlloc with one part taken out: without orthogonalization, without its student, without support."""
 
-from dataclasses import replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from realloc.config import Config
-from realloc.progress import Progress
+from realloc.logs import Logs
+from realloc.progress import Progress, silent
 from realloc.reallocation import ReAlloc
+from realloc.replay import label_moves
+from realloc.rounds import Learned, RoundState, for_size, of_all, repeated_places, run_round, teach
 from realloc.simplex import Floats
+from realloc.student import Potential
 from realloc.support.support import Mask, Opened, Rows, Support
+from realloc.teacher import Teacher, Window
+
+AT_ONCE = 256  # rows whose candidates a committee values at a time
+States = NDArray[np.float32]
 
 
 class WithoutOrthogonalization(ReAlloc):
@@ -19,6 +28,96 @@ class WithoutOrthogonalization(ReAlloc):
     def __init__(self, config: Config | None = None) -> None:
         config = config or Config()
         super().__init__(replace(config, teacher=replace(config.teacher, surfaces=("factual",))), quiet=True)
+
+
+class WithoutStudent(ReAlloc):
+    """The teacher's committee decides itself: its doubt, the support and the search stay. Every window begins anew."""
+
+    def __init__(self, config: Config | None = None) -> None:
+        super().__init__(config, quiet=True)
+
+    def _round(
+        self,
+        former: RoundState | None,
+        window: Logs,
+        weights: Floats | None,
+        progress: Progress | None,
+        seed: int | None = None,
+    ) -> RoundState:
+        window.audit().require()
+        seed = self.config.seed if seed is None else seed
+        return run_round(None, window, self.config, seed, weights, progress or silent, learn_directly)
+
+
+def learn_directly(
+    former: Learned | None, rows: Window, config: Config, rounds: int, seed: int, progress: Progress
+) -> Learned:
+    """`rounds.learn` with Stage I alone: what is deployed is the teacher. Its memory of labels is one row that nothing asks."""
+    asked, config = config.teacher.surfaces, for_size(config, len(rows.x))
+    nuisances, teacher = teach(former, rows, config, rounds, seed, progress)
+    replay = label_moves(teacher, rows, config.moves, rounds, seed, stays=lambda rank: np.argsort(rank)[:1])
+    deployed = cast("Potential", Deployed(teacher))  # the same answers to the same questions
+    weighing = of_all(teacher.weighing, config.teacher.surfaces, asked)
+    places = repeated_places(deployed, rows, nuisances)
+    return Learned(replay, deployed, nuisances.diagnostics, weighing, teacher.doubt, places)
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A teacher that is asked as a student is."""
+
+    teacher: Teacher
+
+    @property
+    def members(self) -> int:
+        """M."""
+        return self.teacher.members
+
+    def field(self, x: States, shares: Floats) -> Floats:
+        """P₀∇_p μ of every member at shares (n, q, K): (M, n, q, K)."""
+        return self.teacher.field(_tensor(x), _tensor(shares)).double().numpy()
+
+    def gain(self, x: States, start: Floats, end: Floats) -> Floats:
+        """Of going from shares (n, K) to others, by every member: (M, n)."""
+        return self.read(x).gain(np.arange(len(x)), start, end[:, None])[..., 0]
+
+    def read(self, x: States) -> "DeployedReading":
+        """Hold states (n, d)."""
+        return DeployedReading(self.teacher, x)
+
+
+@dataclass(frozen=True)
+class DeployedReading:
+    """The teacher at n states."""
+
+    teacher: Teacher
+    x: States
+
+    def gain(self, rows: Rows, start: Floats, ends: Floats) -> Floats:
+        """μ(end) − μ(start) of every member: starts (a, K), ends (a, m, K) → (M, a, m)."""
+        both = np.concatenate([start[:, None], ends], axis=1)
+        parts = [
+            self.teacher.values(_tensor(self.x[rows[first : first + AT_ONCE]]), _tensor(both[first : first + AT_ONCE]))
+            for first in range(0, max(len(rows), 1), AT_ONCE)
+        ]
+        values = torch.cat(parts, dim=1).double().numpy()
+        return values[..., 1:] - values[..., :1]
+
+    def mean_gain(self, rows: Rows, start: Floats, ends: Floats) -> Floats:
+        """The members' mean of it, (a, m)."""
+        return self.gain(rows, start, ends).mean(axis=0)
+
+    def field(self, rows: Rows, shares: Floats) -> Floats:
+        """The members' mean field at shares (a, K)."""
+        return self.teacher.field(_tensor(self.x[rows]), _tensor(shares)).mean(0).double().numpy()
+
+    def near(self, start: Floats, radius: float) -> None:
+        """No polynomial is near a committee: searches ask it itself."""
+        return
+
+
+def _tensor(values: States | Floats) -> torch.Tensor:
+    return torch.from_numpy(np.array(values, dtype=np.float32))
 
 
 class WithoutSupport(ReAlloc):

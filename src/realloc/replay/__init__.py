@@ -5,13 +5,20 @@ from typing import TYPE_CHECKING
 from realloc.lazy import load_when_used
 
 if TYPE_CHECKING:
-    from realloc.replay.buffer import remember
+    from realloc.replay.buffer import may_stay, remember
     from realloc.replay.config import MoveConfig, ReplayConfig
     from realloc.replay.moves import Labels, label_moves
 
-__all__ = ["Labels", "MoveConfig", "ReplayConfig", "label_moves", "remember"]
+__all__ = ["Labels", "MoveConfig", "ReplayConfig", "label_moves", "may_stay", "remember"]
 
 __getattr__ = load_when_used(
     __name__,
-    {"Labels": "moves", "MoveConfig": "config", "ReplayConfig": "config", "label_moves": "moves", "remember": "buffer"},
+    {
+        "Labels": "moves",
+        "MoveConfig": "config",
+        "ReplayConfig": "config",
+        "label_moves": "moves",
+        "may_stay": "buffer",
+        "remember": "buffer",
+    },
 )

@@ -17,6 +17,14 @@ def remember(replay: Labels | None, fresh: Labels, capacity: int) -> Labels:
     return everything.take(lowest_ranks(everything.window, everything.rank, capacity))
 
 
+def may_stay(replay: Labels | None, capacity: int, rank: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The rows of a new window, of ranks (n,), among which `remember` will choose; the others need no labels."""
+    former = np.zeros(0, np.int64) if replay is None else np.unique(replay.window, return_counts=True)[1]
+    quota = share_capacity(np.append(former, len(rank)), capacity)[-1]
+    most = max(quota, former.max(initial=0))  # as many as the largest: then the others' quotas are what they were
+    return np.sort(np.argsort(rank, kind="stable")[:most])
+
+
 def lowest_ranks(window: NDArray[np.integer], rank: NDArray[np.float64], capacity: int) -> NDArray[np.int64]:
     """The rows that stay, in their order: of every window those of lowest rank."""
     windows, counts = np.unique(window, return_counts=True)

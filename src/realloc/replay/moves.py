@@ -6,6 +6,7 @@ Places are the logged shares themselves and points that a random walk of feasibl
 asked along whole traces, so it must know more than where they start.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ Floats = NDArray[np.float64]
 
 CHUNK = 4096
 Singles = NDArray[np.float32]
+Stays = Callable[[Floats], NDArray[np.int64]]  # ranks of a window's rows (n,) → the rows that a memory may keep
 
 
 @dataclass(frozen=True)
@@ -61,14 +63,25 @@ FIRSTS = ("x", "shares", "source", "target", "step", "window", "rank")  # arrays
 
 
 def label_moves(
-    teacher: Teacher, window: Window, config: MoveConfig, round_: int, seed: int, progress: Progress = silent
+    teacher: Teacher,
+    window: Window,
+    config: MoveConfig,
+    round_: int,
+    seed: int,
+    progress: Progress = silent,
+    stays: Stays | None = None,
 ) -> Labels:
-    """Draw places and moves and ask the teacher."""
+    """Draw places and moves and ask the teacher, only about rows that a memory may keep if `stays` knows them."""
     random = np.random.default_rng(seed)
     n = min(len(window.x), config.rows)
     rows = np.sort(random.permutation(len(window.x))[:n])
     x, shares = window.x[rows], draw_places(window.shares[rows], config, random)
     source, target, step = draw_moves(shares, config.steps, random)
+    rank = random.random(n)
+    if stays is not None:
+        kept = stays(rank)
+        x, shares, rank, n = x[kept], shares[kept], rank[kept], len(kept)
+        source, target, step = source[kept], target[kept], step[kept]
     pairs: list[Singles] = []
     fields: list[Singles] = []
     for first in range(0, n, CHUNK):
@@ -86,7 +99,7 @@ def label_moves(
         pair=np.concatenate(pairs, axis=1),
         field=np.concatenate(fields, axis=1),
         window=np.full(n, round_),
-        rank=random.random(n),
+        rank=rank,
     )
 
 
@@ -133,5 +146,4 @@ def ask(
     q = places.shape[1]
     values = teacher.values(states, torch.cat([places, torch.from_numpy(moved).float()], dim=1))
     pair = (values[..., q:] - values[..., :q]) / torch.from_numpy(np.where(step > 0, step, 1.0)).float()
-    field = torch.stack([teacher.field(states, places[:, j]) for j in range(q)], dim=2)
-    return pair.numpy(), field.numpy()
+    return pair.numpy(), teacher.field(states, places).numpy()

@@ -6,6 +6,7 @@ do not steer the allocation cost nothing: the error of m is what limits how near
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -18,6 +19,7 @@ ROUNDS, SETTLE = 12, 3
 WEAK, STRONG = 1e-6, 1e8  # bounds of a coefficient's precision
 NARROWEST = -12.0  # of log s
 SMALLEST = 1e-100  # square of a coefficient: of columns that never vary it is 0
+CHUNK = 1024  # rows whose products stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,34 @@ class Location:
         """z of rows (n, D)."""
         return (v - design @ self.centre) / np.exp(design @ self.log_scale)[:, None]
 
-    def radius(self, design: Floats, v: Floats) -> Floats:
-        """r of rows (n, D)."""
-        return np.linalg.norm(self.leave(design, v), axis=1)
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is fitted: a design (n, p), coordinates v (n, D) and weights (n,)."""
+
+    design: Floats
+    v: Floats
+    weights: Floats
+
+    @cached_property
+    def gram(self) -> Floats:
+        """Σ w x xᵀ, the same in every turn."""
+        return weigh_gram(self.design, self.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """Where a fit is after a turn: the model, log s and the squared radius of every row (n,)."""
+
+    found: Location
+    log_scale: Floats
+    squared: Floats
+
+
+def look(found: Location, rows: Rows) -> Turn:
+    """The rows as a model sees them."""
+    log_scale = rows.design @ found.log_scale
+    return Turn(found, log_scale, np.square(rows.v - rows.design @ found.centre).sum(axis=1) / np.exp(2 * log_scale))
 
 
 def start(design: Floats, v: Floats) -> Location:
@@ -52,40 +79,38 @@ def start(design: Floats, v: Floats) -> Location:
 
 def fit_location(design: Floats, v: Floats) -> Location:
     """Fit coefficients and their precisions from scratch; the first column of the design is the constant."""
-    found = start(design, v)
-    ones = np.ones(len(v))
-    for turn in range(ROUNDS):
-        found = step(found, design, v, ones, relevance=turn >= SETTLE)
-        found = replace(found, tail=choose_tail(found.radius(design, v), v.shape[1]))
-    return found
+    rows = Rows(design, v, np.ones(len(v)))
+    turn = look(start(design, v), rows)
+    for number in range(ROUNDS):
+        turn = look(step(turn, rows, relevance=number >= SETTLE), rows)
+        turn = replace(turn, found=replace(turn.found, tail=choose_tail(turn.squared, v.shape[1])))
+    return turn.found
 
 
 def refit(former: Location, design: Floats, v: Floats, weights: Floats) -> Location:
     """The same model with other weights of the rows: a member. Which columns matter is decided again, so that doubts count."""
+    rows = Rows(design, v, weights)
     for _ in range(SETTLE):
-        former = step(former, design, v, weights, relevance=True)
+        former = step(look(former, rows), rows, relevance=True)
     return former
 
 
-def step(former: Location, design: Floats, v: Floats, weights: Floats, relevance: bool) -> Location:
+def step(turn: Turn, rows: Rows, relevance: bool) -> Location:
     """One turn of reweighting, for the location and then for the scale."""
+    former, design, v = turn.found, rows.design, rows.v
     D, nu = v.shape[1], former.tail
-    log_s = np.maximum(design @ former.log_scale, NARROWEST)
-    pull = weights * (nu + D) / (nu + np.square(former.radius(design, v)))  # (n,)
-    by_row = pull / np.exp(2 * log_s)
-    gram = design.T @ (design * by_row[:, None])
-    factor, inverse = _inverse(gram, former.centre_precision)
+    scale = np.exp(2 * np.maximum(turn.log_scale, NARROWEST))
+    by_row = rows.weights * (nu + D) / (nu + turn.squared) / scale  # (n,)
+    factor, inverse = _inverse(weigh_gram(design, by_row), former.centre_precision)
     centre = np.ascontiguousarray(cho_solve(factor, design.T @ (v * by_row[:, None])))  # as a file would give it back
     centre_precision = former.centre_precision
     if relevance:
         used = 1 - centre_precision * np.diag(inverse)
         centre_precision = _bounded(np.maximum(used, 1e-12) * D / np.maximum(np.square(centre).sum(axis=1), SMALLEST))
 
-    squared = np.square(v - design @ centre).sum(axis=1) / np.exp(2 * log_s)
-    score = weights * ((nu + D) * squared / (nu + squared) - D)
-    info = 2 * D * nu / (nu + D + 2)
-    gram = info * design.T @ (design * weights[:, None])
-    factor, inverse = _inverse(gram, former.scale_precision)
+    squared = np.square(v - design @ centre).sum(axis=1) / scale
+    score = rows.weights * ((nu + D) * squared / (nu + squared) - D)
+    factor, inverse = _inverse(2 * D * nu / (nu + D + 2) * rows.gram, former.scale_precision)
     change = cho_solve(factor, design.T @ score - former.scale_precision * former.log_scale)
     log_scale = former.log_scale + np.clip(change, -1, 1)
     scale_precision = former.scale_precision
@@ -95,12 +120,21 @@ def step(former: Location, design: Floats, v: Floats, weights: Floats, relevance
     return Location(centre, log_scale, centre_precision, scale_precision, nu)
 
 
-def choose_tail(r: Floats, D: int) -> float:
-    """The degrees of freedom under which the radii are likeliest."""
+def weigh_gram(design: Floats, weights: Floats) -> Floats:
+    """Σ w x xᵀ of rows (n, p) with weights (n,) of at least 0: (p, p)."""
+    found, root = np.zeros((design.shape[1], design.shape[1])), np.sqrt(weights)[:, None]
+    for first in range(0, len(design), CHUNK):
+        part = design[first : first + CHUNK] * root[first : first + CHUNK]
+        found += part.T @ part
+    return found
+
+
+def choose_tail(squared: Floats, D: int) -> float:
+    """The degrees of freedom under which the squared radii (n,) are likeliest."""
 
     def likelihood(nu: float) -> float:
         shape = gammaln((nu + D) / 2) - gammaln(nu / 2) - D / 2 * np.log(nu)
-        return float(len(r) * shape - (nu + D) / 2 * np.log1p(np.square(r) / nu).sum())
+        return float(len(squared) * shape - (nu + D) / 2 * np.log1p(squared / nu).sum())
 
     return max(TAILS, key=likelihood)
 

@@ -56,7 +56,7 @@ class Teacher:
         return self._sum("values", x, self.scaling.shares(p)) * self.scaling.outcome
 
     def field(self, x: Tensor, p: Tensor) -> Tensor:
-        """The projected Jacobian P₀∇_p μ at shares (n, K), exactly: (M, n, K)."""
+        """The projected Jacobian P₀∇_p μ at shares (n, K) or (n, q, K), exactly: of the shape (M, …)."""
         return self.scaling.field(self._sum("slopes", x, self.scaling.shares(p)))
 
     def _sum(self, what: str, x: Tensor, z: Tensor) -> Tensor:

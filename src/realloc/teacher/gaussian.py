@@ -57,12 +57,14 @@ class KernelSurface:
 
     @torch.no_grad()
     def slopes(self, x: Tensor, z: Tensor) -> Tensor:
-        """∇_z f at scaled shares (n, K): (M, n, K)."""
-        return in_chunks(
-            len(x),
-            CHUNK,
-            lambda rows: self.kernel.effect_slopes(self._contexts(x[rows]), z[rows], self.z, self.weights),
-        )
+        """∇_z f at scaled shares (n, K) or (n, q, K), of the shape (M, …)."""
+
+        def part(rows: slice) -> Tensor:
+            contexts, places = self._contexts(x[rows]), z[rows].reshape(len(x[rows]), -1, z.shape[-1])
+            found = [self.kernel.effect_slopes(contexts, place, self.z, self.weights) for place in places.unbind(1)]
+            return torch.stack(found, dim=2).reshape(self.members, *z[rows].shape)
+
+        return in_chunks(len(x), CHUNK, part)
 
     def _contexts(self, x: Tensor) -> tuple[Tensor, Tensor]:
         return self.kernel.context("slope", x, self.x), self.kernel.context("curve", x, self.x)
@@ -192,7 +194,10 @@ def _crowding(sums: Sums, noise: float) -> float:
     """
     w = sums.solve(torch.ones(len(sums.fold)), noise)
     total = sums.gram.sum(0).double()
-    score = sums.moment.double() - sums.gram.double() @ w  # (G, m)
+    explained = torch.stack(
+        [gram.double() @ w for gram in sums.gram]
+    )  # one by one: all in double are a third of a gigabyte
+    score = sums.moment.double() - explained  # (G, m)
     factor = torch.linalg.cholesky(total + noise * torch.eye(len(total), dtype=torch.float64))
     spread = (score * torch.cholesky_solve(score.T, factor).T).sum()
     expected = noise * torch.cholesky_solve(total, factor).diagonal().sum()

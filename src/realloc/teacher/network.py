@@ -39,7 +39,7 @@ class NetworkSurface:
 
     @torch.no_grad()
     def slopes(self, x: Tensor, z: Tensor) -> Tensor:
-        """∇_z f at scaled shares (n, K): (M, n, K)."""
+        """∇_z f at scaled shares (n, K) or (n, q, K), of the shape (M, …)."""
 
         def part(rows: slice) -> Tensor:
             return self.branch.open(_all(x[rows], self.members)).slopes(_all(z[rows], self.members))

@@ -56,11 +56,13 @@ class SparseSurface:
 
     @torch.no_grad()
     def slopes(self, x: Tensor, z: Tensor) -> Tensor:
-        """∇_z f at scaled shares (n, K): (M, n, K)."""
+        """∇_z f at scaled shares (n, K) or (n, q, K), of the shape (M, …)."""
 
         def part(rows: slice) -> Tensor:
             a, S, c = self._open(x[rows])
-            return a + (S @ z[rows].unsqueeze(-1))[..., 0] + c * z[rows].square()
+            own = z[rows].reshape(len(x[rows]), -1, z.shape[-1])  # (n, q, K)
+            found = a.unsqueeze(2) + own @ S + c.unsqueeze(2) * own.square()
+            return found.reshape(self.members, *z[rows].shape)
 
         return in_chunks(len(x), self._chunk(), part)
 

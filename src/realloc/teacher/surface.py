@@ -23,7 +23,7 @@ class Surface(Protocol):
         ...
 
     def slopes(self, x: Tensor, z: Tensor) -> Tensor:
-        """∇_z f at scaled shares (n, K): (M, n, K)."""
+        """∇_z f at scaled shares (n, K) or (n, q, K), of the shape (M, …)."""
         ...
 
 
