@@ -157,6 +157,15 @@ async def open_loop(client: Client, kinds: list[tuple[str, float, list[bytes]]],
     return found
 
 
+async def with_cores(process: subprocess.Popen, load) -> tuple[dict, dict]:
+    """What a load found, and how many cores service and client took: on two cores they take them from each other."""
+    begun, service, client = time.perf_counter(), cpu_of(process), time.process_time()
+    found = await load
+    took = time.perf_counter() - begun
+    cores = {"service_cores": (cpu_of(process) - service) / took, "client_cores": (time.process_time() - client) / took}
+    return found, cores
+
+
 def quantile(values: list[float], q: float) -> float:
     return float(np.quantile(values, q)) if values else float("nan")
 
@@ -189,14 +198,14 @@ async def measure(port: int, process: subprocess.Popen, store: Store, options: a
     told["cpu_ms_request_among_many"] = (cpu_of(process) - before) / done * 1e3
     capacity = told["capacity_requests_per_second"] = done / took
 
-    half = await open_loop(client, [("recommend", capacity / 2, asked), ("health", 20, health)], options.seconds, 1)
-    told["half"] = summary(half)
+    kinds = [("recommend", capacity / 2, asked), ("health", 20, health)]
+    half, cores = await with_cores(process, open_loop(client, kinds, options.seconds, 1))
+    told["half"] = summary(half) | cores
     told["ratio_p99_to_health"] = told["half"]["recommend"]["p99_ms"] / told["half"]["health"]["p99_ms"]
 
-    twice = await open_loop(
-        client, [("recommend", capacity * 2, asked), ("health", 20, health)], options.seconds / 2, 2
-    )
-    told["twice"] = summary(twice)
+    kinds = [("recommend", capacity * 2, asked), ("health", 20, health)]
+    twice, cores = await with_cores(process, open_loop(client, kinds, options.seconds / 2, 2))
+    told["twice"] = summary(twice) | cores
     answered = twice["recommend"]["statuses"][200] / (options.seconds / 2)
     told["ratio_answered_at_twice_to_capacity"] = answered / capacity
     told["refused_with_retry_after"] = twice["recommend"]["retry"]

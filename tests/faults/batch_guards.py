@@ -430,6 +430,7 @@ LEDGER = {
 
 torn = tested(test_journal.test_a_torn_last_frame_is_dropped_and_the_rest_kept)
 alive = tested(test_journal.test_a_journal_of_a_living_process_is_left_alone)
+aside = tested(test_journal.test_full_journals_wait_aside_until_somebody_makes_entries_of_them)
 unwritten = tested(test_journal.test_what_cannot_be_written_raises_so_that_nothing_is_answered)
 on_the_disk = tested(test_journal.test_an_answer_is_on_the_disk_before_it_is_given)
 twice = tested(test_journal.test_a_journal_that_is_an_entry_already_is_not_added_twice)
@@ -453,10 +454,13 @@ JOURNAL = {
     ),
     "an entry for each version": Guard(
         journal.Recorder.change,
-        "self._flush_or_leave()",
+        "self._end_journal()",
         "pass",
         tested(test_journal.test_another_version_begins_another_entry),
     ),
+    "full ones at the end": Guard(journal.Recorder.flush, "self._make_entries()", "pass", aside),
+    "full ones by and by": Guard(journal.Recorder.flush_if_old, "self._make_entries()", "pass", aside),
+    "not too many full ones": Guard(journal.Recorder._end_journal, " or len(self._full) >= MOST_FULL", "", aside),
     "held while it lives": Guard(journal.Recorder._open, "_hold(self._handle)", "pass", alive),
     "others are left alone": Guard(journal.recover, "if _hold(handle):", "if True:", alive),
     "held by one": Guard(journal._hold, "fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)", "pass", alive),

@@ -11,7 +11,7 @@ import pytest
 from realloc import disk
 from realloc.errors import LedgerError
 from realloc.ledger import Ledger, Recorder, recover
-from realloc.ledger.journal import JOURNAL, read_frames
+from realloc.ledger.journal import JOURNAL, MOST_FULL, read_frames
 from tests.ledger.conftest import entry
 
 
@@ -33,6 +33,46 @@ def test_small_batches_become_few_entries(tmp_path):
     assert logged(ledger) == list(range(25))
     assert ledger.verify() == ()
     assert list((ledger.path / JOURNAL).iterdir()) == []
+
+
+def test_full_journals_wait_aside_until_somebody_makes_entries_of_them(tmp_path):
+    ledger = Ledger(tmp_path / "decisions")
+    recorder = Recorder(ledger, entry("service"), most_rows=2, aside=True)
+    for n in range(5):
+        recorder.write(rows(n))
+    assert ledger.numbers() == []  # no answer has waited for an entry
+    assert recover(ledger) == 0  # and nobody else takes them
+    recorder.flush_if_old()
+    assert logged(ledger) == [0, 1, 2, 3]
+    for n in range(5, 5 + 2 * (MOST_FULL + 1)):
+        recorder.write(rows(n))
+    assert len(ledger.numbers()) == 3  # nobody makes entries of so many
+    recorder.change(entry("service", version=4))
+    recorder.write(rows(99))
+    recorder.close()
+    assert sorted(logged(ledger)) == [*range(5 + 2 * (MOST_FULL + 1)), 99]
+    assert list(ledger.entries())[-1].version == 4
+    assert ledger.verify() == ()
+    assert list((ledger.path / JOURNAL).iterdir()) == []
+
+
+def test_a_full_journal_of_which_no_entry_can_be_made_is_left_for_the_next(tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path / "decisions")
+    recorder = Recorder(ledger, entry("service"), most_rows=2, aside=True)
+
+    def fail(*_):
+        raise LedgerError("No space left.")
+
+    for n in range(4):
+        recorder.write(rows(n))
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "append", fail)
+        recorder.flush_if_old()
+    recorder.write(rows(4))
+    recorder.close()
+    assert logged(ledger) == [4]
+    assert recover(ledger) == 2
+    assert sorted(logged(ledger)) == list(range(5))
 
 
 def test_rows_of_different_types_share_an_entry_and_can_be_queried_together(tmp_path):

@@ -32,25 +32,31 @@ log = logging.getLogger("realloc.ledger")
 
 JOURNAL = "journal"
 HEADER = struct.Struct("<II")
+MOST_FULL = 4  # journals
+NO_ENTRY = "no entry of the decision log can be made of a journal yet: %s"
 
 
 class Recorder:
     """Adds small batches of rows (`rows.log_rows`) to the log of a running service; one for each process, any threads.
 
-    `entry`: what the entries say about who decides (number, previous, segments and rows are filled in).
+    `entry`: what the entries say about who decides (number, previous, segments and rows are filled in). `aside`: a full journal
+    waits for whoever calls `flush_if_old`, and no answer waits for it to become an entry.
     """
 
     def __init__(
-        self, ledger: Ledger, entry: Entry, *, most_rows: int = 50_000, most_seconds: float = 300.0, sync: bool = True
+        self,
+        ledger: Ledger,
+        entry: Entry,
+        *,
+        most_rows: int = 50_000,
+        most_seconds: float = 300.0,
+        sync: bool = True,
+        aside: bool = False,
     ) -> None:
-        self.ledger, self.entry, self.most_rows, self.most_seconds, self.sync = (
-            ledger,
-            entry,
-            most_rows,
-            most_seconds,
-            sync,
-        )
-        self._lock = threading.Lock()
+        self.ledger, self.entry, self.sync, self.aside = ledger, entry, sync, aside
+        self.most_rows, self.most_seconds = most_rows, most_seconds
+        self._lock, self._making = threading.Lock(), threading.Lock()
+        self._full: list[tuple[int, Path]] = []  # journals that are to become entries, the oldest first
         self._handle: int | None = None
         self._path: Path | None = None
         self._rows, self._since = 0, 0.0
@@ -76,18 +82,20 @@ class Recorder:
                 ) from problem
             self._rows += rows.num_rows
             if self._rows >= self.most_rows or time.monotonic() - self._since >= self.most_seconds:
-                self._flush_or_leave()
+                self._end_journal()
 
     def flush(self) -> None:
-        """Make an entry of what the journal holds."""
+        """Make entries of what the journals hold."""
+        self._make_entries()
         with self._lock:
             self._flush()
 
     def flush_if_old(self) -> None:
-        """The same, if the first of its rows has waited for `most_seconds`."""
+        """Make entries of full journals, and of one whose first row has waited for `most_seconds`."""
         with self._lock:
             if self._handle is not None and time.monotonic() - self._since >= self.most_seconds:
-                self._flush_or_leave()
+                self._end_journal()
+        self._make_entries()
 
     def close(self) -> None:
         """The same, at the end."""
@@ -96,7 +104,7 @@ class Recorder:
     def change(self, entry: Entry) -> None:
         """Another version decides from now on: what was decided before becomes an entry of its own."""
         with self._lock:
-            self._flush_or_leave()
+            self._end_journal()
             self.entry = entry
 
     def _open(self) -> int:
@@ -111,12 +119,33 @@ class Recorder:
             self._rows, self._since = 0, time.monotonic()
         return self._handle
 
+    def _end_journal(self) -> None:
+        """The next row begins another one. Where too many wait, nobody makes entries of them: then it is done here."""
+        if not self.aside or len(self._full) >= MOST_FULL:
+            self._flush_or_leave()
+        elif self._handle is not None and self._path is not None:
+            self._full.append((self._handle, self._path))
+            self._handle = self._path = None
+
+    def _make_entries(self) -> None:
+        """Of full journals, while others write; one of which none can be made is left for `recover`."""
+        with self._making:
+            while self._full:
+                handle, path = self._full[0]
+                try:
+                    _to_entry(self.ledger, path)
+                except Exception as problem:
+                    log.error(NO_ENTRY, problem)
+                os.close(handle)
+                with self._lock:
+                    self._full.pop(0)
+
     def _flush_or_leave(self) -> None:
         """Rows are safe in the journal: where no entry can be made of it, it is left for `recover`, and answers go on."""
         try:
             self._flush()
         except Exception as problem:
-            log.error("no entry of the decision log can be made of a journal yet: %s", problem)
+            log.error(NO_ENTRY, problem)
             if self._handle is not None:
                 os.close(self._handle)
             self._handle = self._path = None

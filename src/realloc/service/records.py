@@ -83,6 +83,6 @@ class Records:
             settings=settings,
         )
         if self._recorder is None:
-            self._recorder = Recorder(self.ledger, entry)
+            self._recorder = Recorder(self.ledger, entry, aside=True)
         else:
             self._recorder.change(entry)
