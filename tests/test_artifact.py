@@ -526,15 +526,18 @@ CALLS = ("mkdir", "open", "fsync", "rename", "unlink", "rmdir", "close")
 
 
 class Saboteur:
-    """Raises at the n-th call to the system, before or after it is done; all others go through."""
+    """Raises at the n-th call of this thread to the system, before or after it is done; all others go through."""
 
     def __init__(self, monkeypatch, n, problem, after):
+        self.thread = threading.get_ident()  # a service of another test may still look at its store
         self.n, self.problem, self.after, self.count, self.hit = n, problem, after, 0, None
         for name in CALLS:
             monkeypatch.setattr(artifact.os, name, self.wrap(name, getattr(os, name)))
 
     def wrap(self, name, call):
         def wrapped(*args, **options):
+            if threading.get_ident() != self.thread:
+                return call(*args, **options)
             self.count += 1
             if self.count != self.n:
                 return call(*args, **options)
