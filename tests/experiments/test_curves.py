@@ -32,6 +32,15 @@ def test_one_seed_has_no_interval_and_none_no_pair():
     assert "| 5 | 0.900 (0.000, 0.010; 1) |" in text
 
 
+def test_without_doubt_only_where_it_was_measured():
+    cells = {f"rows/{rows}/{method}/1": fake(BY_METHOD[method]) for method in METHODS for rows in (5000, 10000)}
+    cells["rows/5000/realloc/1"]["bold"] = fake(0.95)["ascent"]
+    bold = to_markdown(cells).split("without doubt (β = 0)")[1]
+    assert "| 5000 | 0.950 (0.000, 0.010; 1) |" in bold
+    assert "| linear_dml | +0.100 (1 seed) |" in bold
+    assert "| 10000 |" not in bold
+
+
 def test_quick_asks_for_both_ends_of_every_curve():
     found = keys(list(CURVES), (1,), quick=True)
     assert {key.split("/")[0] for key in found} == set(CURVES)
