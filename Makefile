@@ -107,10 +107,11 @@ faults-service: .venv/.dev  ## 100,000 broken requests (a quarter of an hour; wi
 faults: .venv/.dev faults-service faults-batch  ## storage faults in large numbers: kills, errors, power losses, flips, races, hostile stores, guards (resumable)
 	$(BIN)/python -m benchmarks.faults_store $(ARGS)
 
-figures: .venv/.dev  ## of the world and of policies in it, into experiments/results
+figures: .venv/.dev  ## of the world, of policies in it and of the curves, into experiments/results
 	$(BIN)/pip install --quiet --editable '.[report]'
 	$(BIN)/python experiments/world_figures.py
 	$(BIN)/python experiments/policy_figures.py
+	$(BIN)/python experiments/curve_figures.py
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer, got $$($(PYTHON) --version). Name another with make PYTHON=python3.12 ..."; exit 2; }

@@ -69,3 +69,24 @@ def test_effect_slopes_equal_automatic_differentiation(channels):
     assert found.shape == (2, 6, channels)
     assert torch.allclose(found, expected, atol=1e-12)
     assert not torch.allclose(kernel.effect_slopes(contexts, z.detach() + 0.1, other_z, weights), expected, atol=1e-3)
+
+
+def prior_of_moves(channels: int) -> tuple[float, float]:
+    """Prior variance of a move between two drawn places, by slopes and by curvature."""
+    generator = torch.Generator().manual_seed(channels)
+    kernel = Kernel(D, channels).requires_grad_(False)
+    x, z, end = torch.zeros(4000, D), *torch.randn(2, 4000, channels, generator=generator)
+    slope = (end - z).square().sum(1) * kernel.context("slope", x[:1], x[:1])
+    near = torch.exp(-0.5 * (end - z).square().sum(1) * torch.exp(-2 * kernel.reach))
+    return float(slope.mean()), float(2 * (1 - near).mean() * kernel.context("curve", x[:1], x[:1]))
+
+
+@pytest.mark.parametrize("channels", [5, 9, 20])
+def test_a_search_begins_with_the_same_worth_of_moves_for_any_number_of_channels(channels: int):
+    assert prior_of_moves(channels) == pytest.approx(prior_of_moves(3), rel=0.25)
+
+
+@pytest.mark.parametrize("channels", [2, 3])
+def test_up_to_three_channels_begin_alike(channels: int):
+    found = Kernel(D, channels).state_dict()
+    assert all(torch.equal(values, found[name]) for name, values in Kernel(D).state_dict().items())

@@ -121,7 +121,9 @@ def learn_kernel(
 ) -> Kernel:
     """Maximise the likelihood of random blocks of rows; in fewer steps from where another search ended."""
     counted = torch.where(sample.weights > 0)[0]
-    kernel = Kernel(sample.x.shape[1]) if start is None else copy.deepcopy(start).requires_grad_(True)
+    kernel = (
+        Kernel(sample.x.shape[1], sample.z.shape[1]) if start is None else copy.deepcopy(start).requires_grad_(True)
+    )
     n, steps = len(counted), config.steps if start is None else config.later_steps
     size = min(config.rows, n)
     optimizer = torch.optim.Adam(kernel.parameters(), lr=config.rate)

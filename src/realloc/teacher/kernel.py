@@ -7,6 +7,7 @@ channel. Each of b, l, q is a squared-exponential kernel with one length per fea
 length per feature is what makes it work: most features matter for one part only, and the likelihood finds out which.
 """
 
+import math
 from collections.abc import Callable, Iterator
 
 import torch
@@ -15,18 +16,21 @@ from torch import Tensor, nn
 PARTS = ("baseline", "slope", "curve")
 AMPLITUDE = {"baseline": -0.5, "slope": -2.5, "curve": -4.0}  # log variances to start from; outcomes have variance 1
 LENGTH, LINEAR, REACH, NOISE = 1.6, -4.5, 0.3, -0.3  # logs
+CHANNELS = 3  # for which these were chosen; more of them share what moves are worth and lie further apart
 
 
 class Kernel(nn.Module):
     """The covariance function; all parameters are logarithms."""
 
-    def __init__(self, features: int) -> None:
+    def __init__(self, features: int, channels: int = CHANNELS) -> None:
         super().__init__()
+        more = math.log(max(channels, CHANNELS) / CHANNELS)
+        less = {"baseline": 0.0, "slope": more, "curve": 0.0}
         self.length = _each(lambda _: torch.full((features,), LENGTH))
-        self.linear = _each(lambda _: torch.full((features,), LINEAR))
-        self.amplitude = _each(lambda part: torch.tensor(AMPLITUDE[part]))
-        self.constant = _each(lambda part: torch.tensor(AMPLITUDE[part] - 0.5))
-        self.reach = nn.Parameter(torch.tensor(REACH))  # ζ
+        self.linear = _each(lambda part: torch.full((features,), LINEAR - less[part]))
+        self.amplitude = _each(lambda part: torch.tensor(AMPLITUDE[part] - less[part]))
+        self.constant = _each(lambda part: torch.tensor(AMPLITUDE[part] - less[part] - 0.5))
+        self.reach = nn.Parameter(torch.tensor(REACH + more / 2))  # ζ
         self.noise = nn.Parameter(torch.tensor(NOISE))
 
     def context(self, part: str, x: Tensor, other: Tensor) -> Tensor:
