@@ -1,7 +1,7 @@
 """Cells of an experiment over cores: finished ones are kept, failed ones are named and tried again next time.
 
 A study is a name, keys such as "s_nn/hard/3" and a function of a key. Results are experiments/results/<name>.json: a card
-(commit, versions, machine) and one entry per key with its own commit and CPU seconds.
+(commit, versions, machine, seeds, CPU hours) and one entry per key with its own commit and CPU seconds.
 """
 
 import argparse
@@ -80,17 +80,27 @@ def save(study: Study, cells: dict[str, Figures]) -> None:
     """Never a torn file: written beside and renamed."""
     study.folder.mkdir(parents=True, exist_ok=True)
     aside = study.path.with_suffix(".part")
-    aside.write_text(json.dumps({"card": card(), "cells": dict(sorted(cells.items()))}, indent=1) + "\n")
+    aside.write_text(json.dumps({"card": card(study, cells), "cells": dict(sorted(cells.items()))}, indent=1) + "\n")
     aside.replace(study.path)
 
 
-def card() -> Figures:
+def card(study: Study, cells: dict[str, Figures]) -> Figures:
+    """Of the run that wrote last, with packages that only earlier ones had, and of all cells."""
+    former = json.loads(study.path.read_text())["card"]["packages"] if study.path.exists() else {}
+    ends = {key.rsplit("/", 1)[-1] for key in cells}
     return {
         "commit": commit(),
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "packages": {name: found for name in PACKAGES if (found := installed(name))},
+        "packages": former | {name: found for name in PACKAGES if (found := installed(name))},
+        "seeds": sorted(int(end) for end in ends if end.isdigit()),
+        "cpu_hours": hours_of(cells),
     }
+
+
+def hours_of(cells: dict[str, Figures]) -> float:
+    """All CPU time, in hours."""
+    return round(sum(cell["seconds"] for cell in cells.values()) / 3600, 2)
 
 
 def installed(name: str) -> str:
@@ -121,8 +131,7 @@ def conclude(study: Study, given: argparse.Namespace, to_markdown: Callable[[dic
 def describe(cells: dict[str, Figures]) -> str:
     """One sentence about the code and the cost of cells."""
     codes = sorted({str(cell["code"]) for cell in cells.values()})
-    hours = sum(cell["seconds"] for cell in cells.values()) / 3600
-    return f"{len(cells)} cells, {hours:.1f} CPU hours; code of {', '.join(codes)}."
+    return f"{len(cells)} cells, {hours_of(cells):.1f} CPU hours; code of {', '.join(codes)}."
 
 
 def interval(differences: NDArray[np.float64]) -> tuple[float, float]:

@@ -57,15 +57,30 @@ def test_results_carry_their_card(tmp_path):
     study = Study("squares", square, keys(1), tmp_path)
     run(study, jobs=1)
     table = json.loads(study.path.read_text())
-    assert {"commit", "python", "machine", "packages"} <= set(table["card"])
+    assert {"commit", "python", "machine", "packages", "seeds", "cpu_hours"} <= set(table["card"])
     assert table["card"]["packages"]["torch"]
     assert set(table["cells"]["cell/1"]) == {"value", "seconds", "code"}
+
+
+def test_a_card_keeps_packages_of_earlier_runs_and_counts_all_cells(tmp_path):
+    study = Study("squares", square, keys(3), tmp_path)
+    told = {
+        "card": {"packages": {"d3rlpy": "2.8.1", "torch": "0"}},
+        "cells": {"cell/7": {"seconds": 7200, "code": "old"}},
+    }
+    study.path.write_text(json.dumps(told))
+    run(study, jobs=1)
+    card = json.loads(study.path.read_text())["card"]
+    assert card["packages"]["d3rlpy"] == "2.8.1"
+    assert card["packages"]["torch"] != "0"
+    assert {1, 3, 7} <= set(card["seeds"])
+    assert card["cpu_hours"] == pytest.approx(2, abs=0.1)
 
 
 def test_an_interrupted_write_leaves_the_former_file(tmp_path, monkeypatch):
     study = Study("squares", square, keys(1), tmp_path)
     cells = run(study, jobs=1)
-    monkeypatch.setattr(runner, "card", object)  # cannot be written
+    monkeypatch.setattr(runner, "card", lambda *_: object())  # cannot be written
     with pytest.raises(TypeError):
         runner.save(study, cells)
     assert study.done() == cells

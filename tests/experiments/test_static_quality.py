@@ -63,6 +63,18 @@ def test_realloc_moves_nothing_where_the_log_proves_nothing(models):
 
 
 @pytest.mark.slow
+def test_realloc_earns_more_and_harms_less_than_predict_then_optimise(models):
+    """1,500 rows of the medium regime; seeds 205 and 206 agree with wide margins."""
+    sizes = ({"units": 300, "periods": 5, "seed": 0}, {"units": 100, "periods": 2, "seed": 1})
+    ours, network, trees = (cell(f"{method}/medium/205", sizes) for method in ("realloc", "s_nn", "s_gbdt"))
+    for search in ("greedy", "ascent"):
+        assert ours[search]["oos_rate"] <= 0.01
+        for rival in (network, trees):
+            assert ours[search]["deployable_uplift"] > 1.2 * rival[search]["deployable_uplift"]
+            assert ours[search]["harm_rate"] < 0.6 * rival[search]["harm_rate"]
+
+
+@pytest.mark.slow
 def test_an_ablation_of_the_decision_shares_the_model(models):
     whole, free = (ablation.cell(f"{variant}/205", SIZES) for variant in ("realloc", "without_support"))
     assert len(list(models.glob("*/hard-205-*"))) == 1  # one model serves both
