@@ -121,8 +121,8 @@ def to_markdown(cells: dict[str, Figures], seeds: tuple[int, ...]) -> str:
     ]
     lines += markdown(["", "deployable uplift", "harmed, of the moved"], losses)
     lines += [
-        "Without orthogonalization three surfaces of four go: compare it with Teacher-only, one surface as well. Asked for was the "
-        "full method first in uplift: it is not, by what doubt costs. Why it has to (and what it buys: less harm) is in "
+        "Without orthogonalization three surfaces of four go: compare it with Teacher-only, one surface as well. Asked for was "
+        "the full method first in uplift: it is not, by what doubt costs. Why it has to (and what it buys: less harm) is in "
         "docs/diary.md, 'The student does bring uplift'.",
         "",
     ]
