@@ -49,7 +49,7 @@ def main() -> None:
         for axes, (name, curve) in zip(row, CURVES.items(), strict=True):
             draw(axes, cells, name, curve, part)
         row[0].set_ylabel(text, fontsize=9)
-        row[0].set_ylim(bottom=0)
+    panels[-1, 0].set_ylim(bottom=0)
     for axes, curve in zip(panels[-1], CURVES.values(), strict=True):
         axes.set_xlabel(curve.title, fontsize=9)
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="upper center", ncol=4, frameon=False, fontsize=9)
