@@ -9,7 +9,8 @@ export OMP_NUM_THREADS ?= 1
 demo: .venv/.core
 	$(BIN)/realloc demo
 
-test: lint types layers unit
+test: .venv/.dev  # side by side: the tests wait for disks and servers now and then
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line lint types layers unit
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
