@@ -71,9 +71,10 @@ def test_realloc_earns_more_and_harms_less_than_predict_then_optimise():
     sizes = ({"units": 300, "periods": 5, "seed": 0}, {"units": 100, "periods": 2, "seed": 1})
     world, config = World("medium", 205), realloc.Config(seed=205)
     config = replace(config, teacher=replace(config.teacher, surfaces=("sparse",)))
-    model, test = realloc.ReAlloc(config, quiet=True).fit(world.sample(**sizes[0])), world.sample(**sizes[1])
+    model = realloc.ReAlloc(config, quiet=True).fit(world.sample(**sizes[0]))
+    many, test = world.sample(units=400, periods=5, seed=1), world.sample(**sizes[1])  # a hundredth needs many rows
+    assert judge(world, many, decide(model, many, config.decision))["oos_rate"] <= 0.01
     ours = judge(world, test, decide(model, test, config.decision))
-    assert ours["oos_rate"] <= 0.03  # of 200 rows
     for method in ("s_nn", "s_gbdt"):
         rival = cell(f"{method}/medium/205", sizes)["ascent"]
         assert ours["deployable_uplift"] > 1.2 * rival["deployable_uplift"]
