@@ -10,7 +10,7 @@ demo: .venv/.core
 	$(BIN)/realloc demo
 
 test: .venv/.dev  # side by side: the tests wait for disks and servers now and then
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line lint types layers unit
+	@$(MAKE) --no-print-directory --jobs 2 lint types layers unit
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
