@@ -1,7 +1,7 @@
 # Everything runs inside .venv, which the first target makes and the others reuse.
 PYTHON ?= python3
 BIN := .venv/bin
-BUILT := pyproject.toml hatch_build.py src/realloc/decision/compiled.c
+BUILT := pyproject.toml hatch_build.py src/realloc/decide/search/compiled.c
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-coverage bench-replay bench-market bench-static bench-ablation bench-curves bench-temporal figures clean bench-batch faults-batch bench-serve faults faults-service

@@ -1,4 +1,4 @@
-"""Compile the parts in C when the package is built; without a compiler numpy does their work, slower (`realloc.native`)."""
+"""Compile the parts in C when the package is built; without a compiler numpy does their work, slower (`realloc.base.numerics.clib`)."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PACKAGE = Path("src", "realloc")
 # Nothing fused and nothing reordered: the search has to make the very numbers that numpy makes.
 FLAGS = "-std=gnu11 -O3 -fPIC -shared -ffp-contract=off -fno-math-errno -fno-trapping-math"
-SOURCES = ("decision/compiled.c",)
+SOURCES = ("decide/search/compiled.c",)
 
 
 class CompileHook(BuildHookInterface[Any]):
@@ -35,14 +35,26 @@ def compile_source(source: Path) -> bool:
     """Whether a compiler made it; put in place whole, so that a service that runs keeps the file it has opened."""
     target = library_of(source)
     aside = target.with_suffix(f".{os.getpid()}")
-    digest = hashlib.sha256(source.read_bytes()).hexdigest()  # by which realloc.native knows it again
+    digest = hashlib.sha256(
+        source.read_bytes()
+    ).hexdigest()  # by which realloc.base.numerics.clib knows it again
     flags = [*FLAGS.split(), f'-DSOURCE="{digest}"']
-    command = [*shlex.split(os.environ.get("CC", "cc")), *flags, "-o", str(aside), str(source), "-lm"]
+    command = [
+        *shlex.split(os.environ.get("CC", "cc")),
+        *flags,
+        "-o",
+        str(aside),
+        str(source),
+        "-lm",
+    ]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as problem:
         told = getattr(problem, "stderr", "") or str(problem)
-        print(f"realloc: {source.name} was not compiled, numpy does its work instead: {told.strip()}", file=sys.stderr)
+        print(
+            f"realloc: {source.name} was not compiled, numpy does its work instead: {told.strip()}",
+            file=sys.stderr,
+        )
         aside.unlink(missing_ok=True)
         target.unlink(missing_ok=True)  # one of another source would be worse than none
         return False
@@ -51,7 +63,7 @@ def compile_source(source: Path) -> bool:
 
 
 def library_of(source: Path) -> Path:
-    """As `realloc.native` looks for it."""
+    """As `realloc.base.numerics.clib` looks for it."""
     return source.with_name(f"lib{source.stem}.so")
 
 

@@ -23,7 +23,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pyarrow.parquet as pq
 
 import realloc
-from realloc.store import Store
+from realloc.storage.store import Store
 
 RESULTS = Path(__file__).parent / "results" / "batch_scale.json"
 COMMAND = "from realloc.cli.main import main; main()"
@@ -72,7 +72,9 @@ def run(folder: Path, store: Path, rows: int, jobs: int) -> dict[str, float]:
     shutil.rmtree(store / "decisions", ignore_errors=True)
     words = ["recommend", today, "--store", store, "--out", out, "--jobs", jobs, "--quiet"]
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    started = subprocess.Popen([sys.executable, "-c", COMMAND, *map(str, words)], stdout=subprocess.DEVNULL)
+    started = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *map(str, words)], stdout=subprocess.DEVNULL
+    )
     peak = 0.0
     while started.poll() is None:
         peak = max(peak, memory_of(started.pid))
@@ -98,18 +100,18 @@ def run(folder: Path, store: Path, rows: int, jobs: int) -> dict[str, float]:
 
 def stages(folder: Path, store: Path, rows: int = 16_384) -> dict[str, float]:
     """CPU microseconds a row of each stage of one part, in this process."""
-    from datetime import UTC, datetime  # noqa: PLC0415
+    from datetime import UTC, datetime
 
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
-    from realloc.batch.asked import Asked, open_asked  # noqa: PLC0415
-    from realloc.batch.keys import look_at_keys  # noqa: PLC0415
-    from realloc.batch.parts import cut, fingerprint_files  # noqa: PLC0415
-    from realloc.batch.score import complete, finish, read_part  # noqa: PLC0415
-    from realloc.batch.work import pack  # noqa: PLC0415
-    from realloc.ledger import Run  # noqa: PLC0415
-    from realloc.logs.source import open_source  # noqa: PLC0415
-    from realloc.policy import tabulate  # noqa: PLC0415
+    from realloc.batch.asked import Asked, open_asked
+    from realloc.batch.chunks import cut, fingerprint_files
+    from realloc.batch.keys import look_at_keys
+    from realloc.batch.score import complete, finish, read_part
+    from realloc.batch.work import pack
+    from realloc.decide.types import tabulate
+    from realloc.logs.reading.source import open_source
+    from realloc.storage.ledger import Run
 
     opened = open_asked(Asked(store, Store(store).current().number))
     decider, source, found = opened.decider, open_source(draw(folder, rows)), {}
@@ -123,13 +125,20 @@ def stages(folder: Path, store: Path, rows: int = 16_384) -> dict[str, float]:
     timed("fingerprint of the input", lambda: fingerprint_files(source))
     keys = timed("keys", lambda: look_at_keys(source, decider.schema))
     part = next(cut(source, source.columns.names, rows))
-    today = timed("reading and checking rows", lambda: read_part(part, decider.schema, keys.repeated))
+    today = timed(
+        "reading and checking rows", lambda: read_part(part, decider.schema, keys.repeated)
+    )
     decision = timed("decisions", lambda: decider.decide(today.logs))
-    answers = timed("answers as a table", lambda: complete(tabulate(today, decision, decider.money_digits)))
+    answers = timed(
+        "answers as a table", lambda: complete(tabulate(today, decision, decider.money_digits))
+    )
     run_of = Run("bench", datetime.now(UTC), 1)
-    scored = timed("fingerprints, log rows, tally, drift", lambda: finish(part, today, answers, decider, run_of))
+    scored = timed(
+        "fingerprints, log rows, tally, drift",
+        lambda: finish(part, today, answers, decider, run_of),
+    )
     timed("writing the part", lambda: pack(scored))
-    assert len(np.unique(answers["reason"].to_pylist())) > 1  # noqa: S101
+    assert len(np.unique(answers["reason"].to_pylist())) > 1
     return found
 
 
@@ -137,7 +146,7 @@ def main() -> None:
     asked = argparse.ArgumentParser()
     asked.add_argument("--rows", type=int, nargs="+", default=[50_000, 500_000])
     asked.add_argument("--jobs", type=int, default=2)
-    asked.add_argument("--folder", type=Path, default=Path("/tmp/realloc-batch-scale"))  # noqa: S108
+    asked.add_argument("--folder", type=Path, default=Path("/tmp/realloc-batch-scale"))
     asked.add_argument("--stages", action="store_true", help="only what each stage costs")
     given = asked.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -158,7 +167,9 @@ def main() -> None:
             }
             print(json.dumps(found), flush=True)
     told.pop("memory_bytes_per_further_row", None)
-    runs = [one for one in told["runs"].values() if one["commit"] == commit]  # other code, other memory
+    runs = [
+        one for one in told["runs"].values() if one["commit"] == commit
+    ]  # other code, other memory
     runs = sorted(runs, key=lambda one: one["rows"])
     if len(runs) > 1:
         small, large = runs[0], runs[-1]

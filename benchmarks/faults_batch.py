@@ -21,12 +21,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from tests.batch import conftest as batch
 from tests.batch import test_faults as faults
 from tests.batch.stops import stopping
-from tests.ledger import test_journal as journal
 from tests.small import fitted, window
+from tests.storage.ledger import test_journal as journal
 
-from realloc.errors import ReallocError, StoreError
-from realloc.ledger import Ledger, recover
-from realloc.store import Store
+from realloc.base.errors import ReallocError, StoreError
+from realloc.storage.ledger import Ledger, recover
+from realloc.storage.store import Store
 
 RESULTS = Path(__file__).parent / "results" / "faults_batch.json"
 
@@ -55,7 +55,12 @@ def kill(folder: Path, kills: int) -> dict[str, object]:
         bad += (place / "recs.parquet").read_bytes() != expected
         bad += bool(list(place.glob(".recs*")))
         shutil.rmtree(place)
-    return {"kills": kills, "amid_a_run": amid, "finished_parts_found": resumed, "series_with_another_end": bad}
+    return {
+        "kills": kills,
+        "amid_a_run": amid,
+        "finished_parts_found": resumed,
+        "series_with_another_end": bad,
+    }
 
 
 def operations(folder: Path, _: int) -> dict[str, object]:
@@ -110,9 +115,16 @@ def race(folder: Path, races: int) -> dict[str, object]:
         time.sleep(random.Random(n).uniform(0, 0.05))
         codes = sorted([second(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])])
         told += codes == [0, 3]
-        wrong += codes not in ([0, 0], [0, 3]) or bool(Ledger(place / "store" / "decisions").verify())
+        wrong += codes not in ([0, 0], [0, 3]) or bool(
+            Ledger(place / "store" / "decisions").verify()
+        )
         shutil.rmtree(place)
-    return {"races": races, "told_at_once": told, "one_after_the_other": races - told - wrong, "wrong": wrong}
+    return {
+        "races": races,
+        "told_at_once": told,
+        "one_after_the_other": races - told - wrong,
+        "wrong": wrong,
+    }
 
 
 def flip(folder: Path, flips: int) -> dict[str, object]:
@@ -125,7 +137,11 @@ def flip(folder: Path, flips: int) -> dict[str, object]:
     for path in draw.choices(files, sizes, k=flips):
         content = path.read_bytes()
         place = draw.randrange(len(content))
-        path.write_bytes(content[:place] + bytes([content[place] ^ 1 << draw.randrange(8)]) + content[place + 1 :])
+        path.write_bytes(
+            content[:place]
+            + bytes([content[place] ^ 1 << draw.randrange(8)])
+            + content[place + 1 :]
+        )
         unnoticed += not any(str(path) in fault for fault in ledger.verify())
         path.write_bytes(content)
     return {"bytes": sum(sizes), "flips": flips, "unnoticed": unnoticed}
@@ -153,17 +169,28 @@ def main() -> None:
     for name, count in (("kills", 200), ("races", 50), ("flips", 2000), ("journal", 100)):
         asked.add_argument(f"--{name}", type=int, default=count)
     given = asked.parse_args()
-    counts = {"kill": given.kills, "operations": 6, "race": given.races, "flip": given.flips, "journal": given.journal}
+    counts = {
+        "kill": given.kills,
+        "operations": 6,
+        "race": given.races,
+        "flip": given.flips,
+        "journal": given.journal,
+    }
     os.fsync = lambda handle: None  # faults of processes, not of the power supply
     found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True
+    )
     for name, count in counts.items():
         if found.get(name, {}).get("asked") == count:
             continue
         with tempfile.TemporaryDirectory() as folder:
             begun = time.perf_counter()
             found[name] = {"asked": count, **PARTS[name](Path(folder), count)}
-        found[name] |= {"seconds": round(time.perf_counter() - begun, 1), "commit": commit.stdout.strip()}
+        found[name] |= {
+            "seconds": round(time.perf_counter() - begun, 1),
+            "commit": commit.stdout.strip(),
+        }
         print(name, found[name], flush=True)
         RESULTS.write_text(json.dumps(found, indent=1) + "\n")
 

@@ -24,16 +24,24 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the same requests as in the tests
 
-from tests.service.asking import INTERNALS, ask, call, make_store, open_app, real_server, some_rows
-from tests.service.fuzz import draw_request, mutate
-from tests.service.test_fuzz import fuzz
-from tests.service.test_records import ask_until_killed
-from tests.service.test_sockets import GARBAGE
+from tests.serve.http.asking import (
+    INTERNALS,
+    ask,
+    call,
+    make_store,
+    open_app,
+    real_server,
+    some_rows,
+)
+from tests.serve.http.fuzz import draw_request, mutate
+from tests.serve.http.test_fuzz import fuzz
+from tests.serve.http.test_records import ask_until_killed
+from tests.serve.http.test_sockets import GARBAGE
 
 from realloc.batch.audit import audit
-from realloc.ledger import Ledger, recover
-from realloc.service.app import App
-from realloc.store import Store
+from realloc.serve.http.app import App
+from realloc.storage.ledger import Ledger, recover
+from realloc.storage.store import Store
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "faults_service.json"
@@ -65,7 +73,11 @@ def memory() -> float:
 
 def holdings() -> dict[str, float]:
     gc.collect()
-    return {"mib": memory(), "threads": threading.active_count(), "files": len(os.listdir("/proc/self/fd"))}
+    return {
+        "mib": memory(),
+        "threads": threading.active_count(),
+        "files": len(os.listdir("/proc/self/fd")),
+    }
 
 
 def leaks(app: App, count: int) -> dict:
@@ -116,11 +128,16 @@ def killed(store: Path, count: int) -> dict:
 def by_schema(app: App, cases: int) -> dict:
     """What schemathesis makes of our own OpenAPI document."""
     try:
-        import schemathesis  # noqa: PLC0415  an extra of its own
-        from hypothesis import HealthCheck, Phase, given, settings  # noqa: PLC0415
+        import schemathesis
+        from hypothesis import HealthCheck, Phase, given, settings
     except ImportError:
         return {"installed": False}
-    quiet = settings(deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    quiet = settings(
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
     schema = schemathesis.openapi.from_dict(ask(app, "/openapi.json").json)
     statuses, wrong = Counter(), []
     for operation in (result.ok() for result in schema.get_all_operations()):
@@ -128,11 +145,17 @@ def by_schema(app: App, cases: int) -> dict:
         @given(case=operation.as_strategy())
         @settings(quiet, max_examples=cases)
         def one(case) -> None:
-            body = b"" if case.method == "GET" else json.dumps(_json(case.body)).encode("utf-8", "surrogatepass")
-            found = ask(app, operation.path, body or None, case.method)  # noqa: B023
+            body = (
+                b""
+                if case.method == "GET"
+                else json.dumps(_json(case.body)).encode("utf-8", "surrogatepass")
+            )
+            found = ask(app, operation.path, body or None, case.method)
             statuses[found.status] += 1
-            if found.status >= 500 or (found.status >= 400 and any(word in found.body for word in INTERNALS)):
-                wrong.append((operation.path, found.status, body[:500]))  # noqa: B023
+            if found.status >= 500 or (
+                found.status >= 400 and any(word in found.body for word in INTERNALS)
+            ):
+                wrong.append((operation.path, found.status, body[:500]))
 
         one()
     return {
@@ -162,7 +185,10 @@ def by_socket(store: Path, count: int) -> dict:
             statuses[reply[9:12].decode("latin-1")] += 1
             if number % 2000 == 1999:
                 print(f"  {number + 1:,} connections, {len(wrong)} wrong", flush=True)
-        alive = process.poll() is None and call(port, "/v1/recommend", {"rows": some_rows(2)}).status == 200
+        alive = (
+            process.poll() is None
+            and call(port, "/v1/recommend", {"rows": some_rows(2)}).status == 200
+        )
         traced = "Traceback" in log.read_text()
     return {
         "connections": count,
@@ -178,7 +204,10 @@ def _strange(draw: random.Random) -> bytes:
     """A request line, headers and body of some kind, with bytes changed; it always ends the connection."""
     method, path, body, headers = draw_request(draw)
     head = f"{method} {path} HTTP/1.1\r\n".encode("utf-8", "replace")
-    lines = "".join(f"{name}: {value}\r\n" for name, value in {"content-length": str(len(body)), **headers}.items())
+    lines = "".join(
+        f"{name}: {value}\r\n"
+        for name, value in {"content-length": str(len(body)), **headers}.items()
+    )
     content = head + lines.encode("utf-8", "replace") + b"connection: close\r\n\r\n" + body
     if draw.random() < 0.5:
         cut = len(head) + len(lines)
@@ -224,14 +253,20 @@ def main() -> None:
     parser.add_argument("--leaks", type=int, default=5_000)
     options = parser.parse_args()
     commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=False
+        ["git", "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
     )
     with tempfile.TemporaryDirectory() as place:
         store = make_store(Path(place) / "store").path
         app = open_app(store, constraints=True)
         told = {"commit": commit.stdout.strip(), "in_process": in_process(app, options.requests)}
         told["schemathesis"] = by_schema(app, options.cases)
-        told["no_internal_failure"] = b"realloc_internal_failures_total 0.0" in ask(app, "/metrics").body
+        told["no_internal_failure"] = (
+            b"realloc_internal_failures_total 0.0" in ask(app, "/metrics").body
+        )
         told["alive_after"] = ask(app, "/v1/recommend", {"rows": some_rows(2)}).status == 200
         told["leaks"] = leaks(app, options.leaks)
         told["sockets"] = by_socket(store, options.sockets)
@@ -239,7 +274,11 @@ def main() -> None:
         told["killed"] = killed(other, options.kills)
     RESULTS.write_text(json.dumps(told, indent=2) + "\n")
     print(json.dumps(told, indent=2))
-    wrong = told["in_process"]["wrong"] + told["schemathesis"].get("wrong", 0) + told["sockets"]["wrong"]
+    wrong = (
+        told["in_process"]["wrong"]
+        + told["schemathesis"].get("wrong", 0)
+        + told["sockets"]["wrong"]
+    )
     sockets = told["sockets"]
     fine = (
         told["no_internal_failure"]
@@ -249,7 +288,10 @@ def main() -> None:
         and told["leaks"]["grown"]["mib"] < 20 < told["leaks"]["planted_leak_mib"]
         and told["leaks"]["grown"]["threads"] == 0
         and told["leaks"]["grown"]["files"] <= 1  # a journal may have been begun
-        and not any(told["killed"][name] for name in ("lost", "differ", "faults_of_the_log", "not_decided_again"))
+        and not any(
+            told["killed"][name]
+            for name in ("lost", "differ", "faults_of_the_log", "not_decided_again")
+        )
     )
     raise SystemExit(0 if fine and not wrong else 1)
 

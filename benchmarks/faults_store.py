@@ -26,9 +26,9 @@ from tests.faults import test_hostile as hostile
 from tests.faults import test_kill as kill
 from tests.faults import test_power_loss as power
 from tests.faults import test_two_writers as writers
-from tests.store.light import NOON, LightStore, grown, snapshot
+from tests.storage.store.light import NOON, LightStore, grown, snapshot
 
-from realloc.store import Store
+from realloc.storage.store import Store
 
 RESULTS = Path(__file__).parent / "results" / "faults_store.json"
 COMMIT = subprocess.run(
@@ -44,7 +44,9 @@ def light_kills(folder: Path, count: int, _: dict) -> dict:
     amid = 0
     for series in range(-(-count // 25)):
         path, plain = folder / "store", folder / "plain"
-        amid += kill.survive(kill.count_windows, path, lambda p: LightStore(p).number(), 25, 0.1, seed=series)
+        amid += kill.survive(
+            kill.count_windows, path, lambda p: LightStore(p).number(), 25, 0.1, seed=series
+        )
         kill.count_windows(plain, lambda _: None)
         if snapshot(path) != snapshot(plain):
             raise SystemExit(f"Another end after the kills of series {series}.")
@@ -55,11 +57,14 @@ def light_kills(folder: Path, count: int, _: dict) -> dict:
 
 def command_kills(folder: Path, count: int, former: dict) -> dict:
     """Real fit, update and recommend, each killed again and again; ends must be those of an undisturbed run, byte by byte."""
-    from tests.faults import commands  # noqa: PLC0415  imports torch
+    from tests.faults import commands
 
     commands.write_inputs(folder)
     plain = commands.Undisturbed(folder, folder / "plain")
-    found = {"kills": former.get("kills", 0), "after_the_pointer": former.get("after_the_pointer", 0)}
+    found = {
+        "kills": former.get("kills", 0),
+        "after_the_pointer": former.get("after_the_pointer", 0),
+    }
     found |= {"another_end": 0, "lost": 0}
     while found["kills"] < count:
         number = found["kills"] // CHUNK % 4
@@ -71,7 +76,7 @@ def command_kills(folder: Path, count: int, former: dict) -> dict:
 
 def command_errors(folder: Path, _: int, __: dict) -> dict:
     """A real fit and a real update, killed and with a full disk at every call that changes the disk."""
-    from tests.faults import commands  # noqa: PLC0415  imports torch
+    from tests.faults import commands
 
     commands.write_inputs(folder)
     plain = commands.Undisturbed(folder, folder / "plain")
@@ -91,7 +96,9 @@ def disk_errors(folder: Path, _: int, __: dict) -> dict:
         for rounds in (0, errors.ROUNDS):
             place = folder / f"{case}{rounds}".replace("/", " ")
             place.mkdir()
-            sites[f"{case}, after {rounds} rounds"] = len(errors.fail_everywhere(place, case, rounds))
+            sites[f"{case}, after {rounds} rounds"] = len(
+                errors.fail_everywhere(place, case, rounds)
+            )
             shutil.rmtree(place)
     return {"failures": sum(sites.values()), "bad": 0, "sites": sites}
 
@@ -138,7 +145,7 @@ def _size(root: Path) -> int:
 
 
 def _real_store(path: Path) -> Path:
-    from tests.small import fitted, window  # noqa: PLC0415  imports torch
+    from tests.small import fitted, window
 
     Store(path, clock=lambda: NOON).commit(fitted(), window())
     return path
@@ -167,15 +174,23 @@ def races(folder: Path, count: int, _: dict) -> dict:
 
 def full_disks(folder: Path, count: int, _: dict) -> dict:
     sizes = [16 + 4 * n for n in range(count)]
-    return {"sizes": len(sizes), "of_these_ran_full": sum(full.fill(folder, kib) for kib in sizes), "bad": 0}
+    return {
+        "sizes": len(sizes),
+        "of_these_ran_full": sum(full.fill(folder, kib) for kib in sizes),
+        "bad": 0,
+    }
 
 
 def hostile_stores(folder: Path, _: int, __: dict) -> dict:
     _real_store(folder / "good")
-    refused = hostile.in_fork(lambda seen: hostile.try_cases(folder, hostile.CASES, hostile.reading, seen))
+    refused = hostile.in_fork(
+        lambda seen: hostile.try_cases(folder, hostile.CASES, hostile.reading, seen)
+    )
     memory = refused.pop("memory")
     written = hostile.in_fork(
-        lambda seen: hostile.try_cases(folder, hostile.CASES | hostile.WRITING, hostile.writing, seen)
+        lambda seen: hostile.try_cases(
+            folder, hostile.CASES | hostile.WRITING, hostile.writing, seen
+        )
     )
     written.pop("memory")
     return {
@@ -188,12 +203,12 @@ def hostile_stores(folder: Path, _: int, __: dict) -> dict:
 
 def guards(folder: Path, _: int, __: dict) -> dict:
     """Each check has to pass while its guard is on, and to fail once it is off."""
-    from tests.faults import batch_guards, guards, service_guards  # noqa: PLC0415  imports torch
-    from tests.faults.guard import switched_off  # noqa: PLC0415
+    from tests.faults import batch_guards, guards, service_guards
+    from tests.faults.guard import switched_off
 
     found = guards.GUARDS | service_guards.GUARDS | batch_guards.GUARDS
     lists = {"store": guards.GUARDS, "service": service_guards.GUARDS, "batch": batch_guards.GUARDS}
-    assert len(found) == sum(map(len, lists.values())), "a name comes twice"  # noqa: S101
+    assert len(found) == sum(map(len, lists.values())), "a name comes twice"
     noticed, broken = [], []
     for number, (name, guard) in enumerate(found.items()):
         on, off = folder / f"{number}-on", folder / f"{number}-off"
@@ -219,7 +234,13 @@ def guards(folder: Path, _: int, __: dict) -> dict:
             print(f"{number + 1} of {len(found)} guards", flush=True)
     counts = {name: len(group) for name, group in lists.items()}
     missed = sorted(set(found) - set(noticed))
-    return {"guards": len(found), "of": counts, "noticed": len(noticed), "not_noticed": missed, "broken": broken}
+    return {
+        "guards": len(found),
+        "of": counts,
+        "noticed": len(noticed),
+        "not_noticed": missed,
+        "broken": broken,
+    }
 
 
 PARTS = {  # what each does, and how many by default; 0: as many as there are
@@ -241,12 +262,16 @@ def main() -> None:
     asked.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     asked.add_argument("--kills", type=int, default=1000, help="of real commands")
     asked.add_argument("--again", action="store_true", help="also what is there already")
-    asked.add_argument("--table", action="store_true", help="only print what was found, as docs/store.md shows it")
+    asked.add_argument(
+        "--table", action="store_true", help="only print what was found, as docs/store.md shows it"
+    )
     given = asked.parse_args()
     if given.table:
         print(as_table(read()))
         return
-    os.fsync = lambda handle: None  # processes are killed, not the power supply; syncs are counted where that is lost
+    os.fsync = lambda handle: (
+        None
+    )  # processes are killed, not the power supply; syncs are counted where that is lost
     for name in given.only:
         work, count = PARTS[name]
         count = given.kills if name == "command_kills" else count
@@ -257,8 +282,15 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             begun = time.process_time() + sum(os.times()[2:4])
             found = work(Path(folder), count, former)
-            seconds = time.process_time() + sum(os.times()[2:4]) - begun + former.get("cpu_seconds", 0.0)
-        write(name, count, found | {"cpu_seconds": round(seconds, 1)}, done=found.get("kills", count) >= PARTS[name][1])
+            seconds = (
+                time.process_time() + sum(os.times()[2:4]) - begun + former.get("cpu_seconds", 0.0)
+            )
+        write(
+            name,
+            count,
+            found | {"cpu_seconds": round(seconds, 1)},
+            done=found.get("kills", count) >= PARTS[name][1],
+        )
         print(name, json.dumps(read()[name]), flush=True)
 
 
@@ -308,7 +340,9 @@ def as_table(found: dict) -> str:
         part = found.get(name)
         if part is None:
             continue
-        bad = [part[key] for key in BAD if part.get(key)] or part.get("guards") != part.get("noticed")
+        bad = [part[key] for key in BAD if part.get(key)] or part.get("guards") != part.get(
+            "noticed"
+        )
         lines += [f"| {fault} | {f'BAD: {part}' if bad else end.format(**part)} |"]
     return "\n".join(lines)
 

@@ -25,7 +25,7 @@ PERIODS = 10
 
 def fit_seconds(rows: int) -> dict[str, float]:
     """CPU seconds and peak memory of drawing logs and fitting on them, in this process."""
-    import realloc  # noqa: PLC0415  imported in the measured process only
+    import realloc
 
     logs = realloc.World("hard", seed=201).sample(units=rows // PERIODS, periods=PERIODS, seed=0)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -43,16 +43,22 @@ def fit_seconds(rows: int) -> dict[str, float]:
     realloc.ReAlloc(realloc.Config(seed=7)).fit(logs, progress=watch)
     cpu = time.process_time() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"rows": rows, "cpu": cpu, "peak_gib": peak / 2**20, "before_gib": before / 2**20, "steps": steps}
+    return {
+        "rows": rows,
+        "cpu": cpu,
+        "peak_gib": peak / 2**20,
+        "before_gib": before / 2**20,
+        "steps": steps,
+    }
 
 
 def plain_seconds(rows: int) -> float:
     """CPU seconds of one S-learner: one member, 3 × 128 with layer norm, batch 512, 40 epochs, a tenth held out."""
-    import numpy as np  # noqa: PLC0415
-    import torch  # noqa: PLC0415
+    import numpy as np
+    import torch
 
-    import realloc  # noqa: PLC0415
-    from realloc.features import fit_encoder  # noqa: PLC0415
+    import realloc
+    from realloc.learn.features import fit_encoder
 
     logs = realloc.World("hard", seed=201).sample(units=rows // PERIODS, periods=PERIODS, seed=0)
     started = time.process_time()
@@ -61,7 +67,11 @@ def plain_seconds(rows: int) -> float:
     y = torch.from_numpy(np.array(logs.outcome)).float()
     y = (y - y.mean()) / y.std()
     sizes = (data.shape[1], 128, 128)
-    layers = [m for size in sizes for m in (torch.nn.Linear(size, 128), torch.nn.LayerNorm(128), torch.nn.SiLU())]
+    layers = [
+        m
+        for size in sizes
+        for m in (torch.nn.Linear(size, 128), torch.nn.LayerNorm(128), torch.nn.SiLU())
+    ]
     network = torch.nn.Sequential(*layers, torch.nn.Linear(128, 1))
     optimizer = torch.optim.AdamW(network.parameters(), lr=1e-2, weight_decay=0.5)
     aside = len(y) // 10
@@ -80,13 +90,18 @@ def plain_seconds(rows: int) -> float:
 def measured(what: str, rows: int) -> dict[str, float]:
     """In a process of its own, so that peaks do not mix."""
     found = subprocess.run(
-        [sys.executable, __file__, "--only", what, "--sizes", str(rows)], check=True, stdout=subprocess.PIPE, text=True
+        [sys.executable, __file__, "--only", what, "--sizes", str(rows)],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     return json.loads(found.stdout.splitlines()[-1])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=[20_000, 100_000, 1_000_000])
     parser.add_argument("--only", choices=["plain", "fit"])
     given = parser.parse_args()
@@ -100,7 +115,10 @@ def main() -> None:
     fits = []
     for rows in given.sizes:
         fits.append(measured("fit", rows))
-        print(f"{rows:>9,} rows: {fits[-1]['cpu']:.0f} CPU s, peak {fits[-1]['peak_gib']:.2f} GiB", flush=True)
+        print(
+            f"{rows:>9,} rows: {fits[-1]['cpu']:.0f} CPU s, peak {fits[-1]['peak_gib']:.2f} GiB",
+            flush=True,
+        )
         if rows == 20_000:
             plain.append(measured("plain", 20_000)["cpu"])
     ratio = fits[0]["cpu"] / (sum(plain) / len(plain))
@@ -110,7 +128,9 @@ def main() -> None:
         print(
             f"{one['rows']:,} → {other['rows']:,} rows: time × {growth:.1f}, rows × {other['rows'] / one['rows']:.0f}"
         )
-    RESULTS.write_text(json.dumps({"plain_cpu": plain, "ratio": ratio, "fits": fits}, indent=1) + "\n")
+    RESULTS.write_text(
+        json.dumps({"plain_cpu": plain, "ratio": ratio, "fits": fits}, indent=1) + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,12 @@ from realloc.world.platform import Marketplace
 
 def show(done: int, total: int) -> None:
     if sys.stderr.isatty() or done == total:
-        print(f"\r{done:,} of {total:,} rows", end="\n" if done == total else "", file=sys.stderr, flush=True)
+        print(
+            f"\r{done:,} of {total:,} rows",
+            end="\n" if done == total else "",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def main() -> None:
@@ -26,12 +31,16 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=500_000)
     parser.add_argument("--days", type=int, default=60)
     parser.add_argument("--channels", type=int, default=2)
-    parser.add_argument("--folder", type=Path, default=None, help="where to make the temporary folder")
+    parser.add_argument(
+        "--folder", type=Path, default=None, help="where to make the temporary folder"
+    )
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
         start = time.perf_counter()
         market = Marketplace(seed=1, channels=chosen.channels)
-        written = market.write(Path(folder) / "logs", items=chosen.items, days=chosen.days, on_progress=show)
+        written = market.write(
+            Path(folder) / "logs", items=chosen.items, days=chosen.days, on_progress=show
+        )
         seconds = time.perf_counter() - start
     report = {
         "rows": written.rows,

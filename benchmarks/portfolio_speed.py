@@ -17,8 +17,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from realloc.decision.portfolio import Choice, Menu, choose, menu_of_traces, stack_menus
-from realloc.simplex import round_money
+from realloc.base.simplex import round_money
+from realloc.decide.portfolio.portfolio import Choice, Menu, choose, menu_of_traces, stack_menus
 
 RESULTS = Path(__file__).parent / "results" / "portfolio_speed.json"
 CHANNELS, CAPPED, STEPS, STEP = 5, (0, 1, 2), 6, 0.04
@@ -61,7 +61,9 @@ def draw_menu(units: int, seed: int, moved: bool) -> Menu:
         points = draw_trace(rng, start, slope - push * np.isin(np.arange(CHANNELS), CAPPED))
         shift = points - start[:, None]
         gain = budget[:, None] * ((shift * slope[:, None]).sum(-1) - 0.3 * np.square(shift).sum(-1))
-        menus.append(menu_of_traces(points, gain, lambda shares: round_money(shares, budget), CAPPED, moved))
+        menus.append(
+            menu_of_traces(points, gain, lambda shares: round_money(shares, budget), CAPPED, moved)
+        )
     return stack_menus(menus)
 
 
@@ -70,7 +72,12 @@ def draw_case(case: str, units: int, seed: int) -> tuple[Menu, np.ndarray]:
     reference, factors, moved = CASES[case]
     menu = draw_menu(DISTINCT if case == "copies" else units, seed, moved)
     if case == "copies":
-        menu = Menu(*(np.resize(part, (units, *part.shape[1:])) for part in (menu.gain, menu.use, menu.possible)))
+        menu = Menu(
+            *(
+                np.resize(part, (units, *part.shape[1:]))
+                for part in (menu.gain, menu.use, menu.possible)
+            )
+        )
     best = np.where(menu.possible, menu.gain, -np.inf).argmax(axis=1) * (reference == "best")
     return menu, (menu.use[np.arange(units), best].sum(axis=0) * np.array(factors)).astype(np.int64)
 
@@ -114,7 +121,9 @@ def main() -> None:
             )
     RESULTS.write_text(json.dumps({"arguments": vars(arguments), "rows": rows}, indent=1) + "\n")
     met = all(
-        row["feasible"] and float(str(row["cpu_seconds"])) < BAR_SECONDS and float(str(row["relative_gap"])) < BAR_GAP
+        row["feasible"]
+        and float(str(row["cpu_seconds"])) < BAR_SECONDS
+        and float(str(row["relative_gap"])) < BAR_GAP
         for row in rows
     )
     print("bar", f"{BAR_SECONDS:.0f} CPU s and gap {BAR_GAP}", "met" if met else "MISSED")

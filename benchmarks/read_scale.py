@@ -48,7 +48,8 @@ def write_day(folder: Path, units: int, day: int) -> None:
         "orders": 10 + features["f0"] + shares[:, 0] + rng.standard_normal(units),
         **features,
         "category": pa.DictionaryArray.from_arrays(
-            rng.integers(0, CATEGORIES, units).astype(np.int32), [f"category {c}" for c in range(CATEGORIES)]
+            rng.integers(0, CATEGORIES, units).astype(np.int32),
+            [f"category {c}" for c in range(CATEGORIES)],
         ),
     }
     pq.write_table(pa.table(columns), folder / f"day-{day:03d}.parquet", row_group_size=1 << 17)
@@ -60,16 +61,23 @@ def run(command: list[str]) -> tuple[str, float, float, int]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     out = process.stdout.read() if process.stdout else ""
     _, status, usage = os.wait4(process.pid, 0)
-    return out, time.perf_counter() - start, usage.ru_maxrss / 2**20, os.waitstatus_to_exitcode(status)
+    return (
+        out,
+        time.perf_counter() - start,
+        usage.ru_maxrss / 2**20,
+        os.waitstatus_to_exitcode(status),
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--units", type=int, default=500_000)
     parser.add_argument("--days", type=int, default=60)
-    parser.add_argument("--folder", type=Path, default=Path("/tmp/realloc-scale"))  # noqa: S108
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/realloc-scale"))
     parser.add_argument("--keep", action="store_true", help="leave the log on disk")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "read_scale.json")
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).parent / "results" / "read_scale.json"
+    )
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
     for day in range(args.days):
@@ -98,11 +106,20 @@ def main() -> None:
             "rows_per_second": round(rows / seconds),
             "peak_gib": round(gib, 2),
         }
-        print(name, report[name], "within the limit" if gib <= LIMIT_GIB else f"OVER {LIMIT_GIB} GiB", flush=True)
-    report["machine"] = {"cpus": os.cpu_count(), "python": platform.python_version(), "pyarrow": pa.__version__}
-    report["commit"] = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout[
-        :12
-    ]
+        print(
+            name,
+            report[name],
+            "within the limit" if gib <= LIMIT_GIB else f"OVER {LIMIT_GIB} GiB",
+            flush=True,
+        )
+    report["machine"] = {
+        "cpus": os.cpu_count(),
+        "python": platform.python_version(),
+        "pyarrow": pa.__version__,
+    }
+    report["commit"] = subprocess.run(
+        ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+    ).stdout[:12]
     args.out.parent.mkdir(exist_ok=True)
     args.out.write_text(json.dumps(report, indent=2) + "\n")
     if not args.keep:

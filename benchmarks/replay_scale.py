@@ -19,7 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from realloc.evaluate import balance, matched
+from realloc.evaluate import balance
+from realloc.evaluate import matched_replay as matched
 from realloc.evaluate.events import Floats
 from realloc.logs import Logs
 from realloc.world.platform import Marketplace
@@ -61,7 +62,11 @@ def measure(wanted: int) -> dict[str, Any]:
         setattr(module, function, timed(getattr(module, function), name, seconds))
     window = timed(matched.match_window, "match_window, all of it", seconds)(logs, START, CONFIG)
     found = timed(matched.rank_window, "rank_window, 500 draws", seconds)(window, oracle, CONFIG)
-    events = int((window.events.is_event & (logs.times >= window.logs.times[window.matches.events].min())).sum())
+    events = int(
+        (
+            window.events.is_event & (logs.times >= window.logs.times[window.matches.events].min())
+        ).sum()
+    )
     whole = seconds["match_window, all of it"] + seconds["rank_window, 500 draws"]
     return {
         "rows": len(logs),
@@ -77,10 +82,14 @@ def measure(wanted: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--events", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--one", type=int, help="measure this size here and print it as JSON")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "replay_scale.json")
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).parent / "results" / "replay_scale.json"
+    )
     chosen = parser.parse_args()
     if chosen.one:
         print(json.dumps(measure(chosen.one)))
@@ -88,7 +97,11 @@ def main() -> None:
     sizes: list[dict[str, Any]] = []
     for events in sorted(chosen.events):
         command = [sys.executable, __file__, "--one", str(events)]
-        sizes.append(json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout))
+        sizes.append(
+            json.loads(
+                subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+            )
+        )
         show(sizes[0], sizes[-1])
         machine = {"cpus": os.cpu_count(), "python": platform.python_version()}
         chosen.out.parent.mkdir(exist_ok=True)

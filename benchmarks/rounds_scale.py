@@ -18,11 +18,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 import realloc
-from realloc.nuisances import NuisanceConfig
-from realloc.replay import ReplayConfig
-from realloc.student import StudentConfig
-from realloc.support import SupportConfig
-from realloc.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.memory import ReplayConfig
+from realloc.learn.nuisances import NuisanceConfig
+from realloc.learn.student import StudentConfig
+from realloc.learn.support import SupportConfig
+from realloc.learn.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 
 RESULTS = Path(__file__).parent / "results" / "rounds_scale.json"
 WINDOWS, CAPACITY = 32, 4000
@@ -52,17 +52,24 @@ def main() -> None:
             size = sum(file.stat().st_size for file in (Path(folder) / "model").iterdir())
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             rows.append(
-                {"cpu": cpu, "saved_bytes": size, "peak_mib": peak, "replay_rows": len(model.fitted.main.replay)}
+                {
+                    "cpu": cpu,
+                    "saved_bytes": size,
+                    "peak_mib": peak,
+                    "replay_rows": len(model.fitted.main.replay),
+                }
             )
             print(
-                f"round {window + 1:2}: {cpu:5.1f} CPU s, {size / 2**20:.2f} MiB saved, peak {peak:.0f} MiB", flush=True
+                f"round {window + 1:2}: {cpu:5.1f} CPU s, {size / 2**20:.2f} MiB saved, peak {peak:.0f} MiB",
+                flush=True,
             )
     full = [row for row in rows if row["replay_rows"] == CAPACITY]
     half = len(full) // 2
     early, late = (np.median([row["cpu"] for row in part]) for part in (full[:half], full[half:]))
     summary = {
         "cpu_late_over_early": float(late / early),
-        "saved_bytes_spread": max(r["saved_bytes"] for r in full) - min(r["saved_bytes"] for r in full),
+        "saved_bytes_spread": max(r["saved_bytes"] for r in full)
+        - min(r["saved_bytes"] for r in full),
         "peak_growth_mib": full[-1]["peak_mib"] - full[0]["peak_mib"],
     }
     print(json.dumps(summary))

@@ -20,15 +20,15 @@ import numpy as np
 
 from batch_scale import draw, prepare
 from realloc.batch.asked import Asked, open_asked
-from realloc.batch.parts import cut
+from realloc.batch.chunks import cut
 from realloc.batch.score import read_part
-from realloc.decision import compiled
-from realloc.logs.source import open_source
-from realloc.serving import potential
-from realloc.store import Store
+from realloc.decide.search import compiled
+from realloc.logs.reading.source import open_source
+from realloc.serve import potential
+from realloc.storage.store import Store
 
 RESULTS = Path(__file__).parent / "results" / "search_nearby.json"
-FOLDER = Path("/tmp/realloc-batch-scale")  # noqa: S108
+FOLDER = Path("/tmp/realloc-batch-scale")
 ROUNDS = 3
 
 
@@ -61,7 +61,11 @@ def main() -> None:
     part = next(cut(source, source.columns.names, rows))
     logs = read_part(part, opened.decider.schema, np.empty(0, np.int64)).logs
     near, library = potential.near, compiled.search_library
-    ways = {"compiled": (near, library), "polynomials": (near, nothing), "network": (nothing, nothing)}
+    ways = {
+        "compiled": (near, library),
+        "polynomials": (near, nothing),
+        "network": (nothing, nothing),
+    }
     found, seconds = {}, {name: [] for name in ways}
     for _ in range(ROUNDS):
         for name, (potential.near, compiled.search_library) in ways.items():
@@ -75,14 +79,20 @@ def main() -> None:
         "rows": rows,
         "cpu_ratio_network_to_polynomials": round(least["network"] / least["polynomials"], 2),
         "cpu_ratio_polynomials_to_compiled": round(least["polynomials"] / least["compiled"], 2),
-        "cpu_microseconds_per_row": {name: round(1e6 * spent / rows) for name, spent in least.items()},
+        "cpu_microseconds_per_row": {
+            name: round(1e6 * spent / rows) for name, spent in least.items()
+        },
         "rows_that_differ_compiled": differing(found["compiled"], rough),
         "same_reason": round(float((rough.reason == exact.reason).mean()), 5),
-        "same_end": round(float((np.abs(rough.shares - exact.shares).max(axis=1) < 1e-9).mean()), 5),
+        "same_end": round(
+            float((np.abs(rough.shares - exact.shares).max(axis=1) < 1e-9).mean()), 5
+        ),
         "objective_ratio": round(float(ours.sum() / theirs.sum()), 7),
         "largest_loss_of_a_row": round(float((theirs - ours).max()), 5),
         "mean_objective": round(float(theirs.mean()), 4),
-        "commit": subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True).strip(),
+        "commit": subprocess.check_output(
+            ["git", "rev-parse", "--short", "HEAD"], text=True
+        ).strip(),
     }
     RESULTS.write_text(json.dumps(told, indent=1) + "\n")
     print(json.dumps(told, indent=1))

@@ -29,13 +29,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # models and rows of the tes
 
 import numpy as np
 import pyarrow as pa
-from tests.service.asking import wait_for_port
+from tests.serve.http.asking import wait_for_port
 from tests.small import CONFIG
 
-from realloc import ReAlloc, World, serving
-from realloc.store import Store
-from realloc.student import StudentConfig
-from realloc.teacher import KernelConfig
+from realloc import ReAlloc, World
+from realloc import serve as serving
+from realloc.learn.student import StudentConfig
+from realloc.learn.teacher import KernelConfig
+from realloc.storage.store import Store
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "serve_load.json"
@@ -63,7 +64,12 @@ def make_store(place: Path) -> Store:
 
 
 def bodies(rows: int, count: int) -> list[bytes]:
-    frame = World("medium", seed=1).sample(units=rows * count, periods=1, seed=7).to_pandas().drop(columns="orders")
+    frame = (
+        World("medium", seed=1)
+        .sample(units=rows * count, periods=1, seed=7)
+        .to_pandas()
+        .drop(columns="orders")
+    )
     listed = frame.assign(date=frame.date.astype(str)).to_dict(orient="records")
     return [json.dumps({"rows": listed[i * rows : (i + 1) * rows]}).encode() for i in range(count)]
 
@@ -79,7 +85,10 @@ class Client:
     """Connections that are kept and reused."""
 
     def __init__(self, port: int) -> None:
-        self.port, self.free = port, list[tuple[float, asyncio.StreamReader, asyncio.StreamWriter]]()
+        self.port, self.free = (
+            port,
+            list[tuple[float, asyncio.StreamReader, asyncio.StreamWriter]](),
+        )
 
     def close(self) -> None:
         """Let go of connections that nobody needs now."""
@@ -88,10 +97,14 @@ class Client:
 
     async def ask(self, content: bytes) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body."""
-        while self.free and time.monotonic() - self.free[-1][0] > STALE:  # the service closes idle ones after 5 s
+        while (
+            self.free and time.monotonic() - self.free[-1][0] > STALE
+        ):  # the service closes idle ones after 5 s
             self.free.pop()[2].close()
         _, reader, writer = (
-            self.free.pop() if self.free else (0, *await asyncio.open_connection("127.0.0.1", self.port))
+            self.free.pop()
+            if self.free
+            else (0, *await asyncio.open_connection("127.0.0.1", self.port))
         )
         writer.write(content)
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
@@ -109,7 +122,9 @@ def cpu_of(process: subprocess.Popen) -> float:
     return (int(parts[11]) + int(parts[12])) / TICK
 
 
-async def closed_loop(client: Client, contents: list[bytes], clients: int, seconds: float) -> tuple[int, float]:
+async def closed_loop(
+    client: Client, contents: list[bytes], clients: int, seconds: float
+) -> tuple[int, float]:
     """As fast as some clients can, one request after the other: requests answered, and seconds."""
     begun, done = time.perf_counter(), 0
 
@@ -123,7 +138,9 @@ async def closed_loop(client: Client, contents: list[bytes], clients: int, secon
     return done, time.perf_counter() - begun
 
 
-async def open_loop(client: Client, kinds: list[tuple[str, float, list[bytes]]], seconds: float, seed: int) -> dict:
+async def open_loop(
+    client: Client, kinds: list[tuple[str, float, list[bytes]]], seconds: float, seed: int
+) -> dict:
     """Requests of several kinds at their own rates; latencies from when each was due."""
     draw, due = random.Random(seed), []
     for name, rate, contents in kinds:
@@ -132,7 +149,8 @@ async def open_loop(client: Client, kinds: list[tuple[str, float, list[bytes]]],
             due.append((at, name, draw.choice(contents)))
     due.sort()
     found: dict[str, dict] = {
-        name: {"latency": [], "statuses": Counter(), "retry": 0, "versions": Counter()} for name, _, _ in kinds
+        name: {"latency": [], "statuses": Counter(), "retry": 0, "versions": Counter()}
+        for name, _, _ in kinds
     }
     begun = time.perf_counter()
 
@@ -162,7 +180,10 @@ async def with_cores(process: subprocess.Popen, load) -> tuple[dict, dict]:
     begun, service, client = time.perf_counter(), cpu_of(process), time.process_time()
     found = await load
     took = time.perf_counter() - begun
-    cores = {"service_cores": (cpu_of(process) - service) / took, "client_cores": (time.process_time() - client) / took}
+    cores = {
+        "service_cores": (cpu_of(process) - service) / took,
+        "client_cores": (time.process_time() - client) / took,
+    }
     return found, cores
 
 
@@ -181,7 +202,9 @@ def bare_scorer(store: Store, contents: list[bytes], count: int) -> float:
     return (time.process_time() - begun) / len(tables)
 
 
-async def measure(port: int, process: subprocess.Popen, store: Store, options: argparse.Namespace) -> dict:
+async def measure(
+    port: int, process: subprocess.Popen, store: Store, options: argparse.Namespace
+) -> dict:
     client, single = Client(port), bodies(1, 200)
     asked = [request("/v1/recommend", body) for body in single]
     health = [request("/healthz")]
@@ -194,14 +217,19 @@ async def measure(port: int, process: subprocess.Popen, store: Store, options: a
     told["cpu_ms_bare_scorer"], told["cpu_ms_request_alone"] = bare * 1e3, alone * 1e3
     told["ratio_hot_path"] = alone / bare
 
-    before, (done, took) = cpu_of(process), await closed_loop(client, asked, MANY, options.seconds / 3)
+    before, (done, took) = (
+        cpu_of(process),
+        await closed_loop(client, asked, MANY, options.seconds / 3),
+    )
     told["cpu_ms_request_among_many"] = (cpu_of(process) - before) / done * 1e3
     capacity = told["capacity_requests_per_second"] = done / took
 
     kinds = [("recommend", capacity / 2, asked), ("health", 20, health)]
     half, cores = await with_cores(process, open_loop(client, kinds, options.seconds, 1))
     told["half"] = summary(half) | cores
-    told["ratio_p99_to_health"] = told["half"]["recommend"]["p99_ms"] / told["half"]["health"]["p99_ms"]
+    told["ratio_p99_to_health"] = (
+        told["half"]["recommend"]["p99_ms"] / told["half"]["health"]["p99_ms"]
+    )
 
     kinds = [("recommend", capacity * 2, asked), ("health", 20, health)]
     twice, cores = await with_cores(process, open_loop(client, kinds, options.seconds / 2, 2))
@@ -209,7 +237,9 @@ async def measure(port: int, process: subprocess.Popen, store: Store, options: a
     answered = twice["recommend"]["statuses"][200] / (options.seconds / 2)
     told["ratio_answered_at_twice_to_capacity"] = answered / capacity
     told["refused_with_retry_after"] = twice["recommend"]["retry"]
-    told["ratio_p99_at_twice_to_half"] = told["twice"]["recommend"]["p99_ms"] / told["half"]["recommend"]["p99_ms"]
+    told["ratio_p99_at_twice_to_half"] = (
+        told["twice"]["recommend"]["p99_ms"] / told["half"]["recommend"]["p99_ms"]
+    )
 
     client.close()  # or the service would count them as clients
     many = [request("/v1/batch", body) for body in bodies(1000, 4)]
@@ -241,7 +271,9 @@ async def swap(port: int, store: Store, capacity: float, swaps: int) -> dict:
             for number in range(swaps):
                 made.append(store.rollback(to=store.current().number - 1).number)
                 until = time.monotonic() + 20
-                while number + 1 < swaps and time.monotonic() < until and seen.get(made[-1], 0) == 0:
+                while (
+                    number + 1 < swaps and time.monotonic() < until and seen.get(made[-1], 0) == 0
+                ):
                     time.sleep(0.02)
         finally:
             stop.set()
@@ -307,29 +339,47 @@ def main() -> None:
         settings.write_text("[serve]\npoll_seconds = 0.1\n")
         asked = ["serve", "--store", store.path, "--port", "0", "--quiet", "--config", settings]
         started = {}
-        for name in ("first_start", "start"):  # the first compiles Python to bytecode, as an installation does
+        for name in (
+            "first_start",
+            "start",
+        ):  # the first compiles Python to bytecode, as an installation does
             begun = time.perf_counter()
             with log.open("wb") as sink:
-                process = subprocess.Popen([sys.executable, "-c", MAIN, *asked], stderr=sink, env=with_bytecode(place))
+                process = subprocess.Popen(
+                    [sys.executable, "-c", MAIN, *asked], stderr=sink, env=with_bytecode(place)
+                )
             port = wait_for_port(process, log)
-            started |= {f"{name}_seconds": time.perf_counter() - begun, f"{name}_cpu_seconds": cpu_of(process)}
+            started |= {
+                f"{name}_seconds": time.perf_counter() - begun,
+                f"{name}_cpu_seconds": cpu_of(process),
+            }
             if name == "first_start":
                 process.send_signal(signal.SIGTERM)
                 process.wait(60)
         try:
             told = asyncio.run(measure(port, process, store, options))
             print(json.dumps(told, indent=2), flush=True)
-            told["swap"] = asyncio.run(swap(port, store, told["capacity_requests_per_second"], options.swaps))
+            told["swap"] = asyncio.run(
+                swap(port, store, told["capacity_requests_per_second"], options.swaps)
+            )
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)
         if "Traceback" in log.read_text():
             raise SystemExit(log.read_text()[-3000:])
     commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=False
+        ["git", "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
     )
     told = (
-        {"commit": commit.stdout.strip(), "seconds": options.seconds, "python": platform.python_version()}
+        {
+            "commit": commit.stdout.strip(),
+            "seconds": options.seconds,
+            "python": platform.python_version(),
+        }
         | started
         | told
     )

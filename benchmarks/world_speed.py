@@ -21,7 +21,9 @@ def main() -> None:
         rates.append(len(logs) / (time.perf_counter() - begin))
     rates.sort()
     median = rates[REPEATS // 2]
-    print(f"{median:,.0f} rows/s, median of {REPEATS} draws of {UNITS * PERIODS:,} rows (slowest {rates[0]:,.0f})")
+    print(
+        f"{median:,.0f} rows/s, median of {REPEATS} draws of {UNITS * PERIODS:,} rows (slowest {rates[0]:,.0f})"
+    )
     print("bar", f"{BAR:,}", "met" if median >= BAR else "MISSED")
 
 

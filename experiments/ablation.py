@@ -19,7 +19,7 @@ import fitted as models
 import realloc
 from realloc.baselines import TeacherOnly, WithoutOrthogonalization, WithoutStudent
 from realloc.baselines.ablations import forget
-from realloc.teacher.config import SURFACES
+from realloc.learn.teacher.config import SURFACES
 from realloc.world import World
 from runner import Figures, Study, arguments, conclude, describe, interval, markdown
 from static_quality import FULL, QUICK_SEEDS, SEEDS, SMALL, decide, geometry, judge
@@ -58,7 +58,10 @@ def with_surfaces(
 MEMBERS = realloc.Config().teacher.members
 VARIANTS: dict[str, tuple[str, Make]] = {
     "realloc": ("**ReAlloc**", full),
-    "teacher_only": ("Teacher-only: one orthogonal network", partial(with_surfaces, ("network",), 1, "ascent")),
+    "teacher_only": (
+        "Teacher-only: one orthogonal network",
+        partial(with_surfaces, ("network",), 1, "ascent"),
+    ),
     "without_student": ("w/o student: the committee deployed", without_student),
     "without_both": ("w/o student and doubt", partial(with_surfaces, SURFACES, MEMBERS, "ascent")),
     "without_orthogonalization": (
@@ -69,7 +72,10 @@ VARIANTS: dict[str, tuple[str, Make]] = {
     "without_doubt": ("w/o doubt (β = 0)", full),
     "greedy": ("w/o ascent: the paper's greedy search", full),
 }
-CHANGES: dict[str, dict[str, Any]] = {"without_doubt": {"beta": 0.0}, "greedy": {"search": "greedy"}}
+CHANGES: dict[str, dict[str, Any]] = {
+    "without_doubt": {"beta": 0.0},
+    "greedy": {"search": "greedy"},
+}
 COLUMNS = {
     "Edge": ("field", "edge_ndcg"),
     "Top": ("field", "top_edge_acc"),
@@ -95,10 +101,15 @@ def cell(key: str, sizes: tuple[dict[str, int], dict[str, int]] = FULL) -> Figur
     seed, world = int(number), World(REGIME, int(number))
     test, policy = world.sample(**sizes[1]), VARIANTS[variant][1](seed, sizes[0])
     if isinstance(policy, realloc.ReAlloc):
-        decision = decide(policy, test, replace(realloc.Config().decision, **CHANGES.get(variant, {})))
+        decision = decide(
+            policy, test, replace(realloc.Config().decision, **CHANGES.get(variant, {}))
+        )
     else:
         decision = policy.decide(test)
-    return {"field": geometry(world, test, policy.field(test)), "decision": judge(world, test, decision)}
+    return {
+        "field": geometry(world, test, policy.field(test)),
+        "decision": judge(world, test, decision),
+    }
 
 
 def to_markdown(cells: dict[str, Figures], seeds: tuple[int, ...]) -> str:
@@ -108,12 +119,28 @@ def to_markdown(cells: dict[str, Figures], seeds: tuple[int, ...]) -> str:
         known = [seed for seed in seeds if f"{variant}/{seed}" in cells]
         if not known:
             continue
-        means = [np.mean([cells[f"{variant}/{s}"][part][name] for s in known]) for part, name in COLUMNS.values()]
+        means = [
+            np.mean([cells[f"{variant}/{s}"][part][name] for s in known])
+            for part, name in COLUMNS.values()
+        ]
         rows.append([title, *(f"{mean:.3f}" for mean in means), PAPER.get(variant, "")])
         both = [seed for seed in known if f"realloc/{seed}" in cells]
         if variant != "realloc" and both:
-            losses.append([title, *(paired(cells, variant, both, name) for name in ("deployable_uplift", "harm_rate"))])
-    lines = ["# Ablation, hard regime", "", f"World seeds {seeds[0]} to {seeds[-1]}. {describe(cells)}", ""]
+            losses.append(
+                [
+                    title,
+                    *(
+                        paired(cells, variant, both, name)
+                        for name in ("deployable_uplift", "harm_rate")
+                    ),
+                ]
+            )
+    lines = [
+        "# Ablation, hard regime",
+        "",
+        f"World seeds {seeds[0]} to {seeds[-1]}. {describe(cells)}",
+        "",
+    ]
     lines += markdown(["", *COLUMNS, "paper (Edge Top Corr Err · Dep. OOS Gap Rec.)"], rows)
     lines += [
         "**What a part is worth**: ReAlloc minus the variant, paired over seeds, mean and 95 % bootstrap interval",
@@ -131,7 +158,9 @@ def to_markdown(cells: dict[str, Figures], seeds: tuple[int, ...]) -> str:
 
 def paired(cells: dict[str, Figures], variant: str, seeds: list[int], name: str) -> str:
     """ReAlloc's figure minus the variant's."""
-    ours, theirs = ([cells[f"{one}/{s}"]["decision"][name] for s in seeds] for one in ("realloc", variant))
+    ours, theirs = (
+        [cells[f"{one}/{s}"]["decision"][name] for s in seeds] for one in ("realloc", variant)
+    )
     gap = np.subtract(ours, theirs)
     low, high = interval(gap)
     return f"{gap.mean():+.4f} ({low:+.4f} to {high:+.4f})"

@@ -31,7 +31,14 @@ def draw(axes: Any, cells: dict[str, Figures], name: str, curve: Curve, part: st
             if found:
                 known[value] = np.array([one[part] for one in found.values()])
         bounds = np.array([interval(values) for values in known.values()])
-        axes.plot(list(known), [values.mean() for values in known.values()], "o-", color=colour, ms=3.5, label=title)
+        axes.plot(
+            list(known),
+            [values.mean() for values in known.values()],
+            "o-",
+            color=colour,
+            ms=3.5,
+            label=title,
+        )
         axes.fill_between(list(known), *bounds.T, color=colour, alpha=0.18, linewidth=0)
     if name == "rows":
         axes.set_xscale("log")
@@ -44,7 +51,9 @@ def draw(axes: Any, cells: dict[str, Figures], name: str, curve: Curve, part: st
 
 def main() -> None:
     cells = json.loads((RESULTS / "curves.json").read_text())["cells"]
-    figure, panels = plt.subplots(len(PARTS), len(CURVES), figsize=(13, 5.8), sharex="col", sharey="row")
+    figure, panels = plt.subplots(
+        len(PARTS), len(CURVES), figsize=(13, 5.8), sharex="col", sharey="row"
+    )
     for row, (part, text) in zip(panels, PARTS.items(), strict=True):
         for axes, (name, curve) in zip(row, CURVES.items(), strict=True):
             draw(axes, cells, name, curve, part)
@@ -52,7 +61,13 @@ def main() -> None:
     panels[-1, 0].set_ylim(bottom=0)
     for axes, curve in zip(panels[-1], CURVES.values(), strict=True):
         axes.set_xlabel(curve.title, fontsize=9)
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="upper center", ncol=4, frameon=False, fontsize=9)
+    figure.legend(
+        *panels[0, 0].get_legend_handles_labels(),
+        loc="upper center",
+        ncol=4,
+        frameon=False,
+        fontsize=9,
+    )
     figure.subplots_adjust(left=0.05, right=0.99, bottom=0.09, top=0.93, wspace=0.06, hspace=0.07)
     save(figure, "curves.png")
 

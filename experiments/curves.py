@@ -52,10 +52,15 @@ def cell(key: str, quick: bool = False) -> Figures:
     """One method at one place of a curve."""
     curve, text, method, number = key.split("/")
     value, seed = float(text), int(number)
-    regime = replace(REGIMES["hard"], confounding=value) if curve == "confounding" else REGIMES["hard"]
+    regime = (
+        replace(REGIMES["hard"], confounding=value) if curve == "confounding" else REGIMES["hard"]
+    )
     world = World(regime, seed, channels=int(value) if curve == "channels" else 3)
     rows = 1500 if quick else (int(value) if curve == "rows" else ROWS)
-    logs, test = world.sample(units=rows // 10, periods=10, seed=0), world.sample(**(SMALL_TEST if quick else TEST))
+    logs, test = (
+        world.sample(units=rows // 10, periods=10, seed=0),
+        world.sample(**(SMALL_TEST if quick else TEST)),
+    )
     config = realloc.Config(seed=seed)
     if curve == "members":
         config = replace(config, teacher=replace(config.teacher, members=int(value)))
@@ -78,24 +83,44 @@ def keys(curves: list[str], seeds: tuple[int, ...], quick: bool) -> tuple[str, .
         for name in curves:
             curve = CURVES[name]
             values = (curve.values[0], curve.values[-1]) if quick else curve.values
-            found += [f"{name}/{value:g}/{method}/{seed}" for value in values for method in curve.methods]
+            found += [
+                f"{name}/{value:g}/{method}/{seed}" for value in values for method in curve.methods
+            ]
     return tuple(found)
 
 
 def to_markdown(cells: dict[str, Figures]) -> str:
     """A table per curve and search."""
-    lines = ["# Curves", "", f"Hard regime. {describe(cells)} Cells: Safe Recovery (outside, harmed; seeds).", ""]
-    lines += ["`minus best rival`: paired over seeds that all methods have, 95 % bootstrap interval of the mean.", ""]
+    lines = [
+        "# Curves",
+        "",
+        f"Hard regime. {describe(cells)} Cells: Safe Recovery (outside, harmed; seeds).",
+        "",
+    ]
+    lines += [
+        "`minus best rival`: paired over seeds that all methods have, 95 % bootstrap interval of the mean.",
+        "",
+    ]
     for name, curve in CURVES.items():
         for search, title in SEARCHES.items():
-            places = [(value, of_place(cells, f"{name}/{value:g}", search)) for value in curve.values]
+            places = [
+                (value, of_place(cells, f"{name}/{value:g}", search)) for value in curve.values
+            ]
             rows = [
-                [f"{value:g}", *(shown(found.get(method, {})) for method in curve.methods), *beside_best(curve, found)]
+                [
+                    f"{value:g}",
+                    *(shown(found.get(method, {})) for method in curve.methods),
+                    *beside_best(curve, found),
+                ]
                 for value, found in places
                 if "realloc" in found
             ]
             if rows:
-                head = [curve.title, *curve.methods, *(["best rival", "minus best rival"] if rivals(curve) else [])]
+                head = [
+                    curve.title,
+                    *curve.methods,
+                    *(["best rival", "minus best rival"] if rivals(curve) else []),
+                ]
                 lines += [f"**{curve.title}**, {title}", "", *markdown(head, rows)]
     return "\n".join(lines)
 
@@ -116,7 +141,9 @@ def shown(found: dict[int, Figures]) -> str:
     """Means over seeds."""
     if not found:
         return "–"
-    means = [np.mean([one[part] for one in found.values()]) for part in (METRIC, "oos_rate", "harm_rate")]
+    means = [
+        np.mean([one[part] for one in found.values()]) for part in (METRIC, "oos_rate", "harm_rate")
+    ]
     return f"{means[0]:.3f} ({means[1]:.3f}, {means[2]:.3f}; {len(found)})"
 
 
@@ -132,7 +159,10 @@ def beside_best(curve: Curve, found: dict[str, dict[int, Figures]]) -> list[str]
     seeds = sorted(set.intersection(*(set(found.get(method, {})) for method in curve.methods)))
     if not seeds:
         return ["–", "–"]
-    by_method = {method: np.array([found[method][seed][METRIC] for seed in seeds]) for method in curve.methods}
+    by_method = {
+        method: np.array([found[method][seed][METRIC] for seed in seeds])
+        for method in curve.methods
+    }
     best = max(rivals(curve), key=lambda method: float(by_method[method].mean()))
     gap = by_method["realloc"] - by_method[best]
     low, high = interval(gap)

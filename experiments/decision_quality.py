@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 import realloc
 from field_quality import run
 from fitted import TEST, TRAIN, fitted
-from realloc.decision.ascent import search_ascent
-from realloc.decision.decide import worth
-from realloc.decision.search import search_greedy
-from realloc.features import fit_encoder
+from realloc.base.simplex import tangent_basis
+from realloc.decide.decide import worth
+from realloc.decide.search.ascent import search_ascent
+from realloc.decide.search.greedy import search_greedy
+from realloc.learn.features import fit_encoder
+from realloc.learn.support import Support, fit_support, remember_logged
 from realloc.logs import Logs
-from realloc.recommendation import open_batches
-from realloc.rounds import draw
-from realloc.simplex import tangent_basis
-from realloc.support import Support, fit_support, remember_logged
+from realloc.model.recommend import open_batches
+from realloc.model.round import draw
 from realloc.world import REGIMES, World
 from realloc.world.oracle import search_config, search_global, true_gain, true_support
 from realloc.world.score import score_shares
@@ -43,7 +43,9 @@ def cell(regime: str, seed: int) -> dict[str, float]:
     torch.set_num_threads(1)
     world, model = World(regime, seed), fitted(regime, seed)
     test, state = world.sample(**TEST), model.fitted
-    return support_figures(state.support, state.encoder.encode(test).values, world, test) | learned(model, world, test)
+    return support_figures(state.support, state.encoder.encode(test).values, world, test) | learned(
+        model, world, test
+    )
 
 
 def support_cell(regime: str, seed: int) -> dict[str, float]:
@@ -58,17 +60,26 @@ def support_cell(regime: str, seed: int) -> dict[str, float]:
     return support_figures(support, encoder.encode(test).values, world, test)
 
 
-def support_figures(support: Support, x: NDArray[np.float32], world: World, test: Logs) -> dict[str, float]:
+def support_figures(
+    support: Support, x: NDArray[np.float32], world: World, test: Logs
+) -> dict[str, float]:
     return coverage(support, x, test) | with_true_response(support, x, world, test)
 
 
 def coverage(support: Support, x: NDArray[np.float32], test: Logs) -> dict[str, float]:
     """Logged actions of fresh units inside the region, without its margin."""
-    radius = support.density.at(x).radius(np.arange(len(test)), np.array(test.shares)[:, None])[:, 0]
-    return {f"cover_{level}": float((radius <= support.ladder.at(level / 100)).mean()) for level in (90, 95, 99)}
+    radius = support.density.at(x).radius(np.arange(len(test)), np.array(test.shares)[:, None])[
+        :, 0
+    ]
+    return {
+        f"cover_{level}": float((radius <= support.ladder.at(level / 100)).mean())
+        for level in (90, 95, 99)
+    }
 
 
-def with_true_response(support: Support, x: NDArray[np.float32], world: World, test: Logs) -> dict[str, float]:
+def with_true_response(
+    support: Support, x: NDArray[np.float32], world: World, test: Logs
+) -> dict[str, float]:
     """The true response searched inside the learned support and inside the true one."""
     state, start = world.state(test), np.array(test.shares)
     gain, settings = true_gain(world.surface(state)), search_config(world.parameters)
@@ -89,7 +100,11 @@ def learned(model: realloc.ReAlloc, world: World, test: Logs) -> dict[str, float
     found: dict[str, float] = {}
     surface, start = world.surface(world.state(test)), np.array(test.shares)
     channels = test.schema.channels
-    for name, changes in (("ascent", {}), ("greedy", {"search": "greedy"}), ("fallback", {"fallback": True})):
+    for name, changes in (
+        ("ascent", {}),
+        ("greedy", {"search": "greedy"}),
+        ("fallback", {"fallback": True}),
+    ):
         model.config = replace(model.config, decision=replace(realloc.Config().decision, **changes))
         answer = model.recommend(test).to_pandas()
         shares = answer[[f"share_{channel}" for channel in channels]].to_numpy()
@@ -116,7 +131,9 @@ def true_region(model: realloc.ReAlloc, world: World, test: Logs) -> dict[str, f
     reading = model.fitted.main.student.read(model.fitted.encoder.encode(test).values)
     settings, found = search_config(world.parameters), {}
     for name, search in (("greedy", search_greedy), ("ascent", search_ascent)):
-        trace = search(start, lambda rows, p, ends: reading.gain(rows, p, ends).mean(axis=0), truth, settings)
+        trace = search(
+            start, lambda rows, p, ends: reading.gain(rows, p, ends).mean(axis=0), truth, settings
+        )
         found[f"learned_field_true_support_{name}"] = score_shares(world, test, trace.shares)[
             "safe_local_recovery"
         ].value
@@ -129,18 +146,26 @@ def search_error(model: realloc.ReAlloc, test: Logs) -> dict[str, float]:
     state, config = model.fitted, model.config
     case = next(open_batches(state, few, config, config.constraints)).case
     rows, settings = np.arange(EXHAUSTED), config.decision.searching()
-    angles, sizes = np.linspace(0, 2 * np.pi, 121)[:-1], np.linspace(0, 1, 23)[1:] * settings.max_length
+    angles, sizes = (
+        np.linspace(0, 2 * np.pi, 121)[:-1],
+        np.linspace(0, 1, 23)[1:] * settings.max_length,
+    )
     directions = (tangent_basis(3) @ np.stack([np.cos(angles), np.sin(angles)])).T
     ends = case.start[:, None] + (sizes[:, None, None] * directions).reshape(-1, 3)
     inside = ends.min(axis=-1) >= 0
     ends = np.maximum(ends, 0)
-    score = np.where(inside & case.evidence.allowed(rows, case.start, ends), objective(case, ends, config), 0.0)
+    score = np.where(
+        inside & case.evidence.allowed(rows, case.start, ends), objective(case, ends, config), 0.0
+    )
     best = np.maximum(score.max(axis=1), 0.0)
     found = {}
     for name in ("ascent", "greedy"):
         search = search_ascent if name == "ascent" else search_greedy
         trace = search(
-            case.start, lambda r, p, e: worth(case, r, p, e, config.decision)[0], case.evidence.allowed, settings
+            case.start,
+            lambda r, p, e: worth(case, r, p, e, config.decision)[0],
+            case.evidence.allowed,
+            settings,
         )
         reached = np.maximum(objective(case, trace.shares[:, None], config)[:, 0], 0.0)
         found[f"search_{name}"] = float(reached.sum() / best.sum())
@@ -154,10 +179,15 @@ def objective(case: Any, ends: Floats, config: realloc.Config) -> Floats:
 def to_markdown(cells: dict[str, Any], seeds: tuple[int, ...]) -> str:
     done = {name: [s for s in seeds if f"{name}/{s}" in cells] for name in NAMES}
     count = ", ".join(f"{name} {len(found)}" for name, found in done.items())
-    lines = [f"Means over world seeds {seeds[0]} to {seeds[-1]} (done: {count}), code of {cells['commit']}.", ""]
+    lines = [
+        f"Means over world seeds {seeds[0]} to {seeds[-1]} (done: {count}), code of {cells['commit']}.",
+        "",
+    ]
 
     def row(title: str, key: str, digits: int = 3) -> str:
-        means = [np.mean([cells[f"{name}/{s}"][key] for s in found]) for name, found in done.items()]
+        means = [
+            np.mean([cells[f"{name}/{s}"][key] for s in found]) for name, found in done.items()
+        ]
         return f"| {title} | " + " | ".join(f"{mean:.{digits}f}" for mean in means) + " |"
 
     def table(title: str, rows: dict[str, str], digits: int = 3) -> None:
@@ -165,7 +195,9 @@ def to_markdown(cells: dict[str, Any], seeds: tuple[int, ...]) -> str:
         rows = {name: key for name, key in rows.items() if key in known}
         if not rows:
             return
-        lines.extend([f"**{title}**", "", "| | " + " | ".join(NAMES) + " |", "|---" * (len(NAMES) + 1) + "|"])
+        lines.extend(
+            [f"**{title}**", "", "| | " + " | ".join(NAMES) + " |", "|---" * (len(NAMES) + 1) + "|"]
+        )
         lines.extend(row(name, key, digits) for name, key in rows.items())
         lines.append("")
 
@@ -225,12 +257,16 @@ def to_markdown(cells: dict[str, Any], seeds: tuple[int, ...]) -> str:
         for name, found in done.items()
     }
     lines.append("95 % intervals over seeds of the default's recovery: ")
-    lines.append("; ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in worst.items()) + ".")
+    lines.append(
+        "; ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in worst.items()) + "."
+    )
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--support", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seeds", type=int, nargs="+")

@@ -45,7 +45,9 @@ Floats = NDArray[np.float64]
 Answers = dict[str, tuple[float, float, float, float]]  # value, low, high, truth
 
 
-def read_out(values: dict[str, PolicyValue], lift: float, over_hold: float, action_rate: float) -> Answers:
+def read_out(
+    values: dict[str, PolicyValue], lift: float, over_hold: float, action_rate: float
+) -> Answers:
     """All lifts beside their truth, by cluster-robust and by resampled intervals."""
     truths = dict.fromkeys(LIFTS, lift)
     truths |= {"dr_lift_over_hold": over_hold, "lift_per_action": lift / action_rate}
@@ -65,29 +67,48 @@ def market(seed: int) -> Answers:
     )  # all items explore: exploration is drawn per item, so these rows are like those of any tenth
     logs = world.sample(items=ITEMS, days=DAYS, seed=seed)
     names, arms = world.schema.channels, world.arms(logs)
-    start = np.stack([logs.table[f"share_{name}_prev"].to_numpy() for name in names], axis=1).astype(np.float64)
+    start = np.stack(
+        [logs.table[f"share_{name}_prev"].to_numpy() for name in names], axis=1
+    ).astype(np.float64)
     start /= start.sum(axis=1, keepdims=True)  # kept in single precision
     opened = np.stack([logs.table[f"open_{name}"].to_numpy() for name in names], axis=1)
     rows, _ = randomized_moves(logs, start, arms.moves, arms.probabilities)
     shares, model = hand_made(start, opened), fit_outcome_model(rows)
     target = target_shares(rows, shares)
-    values = {"cluster": policy_value(rows, target, model), "bootstrap": policy_value(rows, target, model, RESAMPLED)}
+    values = {
+        "cluster": policy_value(rows, target, model),
+        "bootstrap": policy_value(rows, target, model, RESAMPLED),
+    }
     state = world.state(logs)
-    gains = np.stack([world.gain(state, start, np.maximum(start + move, 0))["orders"] for move in arms.moves], axis=1)
+    gains = np.stack(
+        [world.gain(state, start, np.maximum(start + move, 0))["orders"] for move in arms.moves],
+        axis=1,
+    )
     aimed = (gains * target.probabilities).sum(axis=1)
     logging = (gains * rows.probabilities).sum(axis=1)
     found = read_out(
-        values, float((aimed - logging).mean()), float(aimed.mean()), values["cluster"]["action_rate"].value
+        values,
+        float((aimed - logging).mean()),
+        float(aimed.mean()),
+        values["cluster"]["action_rate"].value,
     )
     one = agreement_lift(rows, shares, model)["agreement_lift"]
-    found["agreement_lift/bootstrap"] = (one.value, one.low, one.high, true_agreement(rows, shares, gains))
+    found["agreement_lift/bootstrap"] = (
+        one.value,
+        one.low,
+        one.high,
+        true_agreement(rows, shares, gains),
+    )
     return found
 
 
 def hand_made(start: Floats, opened: NDArray[np.bool_]) -> Floats:
     """5 % from the most to the least used open channel, where the most used holds that much."""
     shares, every = start.copy(), np.arange(len(start))
-    source, target = np.where(opened, start, -1.0).argmax(axis=1), np.where(opened, start, 2.0).argmin(axis=1)
+    source, target = (
+        np.where(opened, start, -1.0).argmax(axis=1),
+        np.where(opened, start, 2.0).argmin(axis=1),
+    )
     step = np.where((source != target) & (start[every, source] >= STEP), STEP, 0.0)
     shares[every, source] -= step
     shares[every, target] += step
@@ -108,10 +129,14 @@ def cells() -> tuple[Floats, Floats, Floats]:
     """Of the trial's cells: codes (29, 3) of history, channel and newbie; weights (29,); visit rates by e-mail (29, 3)."""
     frame = pd.read_csv(DATA)
     keys = ["history_segment", "channel", "newbie"]
-    rate = frame.pivot_table(index=keys, columns="segment", values="visit", aggfunc="mean")[list(SEGMENTS)]
+    rate = frame.pivot_table(index=keys, columns="segment", values="visit", aggfunc="mean")[
+        list(SEGMENTS)
+    ]
     size = frame.groupby(keys).size().loc[rate.index]
     index = rate.index.to_frame(index=False)
-    codes = np.stack([pd.factorize(index[name], sort=True)[0] for name in keys], axis=1).astype(np.float64)
+    codes = np.stack([pd.factorize(index[name], sort=True)[0] for name in keys], axis=1).astype(
+        np.float64
+    )
     return codes, (size / size.sum()).to_numpy(), rate.to_numpy()
 
 
@@ -120,7 +145,9 @@ def buys_on(codes: Floats) -> NDArray[np.int64]:
     return codes[:, 1].astype(np.int64)
 
 
-def draw_customers(rng: np.random.Generator, customers: int) -> tuple[RandomizedMoves, NDArray[np.int64]]:
+def draw_customers(
+    rng: np.random.Generator, customers: int
+) -> tuple[RandomizedMoves, NDArray[np.int64]]:
     """Customers of the trial at vertices, drawn anew from its cells, and their cells."""
     codes, weights, rate = cells()
     cell, drawn = rng.choice(len(codes), customers, p=weights), rng.integers(0, 3, customers)
@@ -142,10 +169,16 @@ def hillstrom_a(seed: int) -> Answers:
     rows, cell = draw_customers(np.random.default_rng([7, seed]), CUSTOMERS)
     policy = np.array([2, 1, 0])[buys_on(codes)]
     target, model = target_arms(rows, policy[cell]), fit_outcome_model(rows)
-    values = {"cluster": policy_value(rows, target, model), "bootstrap": policy_value(rows, target, model, RESAMPLED)}
+    values = {
+        "cluster": policy_value(rows, target, model),
+        "bootstrap": policy_value(rows, target, model, RESAMPLED),
+    }
     aimed = rate[np.arange(len(rate)), policy]
     return read_out(
-        values, weights @ (aimed - rate.mean(axis=1)), weights @ (aimed - rate[:, 2]), float(weights @ (policy != 2))
+        values,
+        weights @ (aimed - rate.mean(axis=1)),
+        weights @ (aimed - rate[:, 2]),
+        float(weights @ (policy != 2)),
     )
 
 
@@ -155,7 +188,9 @@ def draw_mixes(rng: np.random.Generator, shops: int) -> tuple[RandomizedShares, 
     cell = np.repeat(rng.choice(len(codes), shops, p=weights), WEEKS)
     n = len(cell)
     shares = rng.dirichlet(CONCENTRATION, n)
-    visits = rng.binomial(rng.multinomial(MAILED, shares), rate[cell]).sum(axis=1)  # 0/1 outcomes: drawing is binomial
+    visits = rng.binomial(rng.multinomial(MAILED, shares), rate[cell]).sum(
+        axis=1
+    )  # 0/1 outcomes: drawing is binomial
     rows = RandomizedShares(
         start=np.full((n, 3), 1 / 3),
         shares=shares,
@@ -193,7 +228,9 @@ def work(key: str) -> Figures:
     design, block = key.split("/")
     first = int(block) * PER_BLOCK
     answers = [DESIGNS[design](seed) for seed in range(first, first + PER_BLOCK)]
-    return {name: [[float(f"{x:.6g}") for x in one[name]] for one in answers] for name in answers[0]}
+    return {
+        name: [[float(f"{x:.6g}") for x in one[name]] for one in answers] for name in answers[0]
+    }
 
 
 def covered(found: Floats) -> float:
@@ -213,12 +250,23 @@ def summary(cells_by_key: dict[str, Figures], design: str) -> list[list[str]]:
     rows: list[list[str]] = []
     for name in (name for name in blocks[0] if "/" in name):
         found = np.array([one for block in blocks for one in block[name]])
-        off, width, share = found[:, 0] - found[:, 3], float((found[:, 2] - found[:, 1]).mean()), covered(found)
+        off, width, share = (
+            found[:, 0] - found[:, 3],
+            float((found[:, 2] - found[:, 1]).mean()),
+            covered(found),
+        )
         spread, error = float(off.std(ddof=1)), float(off.std(ddof=1) / np.sqrt(len(found)))
         met = verdict(len(found), share) if name.startswith("dr_lift/") else ""
-        shown = [design, *name.split("/"), str(len(found)), f"**{share:.3f}**" if met else f"{share:.3f}"]
+        shown = [
+            design,
+            *name.split("/"),
+            str(len(found)),
+            f"**{share:.3f}**" if met else f"{share:.3f}",
+        ]
         wide = [f"{spread:.4f}", f"{width:.4f}", f"{width / (2 * 1.96 * spread):.2f}"]
-        rows.append([*shown, f"{found[:, 3].mean():.4f}", f"{off.mean():+.4f} ({error:.4f})", *wide, met])
+        rows.append(
+            [*shown, f"{found[:, 3].mean():.4f}", f"{off.mean():+.4f} ({error:.4f})", *wide, met]
+        )
     return rows
 
 
@@ -236,7 +284,9 @@ def to_markdown(cells_by_key: dict[str, Figures]) -> str:
         "width / ideal",
         "bar .93",
     ]
-    there = [design for design in DESIGNS if any(key.startswith(f"{design}/") for key in cells_by_key)]
+    there = [
+        design for design in DESIGNS if any(key.startswith(f"{design}/") for key in cells_by_key)
+    ]
     rows = [row for design in there for row in summary(cells_by_key, design)]
     about = (__doc__ or "").split("\n\n", 3)[3].strip().replace("\n             ", " ").splitlines()
     sizes = (
@@ -245,7 +295,9 @@ def to_markdown(cells_by_key: dict[str, Figures]) -> str:
         "of estimate − truth over replications; ideal: an interval of ± 1.96 of it."
     )
     text = ["# Coverage of the 95 % intervals of off-policy values", "", describe(cells_by_key), ""]
-    return "\n".join([*text, *(f"* {line}" for line in about), "", sizes, "", *markdown(head, rows)])
+    return "\n".join(
+        [*text, *(f"* {line}" for line in about), "", sizes, "", *markdown(head, rows)]
+    )
 
 
 def main() -> None:
@@ -253,8 +305,12 @@ def main() -> None:
     blocks = range(2 if given.quick else BLOCKS)
     there = tuple(design for design in DESIGNS if design == "market" or DATA.exists())
     if len(there) < len(DESIGNS):
-        print(f"There is no trial at {DATA}: only the marketplace is measured. Set REALLOC_DATA to its folder.")
-    study = Study("dr_coverage", work, tuple(f"{design}/{block:02d}" for block in blocks for design in there))
+        print(
+            f"There is no trial at {DATA}: only the marketplace is measured. Set REALLOC_DATA to its folder."
+        )
+    study = Study(
+        "dr_coverage", work, tuple(f"{design}/{block:02d}" for block in blocks for design in there)
+    )
     if not given.table:
         fill(study)
     given.table = True

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 import realloc
 from field_rivals import Rival, RivalConfig, fit_r_learner, fit_s_learner
-from realloc.decision.search import gain_of_potential, search_greedy
-from realloc.features import fit_encoder
+from realloc.decide.search.greedy import gain_of_potential, search_greedy
+from realloc.learn.features import fit_encoder
+from realloc.learn.memory import label_moves, remember
+from realloc.learn.nuisances import cross_fit
+from realloc.learn.student.distill import distill
+from realloc.learn.teacher import SurfaceConfigs, Teacher, fit_teacher
+from realloc.learn.teacher.fit import draw_sample
 from realloc.logs import Logs
-from realloc.nuisances import cross_fit
-from realloc.replay import label_moves, remember
-from realloc.rounds import draw, open_window
-from realloc.student.distill import distill
-from realloc.teacher import SurfaceConfigs, Teacher, fit_teacher
-from realloc.teacher.fit import draw_sample
+from realloc.model.round import draw, open_window
 from realloc.world import REGIMES, World
 from realloc.world.oracle import search_config, true_support
 from realloc.world.score import score_field, score_shares
@@ -48,7 +48,13 @@ METHODS = {
     "s_ensemble": "S-learner ensemble, SiLU (the factual surface alone)",
     "r_learner": "R-learner ensemble",
 }
-GRID = ((64, 20, 0.5), (64, 20, 1.5), (128, 40, 0.3), (128, 40, 0.5), (128, 40, 1.0))  # width, epochs, weight decay
+GRID = (
+    (64, 20, 0.5),
+    (64, 20, 1.5),
+    (128, 40, 0.3),
+    (128, 40, 0.5),
+    (128, 40, 1.0),
+)  # width, epochs, weight decay
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,12 @@ def learn_all(logs: Logs, test: Logs, decided: Logs, seed: int) -> dict[str, Lea
     encoder = fit_encoder(logs, config.features)
     window = open_window(logs, encoder, config, seed, None)
     nuisances = cross_fit(
-        window.x, window.shares, window.outcome, window.folds, config.nuisances, draw(seed, "nuisances", 0)
+        window.x,
+        window.shares,
+        window.outcome,
+        window.folds,
+        config.nuisances,
+        draw(seed, "nuisances", 0),
     )
     surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network, factual=config.factual)
     teacher = fit_teacher(window, nuisances, config.teacher, surfaces, draw(seed, "teacher", 0))
@@ -89,7 +100,10 @@ def learn_all(logs: Logs, test: Logs, decided: Logs, seed: int) -> dict[str, Lea
 
     def of_teacher(one: Teacher) -> Learned:
         field = one.field(tensor(states), tensor(places)).mean(0).double().numpy()
-        return Learned(field, lambda rows, p: one.values(tensor(deciding[rows]), tensor(p)).mean(0).double().numpy())
+        return Learned(
+            field,
+            lambda rows, p: one.values(tensor(deciding[rows]), tensor(p)).mean(0).double().numpy(),
+        )
 
     def of_rival(rival: Rival) -> Learned:
         def potential(rows: NDArray[np.integer], p: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -141,23 +155,39 @@ def tune_cell(regime: str, seed: int) -> dict[str, dict[str, float]]:
     logs = world.sample(**TRAIN)
     window = open_window(logs, fit_encoder(logs, config.features), config, seed, None)
     nuisances = cross_fit(
-        window.x, window.shares, window.outcome, window.folds, config.nuisances, draw(seed, "nuisances", 0)
+        window.x,
+        window.shares,
+        window.outcome,
+        window.folds,
+        config.nuisances,
+        draw(seed, "nuisances", 0),
     )
     sample = draw_sample(window, nuisances)
     found: dict[str, dict[str, float]] = {}
     for width, epochs, decay in GRID:
         rival = RivalConfig(width=width, epochs=epochs, weight_decay=decay)
-        pair = {"s_ensemble": fit_s_learner(sample, rival, seed), "r_learner": fit_r_learner(sample, rival, seed)}
+        pair = {
+            "s_ensemble": fit_s_learner(sample, rival, seed),
+            "r_learner": fit_r_learner(sample, rival, seed),
+        }
         key = f"width {width}, {epochs} epochs, weight decay {decay}"
         found[key] = {name: one.held_out - world.parameters.noise**2 for name, one in pair.items()}
     return found
 
 
-def run(name: str, work: Callable[[str, int], Any], seeds: tuple[int, ...], regimes: tuple[str, ...], jobs: int) -> Any:
+def run(
+    name: str,
+    work: Callable[[str, int], Any],
+    seeds: tuple[int, ...],
+    regimes: tuple[str, ...],
+    jobs: int,
+) -> Any:
     """Fill experiments/results/<name>.json, a cell at a time."""
     path = RESULTS / f"{name}.json"
     cells = json.loads(path.read_text()) if path.exists() else {}
-    todo = [(regime, seed) for seed in seeds for regime in regimes if f"{regime}/{seed}" not in cells]
+    todo = [
+        (regime, seed) for seed in seeds for regime in regimes if f"{regime}/{seed}" not in cells
+    ]
     with ProcessPoolExecutor(jobs) as pool:
         futures = {pool.submit(work, *key): key for key in todo}
         for future in as_completed(futures):
@@ -170,7 +200,13 @@ def run(name: str, work: Callable[[str, int], Any], seeds: tuple[int, ...], regi
 
 
 def values(cells: dict[str, Any], regime: str, method: str, metric: str) -> NDArray[np.float64]:
-    return np.array([cells[f"{regime}/{s}"][method].get(metric, np.nan) for s in SEEDS if f"{regime}/{s}" in cells])
+    return np.array(
+        [
+            cells[f"{regime}/{s}"][method].get(metric, np.nan)
+            for s in SEEDS
+            if f"{regime}/{s}" in cells
+        ]
+    )
 
 
 def to_markdown(cells: dict[str, Any]) -> str:
@@ -179,7 +215,12 @@ def to_markdown(cells: dict[str, Any]) -> str:
     lines = [f"Means over {seeds}, code of {cells['commit']}. Tuned on seeds 201 and 202 only.", ""]
     for metric in METRICS:
         known = METHODS if metric != "recovery" else {name: METHODS[name] for name in DECIDING}
-        lines += [f"**{metric}**", "", "| | " + " | ".join(NAMES) + " |", "|---" * (len(NAMES) + 1) + "|"]
+        lines += [
+            f"**{metric}**",
+            "",
+            "| | " + " | ".join(NAMES) + " |",
+            "|---" * (len(NAMES) + 1) + "|",
+        ]
         for method, title in known.items():
             means = [values(cells, regime, method, metric).mean() for regime in NAMES]
             lines.append(f"| {title} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
@@ -188,7 +229,9 @@ def to_markdown(cells: dict[str, Any]) -> str:
         for method, title in list(known.items())[1:]:
             row = []
             for regime in NAMES:
-                gap = values(cells, regime, "student", metric) - values(cells, regime, method, metric)
+                gap = values(cells, regime, "student", metric) - values(
+                    cells, regime, method, metric
+                )
                 low, high = interval(gap)
                 row.append(f"{gap.mean():+.3f} ({low:+.3f} to {high:+.3f})")
             lines.append(f"| {title} | " + " | ".join(row) + " |")
@@ -197,7 +240,10 @@ def to_markdown(cells: dict[str, Any]) -> str:
 
 
 def to_tuning(cells: dict[str, Any]) -> str:
-    lines = ["Held-out squared error above the noise, mean over hard and benign, seeds 201 and 202.", ""]
+    lines = [
+        "Held-out squared error above the noise, mean over hard and benign, seeds 201 and 202.",
+        "",
+    ]
     lines += ["| | S-learner ensemble | R-learner ensemble |", "|---|---|---|"]
     found = [value for name, value in cells.items() if name != "commit"]
     for key in found[0]:
@@ -207,7 +253,9 @@ def to_tuning(cells: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()

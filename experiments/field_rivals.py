@@ -14,9 +14,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from realloc.networks.stack import Shape, Stack
-from realloc.networks.train import Split, TrainConfig, train
-from realloc.teacher.sample import Sample
+from realloc.learn.networks.stack import Shape, Stack
+from realloc.learn.networks.train import Split, TrainConfig, train
+from realloc.learn.teacher.sample import Sample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,11 @@ class RivalConfig:
 
     def training(self) -> TrainConfig:
         return TrainConfig(
-            epochs=self.epochs, rate=self.rate, weight_decay=self.weight_decay, batch=512, patience=self.epochs
+            epochs=self.epochs,
+            rate=self.rate,
+            weight_decay=self.weight_decay,
+            batch=512,
+            patience=self.epochs,
         )
 
 
@@ -56,14 +60,18 @@ class Rival:
     def field(self, x: NDArray[np.float32], shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """P₀∇ of the mean potential at shares (n, K)."""
         places = torch.from_numpy(np.array(shares, dtype=np.float32))[:, None].requires_grad_()
-        slopes = torch.autograd.grad(self.value(torch.from_numpy(np.array(x)), places).sum(), places)[0][:, 0]
+        slopes = torch.autograd.grad(
+            self.value(torch.from_numpy(np.array(x)), places).sum(), places
+        )[0][:, 0]
         return (slopes - slopes.mean(-1, keepdim=True)).double().numpy()
 
 
 def fit_s_learner(sample: Sample, config: RivalConfig, seed: int) -> Rival:
     """y ≈ f(x, p), squared error."""
     inputs = torch.cat([sample.x, sample.z], dim=1)
-    network = Stack(config.members, Shape(inputs=inputs.shape[1], outputs=1, width=config.width), seed)
+    network = Stack(
+        config.members, Shape(inputs=inputs.shape[1], outputs=1, width=config.width), seed
+    )
 
     def loss(rows: Tensor) -> Tensor:
         return (network(inputs[rows])[..., 0] - sample.y[rows]).square().mean(1)
@@ -75,7 +83,9 @@ def fit_s_learner(sample: Sample, config: RivalConfig, seed: int) -> Rival:
 def fit_r_learner(sample: Sample, config: RivalConfig, seed: int) -> Rival:
     """y − m ≈ ⟨τ(x), p − e⟩, squared error: the paper's R-Learner."""
     network = Stack(
-        config.members, Shape(inputs=sample.x.shape[1], outputs=sample.z.shape[1], width=config.width), seed
+        config.members,
+        Shape(inputs=sample.x.shape[1], outputs=sample.z.shape[1], width=config.width),
+        seed,
     )
 
     def loss(rows: Tensor) -> Tensor:
@@ -88,7 +98,10 @@ def fit_r_learner(sample: Sample, config: RivalConfig, seed: int) -> Rival:
 
 def _split(sample: Sample, members: int) -> Split:
     held = [i % sample.count for i in range(members)]
-    return Split([torch.where(sample.folds != f)[0] for f in held], [torch.where(sample.folds == f)[0] for f in held])
+    return Split(
+        [torch.where(sample.folds != f)[0] for f in held],
+        [torch.where(sample.folds == f)[0] for f in held],
+    )
 
 
 def _all(values: Tensor, members: int) -> Tensor:

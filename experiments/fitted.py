@@ -14,19 +14,24 @@ import realloc
 from realloc.world import World
 
 SOURCE = Path(realloc.__file__).parent
-LEARNING = ("features", "networks", "nuisances", "replay", "student", "support", "teacher", "artifact.py", "rounds.py")
+LEARNING = ("learn", "base/artifact.py", "model/round.py")
 TRAIN = {"units": 2000, "periods": 10, "seed": 0}
 TEST = {"units": 400, "periods": 5, "seed": 1}
 
 
 def fitted(
-    regime: str, seed: int, config: realloc.Config | None = None, train: dict[str, int] | None = None
+    regime: str,
+    seed: int,
+    config: realloc.Config | None = None,
+    train: dict[str, int] | None = None,
 ) -> realloc.ReAlloc:
     """With the public defaults and the world's seed, unless a config says otherwise."""
     config = config or realloc.Config(seed=seed)
     train = train or TRAIN
     learned = {"train": train} | {
-        name: table for name, table in asdict(config).items() if name not in ("decision", "constraints")
+        name: table
+        for name, table in asdict(config).items()
+        if name not in ("decision", "constraints")
     }
     name = f"{regime}-{seed}-{hashlib.sha256(repr(learned).encode()).hexdigest()[:12]}"
     path = kept_in() / digest() / name
@@ -47,5 +52,9 @@ def kept_in() -> Path:
 @cache
 def digest() -> str:
     """Of all files that learn."""
-    files = sorted(path for name in LEARNING for path in [SOURCE / name, *(SOURCE / name).rglob("*.py")])
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files if path.is_file())).hexdigest()[:12]
+    files = sorted(
+        path for name in LEARNING for path in [SOURCE / name, *(SOURCE / name).rglob("*.py")]
+    )
+    return hashlib.sha256(
+        b"".join(path.read_bytes() for path in files if path.is_file())
+    ).hexdigest()[:12]

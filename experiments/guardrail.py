@@ -23,13 +23,13 @@ import torch
 from numpy.typing import NDArray
 
 import realloc
-from realloc.decision.config import DecisionConfig
-from realloc.decision.conservative import Stake
-from realloc.decision.decide import Case, decide
-from realloc.decision.deviation import deviation
+from realloc.decide.config import DecisionConfig
+from realloc.decide.conservative import Stake
+from realloc.decide.decide import Case, decide
+from realloc.decide.deviation import deviation
+from realloc.learn.teacher import covariance as doubt
 from realloc.logs import Logs
-from realloc.recommendation import open_batches
-from realloc.teacher import doubt
+from realloc.model.recommend import open_batches
 from realloc.world.platform import Marketplace, MarketplaceParameters, ResponseParameters, State
 from realloc.world.platform.draws import Draws
 from realloc.world.platform.items import draw_items, parse_names
@@ -71,7 +71,9 @@ def cell(name: str, seed: int, models: Path) -> dict[str, Any]:
         found[f"true gmv: {policy}"] = with_truth(model, market, test, ("gmv",))
     model.config = replace(model.config, decision=DecisionConfig())
     found["any move"] = {side: any_move(model, market, test, side) for side in ("orders", "gmv")}
-    found["committee"] = {side: list(one.weighing.weights) for side, one in model.fitted.outcomes.items()}
+    found["committee"] = {
+        side: list(one.weighing.weights) for side, one in model.fitted.outcomes.items()
+    }
     return found
 
 
@@ -90,20 +92,25 @@ def guard(logs: Logs) -> Logs:
     return replace(logs, schema=replace(logs.schema, guardrails=(GUARDRAIL,)))
 
 
-def measure(model: realloc.ReAlloc, market: Marketplace, test: Logs, decision: DecisionConfig) -> dict[str, Any]:
+def measure(
+    model: realloc.ReAlloc, market: Marketplace, test: Logs, decision: DecisionConfig
+) -> dict[str, Any]:
     """Recommendations of the model, judged by the truth."""
     model.config = replace(model.config, decision=decision)
     answer = model.recommend(test).to_pandas()
     shares = answer[[f"share_{channel}" for channel in test.schema.channels]].to_numpy()
     moved = answer["moved"].to_numpy()
-    found = judge(market, test, shares, moved, decision) | {"reasons": answer["reason"].value_counts().to_dict()}
+    found = judge(market, test, shares, moved, decision) | {
+        "reasons": answer["reason"].value_counts().to_dict()
+    }
     if not moved.any():
         return found
     weights, rows = decision.weights or {"orders": 1.0}, test.take(np.flatnonzero(moved))
     start, ends, answer = np.array(rows.shares), shares[moved], answer[moved]
     gain, sigma, lower = (answer[name].to_numpy() for name in ("gain", "sigma", "gain_lower"))
     true, known = (
-        weigh(market.gain(state, start, ends), weights) for state in (market.state(rows), known_state(market, rows))
+        weigh(market.gain(state, start, ends), weights)
+        for state in (market.state(rows), known_state(market, rows))
     )
     parts = variances(model, rows, ends, weights)
     values = {
@@ -127,14 +134,24 @@ def known_state(market: Marketplace, rows: Logs) -> State:
     """The state with an item's own taste and synergy averaged out: orders and GMV are linear in both, so gains become
     E[gain | category, price, budget, shares], the most that columns can tell."""
     state, sizes = market.state(rows), market.parameters.items
-    items = draw_items(market.rules.catalogue, Draws((market.seed, TEST_SEED), 0, TEST_ITEMS), sizes)
+    items = draw_items(
+        market.rules.catalogue, Draws((market.seed, TEST_SEED), 0, TEST_ITEMS), sizes
+    )
     items = items.take(parse_names(rows.units)[rows.unit_codes][:, 1])
     own = items.taste - market.rules.catalogue.affinity[items.category]
     pull = state.pull * np.exp(sizes.taste_sd**2 / 2 - own)
-    return replace(state, pull=pull, synergy=state.synergy / items.synergy * np.exp(SYNERGY_SD**2 / 2))
+    return replace(
+        state, pull=pull, synergy=state.synergy / items.synergy * np.exp(SYNERGY_SD**2 / 2)
+    )
 
 
-def judge(market: Marketplace, test: Logs, shares: Floats, moved: NDArray[np.bool_], decision: DecisionConfig) -> Any:
+def judge(
+    market: Marketplace,
+    test: Logs,
+    shares: Floats,
+    moved: NDArray[np.bool_],
+    decision: DecisionConfig,
+) -> Any:
     """True changes of every outcome; part of moved rows whose GMV falls by more than is tolerated."""
     state, start = market.state(test), np.array(test.shares)
     before, after = market.response(state, start), market.response(state, shares)
@@ -143,7 +160,9 @@ def judge(market: Marketplace, test: Logs, shares: Floats, moved: NDArray[np.boo
     found: dict[str, Any] = {"moved": float(moved.mean())}
     for name, gain in gains.items():
         found[name] = float(gain.mean())
-        found[f"{name}_percent"] = float(100 * (np.exp(after[name]).sum() / np.exp(before[name]).sum() - 1))
+        found[f"{name}_percent"] = float(
+            100 * (np.exp(after[name]).sum() / np.exp(before[name]).sum() - 1)
+        )
         if moved.any():
             found[f"{name}_falls"] = float((gain[moved] < 0).mean())
     if moved.any() and tolerance < UNGUARDED[GUARDRAIL]:
@@ -159,7 +178,12 @@ def weigh(gains: dict[str, Floats], weights: dict[str, float]) -> Floats:
 def scores(true: Floats, gain: Floats, sigma: Floats) -> dict[str, float]:
     """Errors of gains in their own standard deviations."""
     z = (true - gain) / sigma
-    return {"z_mean": z.mean(), "z_sd": z.std(), "z_05": np.quantile(z, 0.05), "z_rms": np.sqrt(np.square(z).mean())}
+    return {
+        "z_mean": z.mean(),
+        "z_sd": z.std(),
+        "z_05": np.quantile(z, 0.05),
+        "z_rms": np.sqrt(np.square(z).mean()),
+    }
 
 
 def factor_needed(gap: Floats, parts: tuple[Floats, Floats], confidence: float) -> float:
@@ -174,7 +198,9 @@ def factor_needed(gap: Floats, parts: tuple[Floats, Floats], confidence: float) 
     return high
 
 
-def variances(model: realloc.ReAlloc, test: Logs, ends: Floats, weights: dict[str, float]) -> tuple[Floats, Floats]:
+def variances(
+    model: realloc.ReAlloc, test: Logs, ends: Floats, weights: dict[str, float]
+) -> tuple[Floats, Floats]:
     """σ̂² of moves in parts: posterior, and the surfaces' disagreement."""
     x, start = model.fitted.encoder.encode(test).values, np.array(test.shares)
     total = np.zeros((2, len(x)))
@@ -184,12 +210,16 @@ def variances(model: realloc.ReAlloc, test: Logs, ends: Floats, weights: dict[st
             raise RuntimeError("Expected a teacher of several surfaces.")
         bare = replace(own, misfit=0.0).covariance(x, start)
         posterior = np.square(deviation(bare, start, ends[:, None])[:, 0])
-        moved = np.square((ends - start) * own.scaling.inverse.numpy() * own.scaling.outcome).sum(axis=1)
+        moved = np.square((ends - start) * own.scaling.inverse.numpy() * own.scaling.outcome).sum(
+            axis=1
+        )
         total += weight**2 * np.stack([posterior, own.misfit / doubt.DISAGREEMENT**2 * moved])
     return total[0], total[1]
 
 
-def any_move(model: realloc.ReAlloc, market: Marketplace, test: Logs, side: str) -> dict[str, float]:
+def any_move(
+    model: realloc.ReAlloc, market: Marketplace, test: Logs, side: str
+) -> dict[str, float]:
     """5 points from ads to coupon in every row that can: errors without the choice of the best."""
     start = np.array(test.shares)
     can = (start[:, 0] >= STEP) & market.state(test).opened.all(axis=1)
@@ -200,7 +230,10 @@ def any_move(model: realloc.ReAlloc, market: Marketplace, test: Logs, side: str)
     stake = next(stake for stake in case.stakes if stake.name == side)
     every = np.arange(len(rows))
     gain, sigma = (part(every, start, ends[:, None])[:, 0] for part in (stake.gain, stake.sigma))
-    true, known = (market.gain(state, start, ends)[side] for state in (market.state(rows), known_state(market, rows)))
+    true, known = (
+        market.gain(state, start, ends)[side]
+        for state in (market.state(rows), known_state(market, rows))
+    )
     found = scores(true, gain, sigma) | {
         "rows": len(rows),
         "sigma": sigma.mean(),
@@ -219,10 +252,15 @@ def any_move(model: realloc.ReAlloc, market: Marketplace, test: Logs, side: str)
     return {name: float(value) for name, value in found.items()}
 
 
-def with_truth(model: realloc.ReAlloc, market: Marketplace, test: Logs, names: tuple[str, ...]) -> dict[str, Any]:
+def with_truth(
+    model: realloc.ReAlloc, market: Marketplace, test: Logs, names: tuple[str, ...]
+) -> dict[str, Any]:
     """The same decision with true gains and no doubt for `names`, inside the learned support: what a rule itself costs."""
     case, state, decision = whole_case(model, test), market.state(test), model.config.decision
-    stakes = tuple(true_stake(market, state, one.name, decision) if one.name in names else one for one in case.stakes)
+    stakes = tuple(
+        true_stake(market, state, one.name, decision) if one.name in names else one
+        for one in case.stakes
+    )
     verdict = decide(replace(case, stakes=stakes), decision)
     return judge(market, test, verdict.shares, verdict.moved, decision)
 
@@ -238,11 +276,13 @@ def true_stake(market: Marketplace, state: State, name: str, decision: DecisionC
     def slopes(rows: NDArray[Any], held: Floats) -> Floats:
         return market.gradient(state.take(rows), held)[name]
 
-    zero: Callable[..., Floats] = lambda rows, start, ends: np.zeros(ends.shape[:2])  # noqa: E731
+    zero: Callable[..., Floats] = lambda rows, start, ends: np.zeros(ends.shape[:2])
     main = name != GUARDRAIL
     weight = decision.weights.get(name, 0.0) if decision.weights else float(main)
     tolerance = None if main else decision.tolerances.get(name, 0.0)
-    return Stake(name=name, gain=gain, sigma=zero, slopes=slopes, weight=weight, tolerance=tolerance)
+    return Stake(
+        name=name, gain=gain, sigma=zero, slopes=slopes, weight=weight, tolerance=tolerance
+    )
 
 
 def whole_case(model: realloc.ReAlloc, test: Logs) -> Case:
@@ -277,12 +317,18 @@ def done(cells: dict[str, Any], world: str) -> list[int]:
     return sorted(int(key.split("/")[1]) for key in cells if key.startswith(f"{world}/"))
 
 
-def table(cells: dict[str, Any], world: str, rows: dict[str, tuple[str, ...]], columns: dict[str, str]) -> list[str]:
+def table(
+    cells: dict[str, Any], world: str, rows: dict[str, tuple[str, ...]], columns: dict[str, str]
+) -> list[str]:
     """One line per entry of `rows`, means over seeds."""
     lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for title, keys in rows.items():
         figures = (mean(cells, world, (*keys, key)) for key in columns.values())
-        lines.append(f"| {title} | " + " | ".join("–" if np.isnan(one) else f"{one:.4g}" for one in figures) + " |")
+        lines.append(
+            f"| {title} | "
+            + " | ".join("–" if np.isnan(one) else f"{one:.4g}" for one in figures)
+            + " |"
+        )
     return [*lines, ""]
 
 
@@ -355,12 +401,18 @@ def world_tables(cells: dict[str, Any], world: str) -> list[str]:
     }
     listed = ", ".join(str(seed) for seed in seeds)
     lines = [f"## {world} (world seeds {listed})", ""]
-    lines += ["**True change per row** (log units and % of the total), parts of moved rows that fall", ""]
+    lines += [
+        "**True change per row** (log units and % of the total), parts of moved rows that fall",
+        "",
+    ]
     lines += table(cells, world, {policy: (policy,) for policy in POLICIES}, changes)
     lines += ["**The same rules with the true gains, no doubt, inside the learned support**", ""]
     truth = [policy for policy in POLICIES if "fallback" not in policy]
     lines += table(cells, world, {policy: (f"truth: {policy}",) for policy in truth}, changes)
-    lines += ["**Learned orders, but the true GMV in the guardrail**: what the doubt about GMV costs", ""]
+    lines += [
+        "**Learned orders, but the true GMV in the guardrail**: what the doubt about GMV costs",
+        "",
+    ]
     guarded = [policy for policy in truth if policy.startswith("orders, gmv")]
     lines += table(cells, world, {policy: (f"true gmv: {policy}",) for policy in guarded}, changes)
     lines += ["**Certificate of moved rows** (nominal .95), by the policy's own objective", ""]
@@ -370,16 +422,25 @@ def world_tables(cells: dict[str, Any], world: str) -> list[str]:
     for policy in POLICIES:
         found = [cells[f"{world}/{seed}"][policy] for seed in seeds]
         shown = (
-            f"{one['certified']:.3f} ({one['moved']:.2f} moved)" if "certified" in one else "0 moved" for one in found
+            f"{one['certified']:.3f} ({one['moved']:.2f} moved)"
+            if "certified" in one
+            else "0 moved"
+            for one in found
         )
         lines.append(f"| {policy} | " + " | ".join(shown) + " |")
-    lines += ["", "**Five points from ads to coupon in every row that can**: errors without any choice", ""]
+    lines += [
+        "",
+        "**Five points from ads to coupon in every row that can**: errors without any choice",
+        "",
+    ]
     lines += table(cells, world, {side: ("any move", side) for side in ("orders", "gmv")}, moves)
     return lines
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--worlds", nargs="+", default=list(WORLDS), choices=list(WORLDS))
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))
     parser.add_argument("--models", type=Path, default=Path(tempfile.gettempdir()) / "guardrail")

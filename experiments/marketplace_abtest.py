@@ -23,7 +23,7 @@ import marketplace_learned as market
 from marketplace_learned import FULL, Floats, Ours, Size, chosen
 from marketplace_offline import make_config
 from marketplace_tables import met, number
-from realloc import simplex
+from realloc.base import simplex
 from realloc.evaluate.abtest import AbtestConfig, Metric, Readout, read_out
 from realloc.logs import Logs
 from realloc.world.platform import Marketplace
@@ -59,7 +59,12 @@ METRICS = (
     Metric(name="log orders", value="log_orders", before="log_orders_before", effect="absolute"),
 )
 CONFIG = AbtestConfig(
-    unit="item", metrics=METRICS, time="day", predicted="predicted", predicted_metric="log orders", alpha=0.05
+    unit="item",
+    metrics=METRICS,
+    time="day",
+    predicted="predicted",
+    predicted_metric="log orders",
+    alpha=0.05,
 )
 PAPER = {
     "pay orders": "+3.5 % [2.8, 5.1]",
@@ -75,7 +80,9 @@ guardrails that may lose 1 %. Truth: both worlds of all items with the same nois
 is GMV over it, margin income over GMV. Predicted gains are summed up from day to day; those of control items come from a shadow
 run of the model."""
 OUTCOMES = ("orders", "gmv", "income", "cost", "log_orders")
-Choose = Callable[[int, Before], tuple[Thousandths, Floats]]  # a day's shares, and what they promise over yesterday's
+Choose = Callable[
+    [int, Before], tuple[Thousandths, Floats]
+]  # a day's shares, and what they promise over yesterday's
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +107,9 @@ class Market:
     def __init__(self, size: Size) -> None:
         self.size, self.world = size, Marketplace(seed=size.world, channels=size.channels)
         self.rules, self.draws = self.world.rules, Draws((size.world, 0), 0, size.test_items)
-        self.items: Items = draw_items(self.rules.catalogue, self.draws, self.world.parameters.items)
+        self.items: Items = draw_items(
+            self.rules.catalogue, self.draws, self.world.parameters.items
+        )
         self.names = item_names(0, 0, size.test_items)
         self.routine = np.flatnonzero(~self.items.explored)
 
@@ -109,10 +118,25 @@ class Market:
         history, holding = warm_up(self.rules, self.items, self.draws), self.items.start
         for day in range(self.size.split + DAYS):
             past = look_back(np.stack(history))
-            before = Before(past, set_budget(self.items, past, self.draws, day, self.world.parameters.budgets), holding)
+            before = Before(
+                past,
+                set_budget(self.items, past, self.draws, day, self.world.parameters.budgets),
+                holding,
+            )
             after, promised = choose(day, before)
             outcomes = observe(self.rules, self.items, self.draws, day, before.budget, after)
-            yield Day(day, past, before.budget, holding, after, np.full(len(self.items), np.nan), outcomes), promised
+            yield (
+                Day(
+                    day,
+                    past,
+                    before.budget,
+                    holding,
+                    after,
+                    np.full(len(self.items), np.nan),
+                    outcomes,
+                ),
+                promised,
+            )
             holding = after
             history.append(outcomes["orders"])
 
@@ -150,7 +174,11 @@ class Market:
             if day.day < self.size.split - DAYS:
                 continue
             money = {name: np.exp(day.outcomes[name]) for name in ("orders", "gmv", "income")}
-            money |= {"cost": day.budget, "log_orders": day.outcomes["orders"], "promised": promised}
+            money |= {
+                "cost": day.budget,
+                "log_orders": day.outcomes["orders"],
+                "promised": promised,
+            }
             money |= {"moved": (day.shares != day.before).any(axis=1).astype(np.float64)}
             for name, values in money.items():
                 found[name].append(values[self.routine])
@@ -168,11 +196,18 @@ def cell(key: str, size: Size = FULL) -> Figures:
         treated = place.path(place.asking(model, WAYS[key]))
     truth = true_effects(control, treated)
     config = CONFIG if model else replace(CONFIG, predicted=None, predicted_metric=None)
-    beta, threshold = (model.config.decision.beta, model.config.decision.threshold) if model else (0.25, 0.0)
-    shown = read_out(daily_rows(control, treated, assign(len(place.routine), 0)), config, beta, threshold)
+    beta, threshold = (
+        (model.config.decision.beta, model.config.decision.threshold) if model else (0.25, 0.0)
+    )
+    shown = read_out(
+        daily_rows(control, treated, assign(len(place.routine), 0)), config, beta, threshold
+    )
     again = [
         read_out(
-            total_rows(control, treated, assign(len(place.routine), seed)), replace(config, time=None), beta, threshold
+            total_rows(control, treated, assign(len(place.routine), seed)),
+            replace(config, time=None),
+            beta,
+            threshold,
         )
         for seed in range(1, AGAIN + 1)
     ]
@@ -181,7 +216,10 @@ def cell(key: str, size: Size = FULL) -> Figures:
         "truth": truth,
         "readout": shown.to_json(),
         "text": str(shown),
-        "held": {name: sum(one[name].low <= truth[name] <= one[name].high for one in again) for name in truth},
+        "held": {
+            name: sum(one[name].low <= truth[name] <= one[name].high for one in again)
+            for name in truth
+        },
         "again": AGAIN,
         "update_rate": float(treated.moved.mean()) if model else 0.0,
         "update_rate_first": float(treated.moved[0].mean()) if model else 0.0,
@@ -189,7 +227,11 @@ def cell(key: str, size: Size = FULL) -> Figures:
         "promised": float(treated.promised.mean()),
     }
     if model:
-        figures["kept"] = truth["log orders"] / DAYS / figures["promised"] if figures["promised"] else float("nan")
+        figures["kept"] = (
+            truth["log orders"] / DAYS / figures["promised"]
+            if figures["promised"]
+            else float("nan")
+        )
         figures["calibrations"] = [changes_of(one) for one in again]
     return figures
 
@@ -197,7 +239,11 @@ def cell(key: str, size: Size = FULL) -> Figures:
 def changes_of(readout: Readout) -> list[Any]:
     """What a readout says of the model's gains: share realised, and the change of β and τ."""
     found = readout.calibration
-    return [] if found is None else [found.found.share.value, found.change, found.beta, found.threshold]
+    return (
+        []
+        if found is None
+        else [found.found.share.value, found.change, found.beta, found.threshold]
+    )
 
 
 def assign(items: int, seed: int) -> NDArray[np.bool_]:
@@ -207,7 +253,9 @@ def assign(items: int, seed: int) -> NDArray[np.bool_]:
 
 def true_effects(control: Path, treated: Path) -> dict[str, float]:
     """The metrics of both worlds of all items, with the same noise, in the units of the readout."""
-    one, other = ({name: float(path.test(name).sum()) for name in OUTCOMES} for path in (treated, control))
+    one, other = (
+        {name: float(path.test(name).sum()) for name in OUTCOMES} for path in (treated, control)
+    )
     found = {}
     for metric in METRICS:
         top, bottom = metric.measured[0], metric.denominator
@@ -216,7 +264,9 @@ def true_effects(control: Path, treated: Path) -> dict[str, float]:
             found[metric.name] = 100 * (new / old - 1)
         else:
             found[metric.name] = (
-                100 * (new - old) if metric.effect == "points" else (new - old) / control.test(top).shape[1]
+                100 * (new - old)
+                if metric.effect == "points"
+                else (new - old) / control.test(top).shape[1]
             )
     return found
 
@@ -224,26 +274,38 @@ def true_effects(control: Path, treated: Path) -> dict[str, float]:
 def daily_rows(control: Path, treated: Path, arm: NDArray[np.bool_]) -> pd.DataFrame:
     """The table of the test: a row per item and day; totals from before stand in every row of an item."""
     n = len(arm)
-    columns = {name: np.where(arm, treated.test(name), control.test(name)).ravel() for name in OUTCOMES}
+    columns = {
+        name: np.where(arm, treated.test(name), control.test(name)).ravel() for name in OUTCOMES
+    }
     columns |= {f"{name}_before": np.tile(control.earlier(name), DAYS) for name in OUTCOMES}
     columns["predicted"] = treated.promised.ravel()  # for control items, of a shadow run
     keys = {"item": np.tile(np.arange(n), DAYS), "day": np.repeat(np.arange(DAYS), n)}
-    return pd.DataFrame({**keys, "arm": np.tile(np.where(arm, "treatment", "control"), DAYS), **columns})
+    return pd.DataFrame(
+        {**keys, "arm": np.tile(np.where(arm, "treatment", "control"), DAYS), **columns}
+    )
 
 
 def total_rows(control: Path, treated: Path, arm: NDArray[np.bool_]) -> pd.DataFrame:
     """The same with one row per item: the same readout, sooner."""
-    columns = {name: np.where(arm, treated.test(name), control.test(name)).sum(axis=0) for name in OUTCOMES}
+    columns = {
+        name: np.where(arm, treated.test(name), control.test(name)).sum(axis=0) for name in OUTCOMES
+    }
     columns |= {f"{name}_before": control.earlier(name) for name in OUTCOMES}
     columns["predicted"] = treated.promised.sum(axis=0)
-    return pd.DataFrame({"item": np.arange(len(arm)), "arm": np.where(arm, "treatment", "control"), **columns})
+    return pd.DataFrame(
+        {"item": np.arange(len(arm)), "arm": np.where(arm, "treatment", "control"), **columns}
+    )
 
 
 def to_markdown(cells: dict[str, Figures], size: Size) -> str:
     """A table for every way to use the model."""
     text = ABOUT.format(**vars(size), last=size.split - 1, length=DAYS).replace("\n", " ")
     lines = ["# A/B test on the marketplace", "", describe(cells), "", text, ""]
-    titles = {"daily": "ReAlloc, asked every day", "once": "ReAlloc, asked on the first day", "none": "Old against old"}
+    titles = {
+        "daily": "ReAlloc, asked every day",
+        "once": "ReAlloc, asked on the first day",
+        "none": "Old against old",
+    }
     for key, title in titles.items():
         if key in cells:
             lines += [f"## {title}", "", *of_cell(cells[key])]
@@ -260,13 +322,35 @@ def of_cell(cell: Figures) -> list[str]:
         saved = "–" if one["variance_reduction"] is None else f"{one['variance_reduction']:.0%}"
         held = "yes" if one["low"] <= true <= one["high"] else "no"
         again = f"{cell['held'][name]} of {cell['again']}"
-        row = [name, effect, f"{p:.3f}", f"**{true:+.2f}**", held, again, saved, one["decision"], PAPER.get(name, "")]
+        row = [
+            name,
+            effect,
+            f"{p:.3f}",
+            f"**{true:+.2f}**",
+            held,
+            again,
+            saved,
+            one["decision"],
+            PAPER.get(name, ""),
+        ]
         rows.append(row)
-    head = ["metric", "effect", "p", "truth", "interval holds it", "… other assignments", "variance saved by CUPED"]
+    head = [
+        "metric",
+        "effect",
+        "p",
+        "truth",
+        "interval holds it",
+        "… other assignments",
+        "variance saved by CUPED",
+    ]
     head += ["decision", "paper"]
     split = cell["readout"]["split"]
-    said = [f"{cell['readout']['verdict']} Sample ratio {'fits' if split['ok'] else 'MISMATCH'} the split."]
-    moved, first, old = (number(cell[name], 2) for name in ("update_rate", "update_rate_first", "old_update_rate"))
+    said = [
+        f"{cell['readout']['verdict']} Sample ratio {'fits' if split['ok'] else 'MISMATCH'} the split."
+    ]
+    moved, first, old = (
+        number(cell[name], 2) for name in ("update_rate", "update_rate_first", "old_update_rate")
+    )
     said.append(f"Rows moved {moved} (first day {first}), by the old policy {old}.")
     found = cell["readout"]["calibration"]
     if found:
@@ -284,7 +368,9 @@ def of_cell(cell: Figures) -> list[str]:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--rows", type=int, default=FULL.rows, help="rows that ReAlloc learned from")
+    parser.add_argument(
+        "--rows", type=int, default=FULL.rows, help="rows that ReAlloc learned from"
+    )
     given = parser.parse_args()
     size, name = chosen(given, "marketplace_abtest")
     study = Study(name, partial(cell, size=size), tuple(WAYS))

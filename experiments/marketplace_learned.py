@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 
 import fitted as kept
 import realloc
+from realloc.base.simplex import total_variation
 from realloc.baselines import BASELINES
 from realloc.baselines.ablations import forget
 from realloc.baselines.response import ResponsePolicy
-from realloc.decision.decide import allowed_by, worth
+from realloc.decide.decide import allowed_by, worth
+from realloc.decide.types import MOVED
 from realloc.evaluate.events import Events, at_previous, find_events
 from realloc.evaluate.randomized import RandomizedMoves, randomized_moves
+from realloc.learn.support import Support
 from realloc.logs import Logs
-from realloc.policy import MOVED
-from realloc.recommendation import open_batches, recommend_rows
-from realloc.simplex import total_variation
-from realloc.support import Support
+from realloc.model.recommend import open_batches, recommend_rows
 from realloc.world.platform import Marketplace
 
 Floats = NDArray[np.float64]
@@ -85,7 +85,9 @@ def chosen(given: Any, name: str) -> tuple[Size, str]:
     """The size that was asked for, and the study's name: one for every size."""
     if given.quick:
         return QUICK, f"{name}_quick"
-    return replace(FULL, rows=given.rows), name if given.rows == FULL.rows else f"{name}_{given.rows}"
+    return replace(
+        FULL, rows=given.rows
+    ), name if given.rows == FULL.rows else f"{name}_{given.rows}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +104,9 @@ class Traffic:
 
     @cached_property
     def day(self) -> NDArray[np.int64]:
-        return (self.logs.times.astype("datetime64[D]") - np.datetime64(self.world.parameters.first_day)).astype(int)
+        return (
+            self.logs.times.astype("datetime64[D]") - np.datetime64(self.world.parameters.first_day)
+        ).astype(int)
 
     @cached_property
     def explored(self) -> Mask:
@@ -187,7 +191,9 @@ def draws_of(traffic: Traffic) -> RandomizedMoves:
     rows = traffic.drawn_rows()
     part = traffic.logs.take(rows)
     arms = traffic.world.arms(part)
-    return randomized_moves(part, traffic.logs.shares[traffic.events.previous[rows]], arms.moves, arms.probabilities)[0]
+    return randomized_moves(
+        part, traffic.logs.shares[traffic.events.previous[rows]], arms.moves, arms.probabilities
+    )[0]
 
 
 class Ours:
@@ -198,7 +204,9 @@ class Ours:
         wide = replace(learned, config=replace(learned.config, level=WIDE))
         self.judge: Support = wide if kind == "wide" else learned
         self.config = model.config
-        self.state = replace(model.fitted, support=forget(learned) if kind == "without_support" else self.judge)
+        self.state = replace(
+            model.fitted, support=forget(learned) if kind == "without_support" else self.judge
+        )
         self.encoder = self.state.encoder
 
     def gain(self, asked: Logs, to: Floats) -> Floats:
@@ -208,7 +216,9 @@ class Ours:
         """Recommended shares and promised gains."""
         found = recommend_rows(self.state, asked, self.config, self.config.constraints)
         moved = np.isin(found.reason, MOVED)
-        return np.where(moved[:, None], found.shares, asked.shares), np.where(moved, found.gain, 0.0)
+        return np.where(moved[:, None], found.shares, asked.shares), np.where(
+            moved, found.gain, 0.0
+        )
 
     def pick(self, asked: Logs, moves: Floats, possible: Mask) -> NDArray[np.int64]:
         """The arm with the largest conservative gain among those that support and threshold let through; else hold."""
@@ -245,7 +255,9 @@ class Theirs:
         """The arm with the largest predicted gain; holding gains 0."""
         start = np.array(asked.shares)
         gain = self.policy.gain_at(self.encoder.encode(asked).values)
-        score = np.where(possible, gain(np.arange(len(asked)), start, reach(start, moves, possible)), -np.inf)
+        score = np.where(
+            possible, gain(np.arange(len(asked)), start, reach(start, moves, possible)), -np.inf
+        )
         score[:, 0] = 0.0
         return score.argmax(axis=1)
 
@@ -271,7 +283,9 @@ def hurry(policy: Any) -> None:
     """One epoch of one network: enough to see that it runs."""
     for name in ("settings", "own"):
         if hasattr(policy, name):
-            setattr(policy, name, replace(getattr(policy, name), members=1, epochs=1, least_steps=0))
+            setattr(
+                policy, name, replace(getattr(policy, name), members=1, epochs=1, least_steps=0)
+            )
 
 
 def learned_model(size: Size, config: realloc.Config) -> realloc.ReAlloc:
@@ -311,17 +325,23 @@ def ask(method: Ours | Theirs, size: Size) -> Answers:
     moved, today = traffic.moved_rows(), traffic.today()
     parts = np.array_split(moved, len(moved) // BATCH + 1)
     found: Answers = {
-        "gain": np.concatenate([method.gain(traffic.before(part), traffic.logs.shares[part]) for part in parts])
+        "gain": np.concatenate(
+            [method.gain(traffic.before(part), traffic.logs.shares[part]) for part in parts]
+        )
     }
     asked = traffic.before(today)
     ends, promised = method.ends(asked)
     opened = method.judge.at(method.encoder.encode(asked).values)
     found |= {"ends": ends, "promised": promised}
-    found["supported"] = opened.allowed(np.arange(len(today)), np.array(asked.shares), ends[:, None])[:, 0]
+    found["supported"] = opened.allowed(
+        np.arange(len(today)), np.array(asked.shares), ends[:, None]
+    )[:, 0]
     for number in range(size.sets + 1):
         part = open_set(size, number)
         rows = draws_of(part)
-        found[f"arm_{number}"] = method.pick(part.before(part.drawn_rows()), rows.moves, rows.probabilities > 0)
+        found[f"arm_{number}"] = method.pick(
+            part.before(part.drawn_rows()), rows.moves, rows.probabilities > 0
+        )
     return found
 
 
@@ -329,6 +349,8 @@ def in_reach_of_legacy(traffic: Traffic, ends: Floats) -> Mask:
     """The true support of today's rows: what the legacy policy could have done in one day, (n,)."""
     rows = traffic.today()
     start, names = traffic.logs.shares[traffic.events.previous[rows]], traffic.logs.schema.channels
-    opened = np.stack([traffic.logs.table[f"open_{name}"].to_numpy()[rows] for name in names], axis=1)
+    opened = np.stack(
+        [traffic.logs.table[f"open_{name}"].to_numpy()[rows] for name in names], axis=1
+    )
     near = total_variation(ends, start) <= FURTHEST_LEGACY + 1e-9
     return near & ~((ends > 1e-12) & ~opened).any(axis=1)

@@ -19,28 +19,46 @@ from scipy.stats import kendalltau, rankdata, spearmanr
 import marketplace_learned as market
 import realloc
 from dr_coverage import true_agreement
-from marketplace_learned import FULL, METHODS, OURS, Answers, Floats, Mask, Size, Traffic, bare, chosen, draws_of
+from marketplace_learned import (
+    FULL,
+    METHODS,
+    OURS,
+    Answers,
+    Floats,
+    Mask,
+    Size,
+    Traffic,
+    bare,
+    chosen,
+    draws_of,
+)
 from marketplace_tables import WANTED_TAU, to_markdown
-from realloc.decision.config import DecisionConfig
-from realloc.errors import LogError
+from realloc.base.errors import LogError
+from realloc.decide.config import DecisionConfig
 from realloc.evaluate.agreement import agreement_lift
-from realloc.evaluate.matched import ReplayConfig, Window, match_window, rank_window
+from realloc.evaluate.matched_replay import ReplayConfig, Window, match_window, rank_window
 from realloc.evaluate.outcome_model import fit_outcome_model
 from realloc.evaluate.randomized import RandomizedMoves
 from realloc.evaluate.ranking import Bootstrap, support_violation
 from realloc.evaluate.result import Estimate
 from realloc.evaluate.value import policy_value
 from realloc.evaluate.weights import target_arms
-from realloc.nuisances.config import NuisanceConfig
-from realloc.student import StudentConfig
-from realloc.support import SupportConfig
-from realloc.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.nuisances.config import NuisanceConfig
+from realloc.learn.student import StudentConfig
+from realloc.learn.support import SupportConfig
+from realloc.learn.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from runner import Figures, Study, arguments, conclude, run
 
 HALVES = ("all", "first", "second")
 NUMBERS = ("log_price", "orders_lag_trend_7")
 MATCHING = ReplayConfig(categories=("category",), features=NUMBERS)
-VALUES = ("dr_lift", "dr_lift_over_hold", "lift_per_action", "lift_over_hold_per_action", "action_rate")
+VALUES = (
+    "dr_lift",
+    "dr_lift_over_hold",
+    "lift_per_action",
+    "lift_over_hold_per_action",
+    "action_rate",
+)
 DRAWS = 400  # of items, for the interval of Kendall's τ
 
 
@@ -97,7 +115,9 @@ def of_decisions(traffic: Traffic, found: Answers) -> Figures:
     if moved.any():
         figures["true_gain_per_move"] = float(gain[moved].mean())
         figures["harmed"] = float((gain[moved] < 0).mean())
-        figures["beyond_legacy"] = float((~market.in_reach_of_legacy(traffic, found["ends"]))[moved].mean())
+        figures["beyond_legacy"] = float(
+            (~market.in_reach_of_legacy(traffic, found["ends"]))[moved].mean()
+        )
         figures["moved_share"] = float(np.abs(found["ends"] - start).sum(axis=1)[moved].mean() / 2)
     return figures | {"violation": shown(violation), "update_rate": shown(rate)}
 
@@ -109,7 +129,9 @@ def replayed(half: str, size: Size, methods: tuple[str, ...]) -> Figures:
     config = matching(size)
     try:
         window = match_window(bare(traffic.logs.take(keep)), traffic.start_date, config)
-    except LogError as problem:  # a half that cannot be matched is told, and takes no other cell with it
+    except (
+        LogError
+    ) as problem:  # a half that cannot be matched is told, and takes no other cell with it
         return {"refused": str(problem)}
     events = np.flatnonzero(keep)[window.matches.events]  # rows of the whole log
     place = np.searchsorted(traffic.moved_rows(), events)
@@ -123,11 +145,14 @@ def replayed(half: str, size: Size, methods: tuple[str, ...]) -> Figures:
         "items": len(np.unique(window.moved.units)),
         "notes": list(window.notes[1:]),
         "balance": {
-            name: [float(b), float(a)] for name, b, a in zip(balance.names, balance.before, balance.after, strict=True)
+            name: [float(b), float(a)]
+            for name, b, a in zip(balance.names, balance.before, balance.after, strict=True)
         },
         "effect_sd": float(true.std()),
         "methods": {name: ranked(window, gain, true, config) for name, gain in gains.items()},
-        "agreement": rank_agreement(window, {name: gains[name] for name in methods if name not in OURS[1:]}, true),
+        "agreement": rank_agreement(
+            window, {name: gains[name] for name in methods if name not in OURS[1:]}, true
+        ),
     }
 
 
@@ -180,7 +205,9 @@ def weighted_correlations(columns: Floats, other: Floats, units: NDArray[np.int6
     drawn = [np.ones((1, len(sums))), *Bootstrap(draws=DRAWS).weights(len(sums), len(sums))]
     found = []
     for weights in drawn:
-        n, *rest = np.split(weights @ sums, np.cumsum([1, a.shape[1], 1, a.shape[1], a.shape[1]]), axis=1)
+        n, *rest = np.split(
+            weights @ sums, np.cumsum([1, a.shape[1], 1, a.shape[1], a.shape[1]]), axis=1
+        )
         ma, mb, ab, aa, bb = (part / n for part in rest)
         found.append((ab - ma * mb) / np.sqrt((aa - ma**2) * (bb - mb**2)))
     return np.concatenate(found)
@@ -192,7 +219,9 @@ def valued(number: int, size: Size, methods: tuple[str, ...]) -> Figures:
     rows = draws_of(traffic)
     model = fit_outcome_model(rows)
     at = traffic.drawn_rows()
-    gains = np.stack([traffic.gains(at, np.maximum(rows.start + move, 0)) for move in rows.moves], axis=1)
+    gains = np.stack(
+        [traffic.gains(at, np.maximum(rows.start + move, 0)) for move in rows.moves], axis=1
+    )
     gains = np.where(rows.probabilities > 0, gains, 0.0)
     picked = {name: found[f"arm_{number}"] for name, found in answers_of(size, methods).items()}
     picked |= {"hold": np.zeros(len(rows), dtype=np.int64)}
@@ -214,7 +243,11 @@ def worth_of(rows: RandomizedMoves, arms: NDArray[np.int64], model: Any, gains: 
     figures: Figures = {name: shown(value[name]) for name in VALUES} | {"verdict": value.verdict}
     shares = np.maximum(rows.start + rows.moves[arms], 0)
     figures["agreement"] = shown(agreement_lift(rows, shares, model)["agreement_lift"])
-    truth = {"dr_lift": float((aimed - logging).mean()), "dr_lift_over_hold": float(aimed.mean()), "action_rate": acts}
+    truth = {
+        "dr_lift": float((aimed - logging).mean()),
+        "dr_lift_over_hold": float(aimed.mean()),
+        "action_rate": acts,
+    }
     if acts:
         truth["lift_per_action"] = truth["dr_lift"] / acts
         truth["lift_over_hold_per_action"] = truth["dr_lift_over_hold"] / acts
@@ -225,18 +258,29 @@ def worth_of(rows: RandomizedMoves, arms: NDArray[np.int64], model: Any, gains: 
 
 def shown(estimate: Estimate) -> list[float]:
     """Value, low, high and n, as many digits as mean something."""
-    return [float(f"{number:.6g}") for number in (estimate.value, estimate.low, estimate.high, estimate.n)]
+    return [
+        float(f"{number:.6g}")
+        for number in (estimate.value, estimate.low, estimate.high, estimate.n)
+    ]
 
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--rows", type=int, default=FULL.rows, help="rows that every method learns from")
+    parser.add_argument(
+        "--rows", type=int, default=FULL.rows, help="rows that every method learns from"
+    )
     given = parser.parse_args()
     size, name = chosen(given, "marketplace_offline")
     work = partial(cell, size=size)
     # Variants of ReAlloc are the same fit, so they come after it.
-    stages = [[f"learn/{name}" for name in METHODS if (name in OURS[1:]) == later] for later in (False, True)]
-    rest = (*(f"replay/{half}" for half in HALVES), *(f"value/{number}" for number in range(size.sets + 1)))
+    stages = [
+        [f"learn/{name}" for name in METHODS if (name in OURS[1:]) == later]
+        for later in (False, True)
+    ]
+    rest = (
+        *(f"replay/{half}" for half in HALVES),
+        *(f"value/{number}" for number in range(size.sets + 1)),
+    )
     if not given.table:
         for keys in stages:
             run(Study(name, work, tuple(keys)), given.jobs)

@@ -12,14 +12,68 @@ WANTED_TAU, NOMINAL = 0.6, 0.93
 TITLES = METHODS | {"hold": "_hold_", "oracle": "_oracle_", "permuted": "_permuted gains_"}
 RIVALS = tuple(name for name in METHODS if name not in OURS)
 PAPER = {
-    "realloc": (".028 [.021, .036]", ".512", ".023", ".000 @ .31", ".025 [.012, .043]", ".33", ".069", ".098"),
-    "without_support": (".028 [.021, .036]", ".512", ".023", ".678 @ .32", "−.021", ".96", "−.021", "−.040"),
-    "s_nn_local": (".010 [.000, .019]", ".507", ".012", ".675 @ .31", "−.019", ".97", "−.020", "−.025"),
-    "teacher_only": (".017 [.009, .024]", ".509", ".011", ".663 @ .27", "−.019", ".92", "−.021", "−.024"),
-    "context_only": (".019 [.007, .025]", ".506", ".007", ".696 @ .33", "−.015", ".97", "−.015", "−.022"),
+    "realloc": (
+        ".028 [.021, .036]",
+        ".512",
+        ".023",
+        ".000 @ .31",
+        ".025 [.012, .043]",
+        ".33",
+        ".069",
+        ".098",
+    ),
+    "without_support": (
+        ".028 [.021, .036]",
+        ".512",
+        ".023",
+        ".678 @ .32",
+        "−.021",
+        ".96",
+        "−.021",
+        "−.040",
+    ),
+    "s_nn_local": (
+        ".010 [.000, .019]",
+        ".507",
+        ".012",
+        ".675 @ .31",
+        "−.019",
+        ".97",
+        "−.020",
+        "−.025",
+    ),
+    "teacher_only": (
+        ".017 [.009, .024]",
+        ".509",
+        ".011",
+        ".663 @ .27",
+        "−.019",
+        ".92",
+        "−.021",
+        "−.024",
+    ),
+    "context_only": (
+        ".019 [.007, .025]",
+        ".506",
+        ".007",
+        ".696 @ .33",
+        "−.015",
+        ".97",
+        "−.015",
+        "−.022",
+    ),
     "vcnet": (".029 [.021, .039]", ".514", ".026", ".660 @ .34", ".022", ".98", ".023", ".073"),
     "giks": (".026 [.018, .035]", ".513", ".023", ".657 @ .33", ".022", ".98", ".022", ".070"),
-    "additive_roi": (".031 [.022, .040]", ".516", ".029", ".575 @ .34", ".023", ".97", ".024", ".078"),
+    "additive_roi": (
+        ".031 [.022, .040]",
+        ".516",
+        ".029",
+        ".575 @ .34",
+        ".023",
+        ".97",
+        ".024",
+        ".078",
+    ),
 }
 ABOUT = """Marketplace of seed {world}, {channels} channels: {items:,} items × {days} days; days 0–{last} for learning, days
 {split}–{end} for evaluation. All methods learned the same {rows:,} rows (all early days of {learned:,} items, {explored:.0%} of
@@ -55,7 +109,11 @@ def routine(cells: Cells) -> list[str]:
     """The paper's left half."""
     cell = cells.get("replay/all")
     if cell is None or "refused" in cell:
-        return [] if cell is None else ["## A. Routine traffic: matched replay", "", cell["refused"], ""]
+        return (
+            []
+            if cell is None
+            else ["## A. Routine traffic: matched replay", "", cell["refused"], ""]
+        )
     rows = []
     for name, found in cell["methods"].items():
         if "rho_gain" not in found:
@@ -76,7 +134,14 @@ def routine(cells: Cells) -> list[str]:
                 " · ".join(PAPER[name][:4]) if name in PAPER else "",
             ]
         )
-    head = ["routine traffic", "ρ(G, R)", "ρ(S, R)", "within-item conc.", "A–R gap", "supp. viol. @ update rate"]
+    head = [
+        "routine traffic",
+        "ρ(G, R)",
+        "ρ(S, R)",
+        "within-item conc.",
+        "A–R gap",
+        "supp. viol. @ update rate",
+    ]
     head += ["true: beyond legacy's reach", "true ρ(G, τ)", "paper: ρ, conc., gap, viol. @ upd."]
     first = next(found for found in cell["methods"].values() if "rho_gain" in found)
     ceiling = first.get("noise_ceiling")
@@ -89,7 +154,15 @@ def routine(cells: Cells) -> list[str]:
         "one learned support for all."
     )
     notes = [f"* {note}" for note in cell["notes"]]
-    return ["## A. Routine traffic: matched replay", "", text, "", *notes, "", *markdown(head, rows)]
+    return [
+        "## A. Routine traffic: matched replay",
+        "",
+        text,
+        "",
+        *notes,
+        "",
+        *markdown(head, rows),
+    ]
 
 
 def halves(cells: Cells) -> list[str]:
@@ -104,9 +177,16 @@ def halves(cells: Cells) -> list[str]:
         row = [TITLES[name]]
         for cell in found.values():
             one = cell["methods"][name]
-            row.append(f"{span(one['rho_gain'])} (true {number(one['true_rho'])})" if "rho_gain" in one else "–")
+            row.append(
+                f"{span(one['rho_gain'])} (true {number(one['true_rho'])})"
+                if "rho_gain" in one
+                else "–"
+            )
         rows.append(row)
-    head = ["ρ(G, R) by items", *(f"{half}, {cell['events']:,} events" for half, cell in found.items())]
+    head = [
+        "ρ(G, R) by items",
+        *(f"{half}, {cell['events']:,} events" for half, cell in found.items()),
+    ]
     lines = ["**Both halves of the routine items**", "", *markdown(head, rows)]
     said = [
         f"{half} {number(cell['agreement']['tau'], 2)} [{number(cell['agreement']['low'], 2)}, "
@@ -115,7 +195,10 @@ def halves(cells: Cells) -> list[str]:
         if cell["agreement"]
     ]
     if said:
-        lines += [f"Kendall's τ of ρ(G, R) and true ρ(G, τ) over methods that rank differently: {'; '.join(said)}.", ""]
+        lines += [
+            f"Kendall's τ of ρ(G, R) and true ρ(G, τ) over methods that rank differently: {'; '.join(said)}.",
+            "",
+        ]
     return lines
 
 
@@ -124,7 +207,9 @@ def balance(cells: Cells) -> list[str]:
     cell = cells.get("replay/all")
     if cell is None or "refused" in cell:
         return []
-    rows = [[name, number(before), number(after)] for name, (before, after) in cell["balance"].items()]
+    rows = [
+        [name, number(before), number(after)] for name, (before, after) in cell["balance"].items()
+    ]
     worst = [max(abs(pair[i]) for pair in cell["balance"].values()) for i in (0, 1)]
     rows.append(["**largest**", *(number(value) for value in worst)])
     return ["## Balance", "", *markdown(["covariate", "SMD before", "SMD after"], rows)]
@@ -152,7 +237,14 @@ def randomized(cells: Cells) -> list[str]:
                 " · ".join(PAPER[name][4:]) if name in PAPER else "",
             ]
         )
-    head = ["randomized traffic", "DR lift", "true lift", "interval holds it", "action rate", "lift / act. (true)"]
+    head = [
+        "randomized traffic",
+        "DR lift",
+        "true lift",
+        "interval holds it",
+        "action rate",
+        "lift / act. (true)",
+    ]
     head += [
         "over hold, / act. (true)",
         "agreement lift (true)",
@@ -177,11 +269,29 @@ def pooled(cells: Cells) -> list[str]:
         lift, over = (together(sets, name, figure) for figure in ("dr_lift", "dr_lift_over_hold"))
         acts = float(np.mean([one["methods"][name]["truth"]["action_rate"] for one in sets]))
         held = [yes for one in sets if (yes := holds(one["methods"][name])) is not None]
-        per_act = [lift[0] / acts, over[0] / acts, lift[3] / acts, over[3] / acts] if acts else [float("nan")] * 4
-        gains = [span(lift), f"**{number(lift[3], 4)}**", span(over), f"**{number(over[3], 4)}**", number(acts, 2)]
+        per_act = (
+            [lift[0] / acts, over[0] / acts, lift[3] / acts, over[3] / acts]
+            if acts
+            else [float("nan")] * 4
+        )
+        gains = [
+            span(lift),
+            f"**{number(lift[3], 4)}**",
+            span(over),
+            f"**{number(over[3], 4)}**",
+            number(acts, 2),
+        ]
         per = [f"{number(per_act[i])} ({number(per_act[i + 2])})" for i in (0, 1)]
         rows.append([TITLES[name], *gains, *per, f"{sum(held)} of {len(held)}"])
-    head = ["all sets", "DR lift", "true", "DR lift over hold", "true", "action rate", "lift / act. (true)"]
+    head = [
+        "all sets",
+        "DR lift",
+        "true",
+        "DR lift over hold",
+        "true",
+        "action rate",
+        "lift / act. (true)",
+    ]
     head += ["over hold, / act. (true)", "intervals that hold the truth"]
     taus = [kendall_of_pool([one]) for one in sets]
     text = (
@@ -200,9 +310,24 @@ def decisions(cells: Cells) -> list[str]:
     for name, title in METHODS.items():
         cell = cells.get(f"learn/{name}")
         if cell is not None:
-            figures = ("moved_share", "true_gain", "true_gain_per_move", "promised", "harmed", "beyond_legacy")
+            figures = (
+                "moved_share",
+                "true_gain",
+                "true_gain_per_move",
+                "promised",
+                "harmed",
+                "beyond_legacy",
+            )
             shown = [number(cell.get(figure), 4) for figure in figures]
-            rows.append([title, span(cell["update_rate"]), span(cell["violation"]), *shown, f"{cell['seconds']:.0f}"])
+            rows.append(
+                [
+                    title,
+                    span(cell["update_rate"]),
+                    span(cell["violation"]),
+                    *shown,
+                    f"{cell['seconds']:.0f}",
+                ]
+            )
     if not rows:
         return []
     head = [
@@ -225,7 +350,11 @@ def bars(cells: Cells) -> list[str]:
     for name in OURS[:2]:
         ours = cells.get(f"learn/{name}")
         if ours and free:
-            violation, rate, unbound = ours["violation"][0], ours["update_rate"][0], free["update_rate"][0]
+            violation, rate, unbound = (
+                ours["violation"][0],
+                ours["update_rate"][0],
+                free["update_rate"][0],
+            )
             near = unbound > 0 and abs(rate - unbound) <= unbound / 3
             said = f"{number(violation)} at {number(rate, 2)}; "
             said += f"without support {number(free['violation'][0])} at {number(unbound, 2)}"
@@ -242,12 +371,20 @@ def bars(cells: Cells) -> list[str]:
     if cell and cell.get("agreement"):
         tau = cell["agreement"]["tau"]
         rows.append(
-            [f"replay ranks methods with Kendall τ ≥ {WANTED_TAU} (true ρ)", number(tau, 2), met(tau >= WANTED_TAU)]
+            [
+                f"replay ranks methods with Kendall τ ≥ {WANTED_TAU} (true ρ)",
+                number(tau, 2),
+                met(tau >= WANTED_TAU),
+            ]
         )
         value_tau = kendall_of_replay_and_value(cell, sets)
         if np.isfinite(value_tau):
             rows.append(
-                ["the same against the true value of the picks", number(value_tau, 2), met(value_tau >= WANTED_TAU)]
+                [
+                    "the same against the true value of the picks",
+                    number(value_tau, 2),
+                    met(value_tau >= WANTED_TAU),
+                ]
             )
     return ["## Bars", "", *markdown(["bar", "figure", ""], rows)] if rows else []
 
@@ -256,7 +393,10 @@ def value_bars(ours: str, where: str, sets: list[Figures]) -> list[list[str]]:
     """Lift highest and above 0, few actions, much per action."""
     names = [name for name in METHODS if name in sets[0]["methods"]]
     lifts = {name: together(sets, name, "dr_lift") for name in names}
-    acts = {name: float(np.mean([one["methods"][name]["truth"]["action_rate"] for one in sets])) for name in names}
+    acts = {
+        name: float(np.mean([one["methods"][name]["truth"]["action_rate"] for one in sets]))
+        for name in names
+    }
     if ours not in lifts:
         return []
     mine, title = lifts[ours], TITLES[ours]
@@ -291,7 +431,9 @@ def value_bars(ours: str, where: str, sets: list[Figures]) -> list[list[str]]:
 def held_bar(sets: list[Figures]) -> list[str]:
     """Truth inside intervals, over all sets and methods."""
     names = [name for name in METHODS if name in sets[0]["methods"]]
-    held = [yes for one in sets for name in names if (yes := holds(one["methods"][name])) is not None]
+    held = [
+        yes for one in sets for name in names if (yes := holds(one["methods"][name])) is not None
+    ]
     return [
         "truth inside 95 % intervals (all sets and methods)",
         f"{sum(held)} of {len(held)}",
@@ -305,8 +447,17 @@ def together(sets: list[Figures], name: str, figure: str) -> list[float]:
     weight = np.array([one["rows"] for one in sets], dtype=np.float64)
     weight /= weight.sum()
     value = float(weight @ [one[figure][0] for one in found])
-    half = float(np.sqrt(np.square(weight) @ np.square([(one[figure][2] - one[figure][1]) / 2 for one in found])))
-    return [value, value - half, value + half, float(weight @ [one["truth"][figure] for one in found])]
+    half = float(
+        np.sqrt(
+            np.square(weight) @ np.square([(one[figure][2] - one[figure][1]) / 2 for one in found])
+        )
+    )
+    return [
+        value,
+        value - half,
+        value + half,
+        float(weight @ [one["truth"][figure] for one in found]),
+    ]
 
 
 def kendall_of_pool(sets: list[Figures]) -> float:

@@ -9,16 +9,21 @@ import numpy as np
 
 import realloc
 from fitted import TEST, TRAIN, fitted
+from realloc.base.simplex import Floats
 from realloc.baselines import BASELINES
 from realloc.logs import Logs
-from realloc.simplex import Floats
 from realloc.world import World
 from realloc.world.oracle import search_local, simplex_grid
 from static_quality import decide
 from world_figures import GRID, SEED, name_corners, plt, region_border, save
 
 ROWS = (11, 402, 1203)
-COLOURS = {"Oracle Local": "black", "ReAlloc": "#d62728", "S-NN, local": "#1f77b4", "S-NN, global": "#9467bd"}
+COLOURS = {
+    "Oracle Local": "black",
+    "ReAlloc": "#d62728",
+    "S-NN, local": "#1f77b4",
+    "S-NN, global": "#9467bd",
+}
 
 
 def ends(world: World, test: Logs) -> tuple[dict[str, Floats], list[str]]:
@@ -49,12 +54,22 @@ def main() -> None:
         for name, colour in COLOURS.items():
             way = np.stack([start[row], found[name][row]])
             axes.plot(*way.T, color=colour, linewidth=2, label=name)
-            axes.scatter(*way[1:].T, s=30, color=colour, edgecolor="white", linewidths=0.8, zorder=5)
+            axes.scatter(
+                *way[1:].T, s=30, color=colour, edgecolor="white", linewidths=0.8, zorder=5
+            )
         axes.scatter(*start[row : row + 1].T, s=34, color="white", edgecolor="black", zorder=6)
         name_corners(axes)
         axes.set_title(f"ReAlloc: {reasons[row]}", fontsize=9, pad=16)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncol=4, frameon=False, fontsize=9)
-    figure.suptitle("Ways from the logged shares (white), the support region (line), hard regime", fontsize=11)
+    figure.legend(
+        *panels[0].get_legend_handles_labels(),
+        loc="lower center",
+        ncol=4,
+        frameon=False,
+        fontsize=9,
+    )
+    figure.suptitle(
+        "Ways from the logged shares (white), the support region (line), hard regime", fontsize=11
+    )
     figure.subplots_adjust(left=0.03, right=0.9, wspace=0.25, top=0.8, bottom=0.18)
     bar = figure.colorbar(surface, cax=figure.add_axes((0.94, 0.2, 0.01, 0.55)))
     bar.set_label("true gain", fontsize=8)

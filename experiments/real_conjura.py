@@ -24,17 +24,32 @@ import torch
 from real_panel import ARMS as RANKED
 from real_panel import SHARED, STRENGTH, Panel, arm_of, find, matched_verdict, rank
 from realloc import Config, ReAlloc, Schema, read_logs
-from realloc.features import FeatureConfig
-from realloc.simplex import total_variation
+from realloc.base.simplex import total_variation
+from realloc.learn.features import FeatureConfig
 from runner import Figures, Study, commit, describe, markdown, measure, save
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = "conjura/conjura_slice_4999rows.csv"
 SLICE = SHARED / FILE
 RESULTS = ROOT / "experiments/results"
-UNIT, TIME, OUTCOME, TOTAL = "MMM_TIMESERIES_ID", "DATE_DAY", "ALL_PURCHASES", "b495f966e17c4c9ac0bea4d66aa03eba"
-STATE = ("ORGANISATION_ID", "TERRITORY_NAME")  # nothing of the same day: clicks and impressions come after the decision
-SEEDS, ARMS, LAGS, PAST, BLOCK_DAYS, TOLERANCE = (1, 2, 3, 4, 5), ("real", "permuted"), 7, 0.75, 28, 0.02
+UNIT, TIME, OUTCOME, TOTAL = (
+    "MMM_TIMESERIES_ID",
+    "DATE_DAY",
+    "ALL_PURCHASES",
+    "b495f966e17c4c9ac0bea4d66aa03eba",
+)
+STATE = (
+    "ORGANISATION_ID",
+    "TERRITORY_NAME",
+)  # nothing of the same day: clicks and impressions come after the decision
+SEEDS, ARMS, LAGS, PAST, BLOCK_DAYS, TOLERANCE = (
+    (1, 2, 3, 4, 5),
+    ("real", "permuted"),
+    7,
+    0.75,
+    28,
+    0.02,
+)
 
 
 def read_slice() -> tuple[pd.DataFrame, Schema]:
@@ -42,7 +57,13 @@ def read_slice() -> tuple[pd.DataFrame, Schema]:
     channels = tuple(name for name in frame if name.endswith("_SPEND"))
     frame[list(channels)] = frame[list(channels)].fillna(0.0)  # not used
     schema = Schema(
-        unit=UNIT, time=TIME, outcome=OUTCOME, channels=channels, features=STATE, drop_units=(TOTAL,), currency=None
+        unit=UNIT,
+        time=TIME,
+        outcome=OUTCOME,
+        channels=channels,
+        features=STATE,
+        drop_units=(TOTAL,),
+        currency=None,
     )
     return frame[[UNIT, TIME, OUTCOME, *channels, *STATE]], schema
 
@@ -70,16 +91,22 @@ def cell(arm: str, seed: int) -> dict[str, Any]:
     frame, schema = read_slice()
     past, later = halves(frame)
     if arm == "permuted":
-        past, later = permute(past, schema.channels, seed), permute(later, schema.channels, seed + 1000)
+        past, later = (
+            permute(past, schema.channels, seed),
+            permute(later, schema.channels, seed + 1000),
+        )
     config = Config(seed=seed, features=FeatureConfig(lags=LAGS))
     model = ReAlloc(config, schema, quiet=True).fit(past)
-    today = read_logs(later, model.known_schema)  # with outcomes: a day's lags are those of the days before it
+    today = read_logs(
+        later, model.known_schema
+    )  # with outcomes: a day's lags are those of the days before it
     answer = model.recommend(today).to_pandas()
     shares = answer[[f"share_{name}" for name in schema.channels]].to_numpy()
     moved, weighing = answer["moved"].to_numpy(), model.fitted.main.weighing
     away = total_variation(shares, np.array(today.shares))
     reasons = Counter(
-        f"{reason} {why}".strip() for reason, why in zip(answer["reason"], answer["binding"], strict=True)
+        f"{reason} {why}".strip()
+        for reason, why in zip(answer["reason"], answer["binding"], strict=True)
     )
     return {
         "rows": len(answer),
@@ -89,7 +116,9 @@ def cell(arm: str, seed: int) -> dict[str, Any]:
         "moved_share": float(away[moved].mean()) if moved.any() else 0.0,
         "support": float(answer["support"].mean()),
         "certified": float((answer["gain_lower"] >= 0)[moved].mean()) if moved.any() else 0.0,
-        "left_simplex": int((shares < 0).any(axis=1).sum() + (np.abs(shares.sum(axis=1) - 1) > 1e-9).sum()),
+        "left_simplex": int(
+            (shares < 0).any(axis=1).sum() + (np.abs(shares.sum(axis=1) - 1) > 1e-9).sum()
+        ),
         "weights": weighing.weights,
         "evidence": weighing.evidence,
         "held_out_error": weighing.together / weighing.nothing,
@@ -118,8 +147,13 @@ def to_markdown(cells: dict[str, Any]) -> str:
             )
             reasons[arm].update({name: part / len(found) for name, part in one["reasons"].items()})
     lines += ["", "| reason and what binds | real | permuted |", "|---|---|---|"]
-    names = sorted({*reasons["real"], *reasons["permuted"]}, key=lambda name: -reasons["real"][name])
-    lines += [f"| {name} | {reasons['real'][name]:.3f} | {reasons['permuted'][name]:.3f} |" for name in names]
+    names = sorted(
+        {*reasons["real"], *reasons["permuted"]}, key=lambda name: -reasons["real"][name]
+    )
+    lines += [
+        f"| {name} | {reasons['real'][name]:.3f} | {reasons['permuted'][name]:.3f} |"
+        for name in names
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -149,7 +183,8 @@ def ranking_markdown(cells: dict[str, Figures]) -> str:
     for name in names:
         value, low, high, n = cells["real/1"][name]
         controls = [
-            [cells[f"{arm}/{seed}"][name][0] for seed in SEEDS if f"{arm}/{seed}" in cells] for arm in RANKED[1:]
+            [cells[f"{arm}/{seed}"][name][0] for seed in SEEDS if f"{arm}/{seed}" in cells]
+            for arm in RANKED[1:]
         ]
         spread = [f"{min(one):+.3f} … {max(one):+.3f}" for one in controls]
         rows.append([name, str(n), f"**{value:+.3f}**", f"{low:+.3f} … {high:+.3f}", *spread])
@@ -163,7 +198,9 @@ def ranking_markdown(cells: dict[str, Figures]) -> str:
         f"{SEEDS[0]} to {SEEDS[-1]}: shares permuted in time, and the same with a response planted that varies {STRENGTH} times "
         "as much as outcomes within a series.",
         "",
-        *markdown(["brand", "rows", "ρ", "95 % interval", "permuted, range", "planted, range"], rows),
+        *markdown(
+            ["brand", "rows", "ρ", "95 % interval", "permuted, range", "planted, range"], rows
+        ),
         f"Matched replay, with changes of up to {TOLERANCE} (‖Δp‖₁) taken for none: {cells['replay/0']['verdict']}",
         "",
     ]
@@ -183,7 +220,9 @@ def rank_brands() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     parser.add_argument("--ranking", action="store_true", help="only the ranking by brand")
     given = parser.parse_args()

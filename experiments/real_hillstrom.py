@@ -43,7 +43,10 @@ def vertices(seed: int) -> Figures:
     rows, cell = draw_customers(np.random.default_rng([22, seed]), VALUED_ON)
     value = policy_value(rows, target_arms(rows, best[cell]))
     aimed = rate[np.arange(len(rate)), best]
-    truths = {"dr_lift": weights @ (aimed - rate.mean(axis=1)), "dr_lift_over_hold": weights @ (aimed - rate[:, 2])}
+    truths = {
+        "dr_lift": weights @ (aimed - rate.mean(axis=1)),
+        "dr_lift_over_hold": weights @ (aimed - rate[:, 2]),
+    }
     found: Figures = {name: shown(value[name], truth) for name, truth in truths.items()}
     found["best_possible"] = float(weights @ (rate.max(axis=1) - rate.mean(axis=1)))
     return found
@@ -54,7 +57,9 @@ def best_arms(learn: RandomizedMoves, codes: Floats) -> NDArray[np.int64]:
     model = fit_outcome_model(learn)
     seen = [np.flatnonzero((learn.state == code).all(axis=1)) for code in codes]
     worth = np.full((len(codes), len(learn.moves)), -np.inf)
-    worth[:, 0] = 0.0  # a cell that was never seen gets the e-mail that is best on average in such trials: any would do
+    worth[:, 0] = (
+        0.0  # a cell that was never seen gets the e-mail that is best on average in such trials: any would do
+    )
     for cell, rows in enumerate(seen):
         if len(rows):
             for arm, move in enumerate(learn.moves):
@@ -70,7 +75,9 @@ def mixes(seed: int) -> Figures:
     model = ReAlloc(Config(seed=seed), schema(), quiet=True).fit(log_frame(learn, codes[cell]))
     today = pd.DataFrame(codes, columns=list(KEYS)).astype(int).astype(str)
     today = today.assign(
-        shop=[f"new{i}" for i in range(len(codes))], week=FIRST_DAY + pd.Timedelta(weeks=WEEKS), mails=MAILED
+        shop=[f"new{i}" for i in range(len(codes))],
+        week=FIRST_DAY + pd.Timedelta(weeks=WEEKS),
+        mails=MAILED,
     )
     answer = model.recommend(today.assign(**dict.fromkeys(CHANNELS, 1 / 3)))
     shares = answer[[f"share_{name}" for name in CHANNELS]].to_numpy()
@@ -93,7 +100,13 @@ def mixes(seed: int) -> Figures:
 
 def schema() -> Schema:
     return Schema(
-        unit="shop", time="week", outcome="visits", channels=CHANNELS, budget="mails", features=KEYS, categorical=KEYS
+        unit="shop",
+        time="week",
+        outcome="visits",
+        channels=CHANNELS,
+        budget="mails",
+        features=KEYS,
+        categorical=KEYS,
     )
 
 
@@ -102,7 +115,10 @@ def log_frame(rows: RandomizedShares, codes: Floats) -> pd.DataFrame:
     frame = pd.DataFrame(codes, columns=list(KEYS)).astype(int).astype(str)
     week = FIRST_DAY + pd.to_timedelta(7 * np.tile(np.arange(WEEKS), len(rows) // WEEKS), unit="D")
     frame = frame.assign(
-        shop=[f"shop{unit}" for unit in rows.unit], week=week, mails=float(MAILED), visits=rows.outcome
+        shop=[f"shop{unit}" for unit in rows.unit],
+        week=week,
+        mails=float(MAILED),
+        visits=rows.outcome,
     )
     return frame.assign(**dict(zip(CHANNELS, rows.shares.T, strict=True)))
 
@@ -124,12 +140,35 @@ def work(key: str) -> Figures:
 def to_markdown(cells_by_key: dict[str, Figures]) -> str:
     blocks = [one for key, one in cells_by_key.items() if key.startswith("vertices/")]
     rows: list[list[str]] = []
-    for name, words in (("dr_lift", "over the trial's split"), ("dr_lift_over_hold", "over no e-mail")):
+    for name, words in (
+        ("dr_lift", "over the trial's split"),
+        ("dr_lift_over_hold", "over no e-mail"),
+    ):
         found = np.array([one for block in blocks for one in block[name]])
-        means = [f"{found[:, 3].mean():.4f}", f"{found[:, 0].mean():.4f}", f"{(found[:, 2] - found[:, 1]).mean():.4f}"]
-        rows.append([words, str(len(found)), *means, f"**{covered(found):.2f}**", f"{(found[:, 1] > 0).mean():.2f}"])
+        means = [
+            f"{found[:, 3].mean():.4f}",
+            f"{found[:, 0].mean():.4f}",
+            f"{(found[:, 2] - found[:, 1]).mean():.4f}",
+        ]
+        rows.append(
+            [
+                words,
+                str(len(found)),
+                *means,
+                f"**{covered(found):.2f}**",
+                f"{(found[:, 1] > 0).mean():.2f}",
+            ]
+        )
     best = np.mean([one for block in blocks for one in block["best_possible"]])
-    head = ["lift in visits per customer", "policies", "truth, mean", "DR, mean", "width, mean", "covered", "above 0"]
+    head = [
+        "lift in visits per customer",
+        "policies",
+        "truth, mean",
+        "DR, mean",
+        "width, mean",
+        "covered",
+        "above 0",
+    ]
     text = [
         "# A real randomized trial (Hillstrom): learned policies",
         "",
@@ -138,8 +177,17 @@ def to_markdown(cells_by_key: dict[str, Figures]) -> str:
         "## Vertices",
         "",
     ]
-    text += [*markdown(head, rows), f"The best policy by cell has a lift of {best:.4f} over the trial's split.", ""]
-    text += ["## Mixes", "", "Visits per shop and week, over equal shares (which is also the mean of logging).", ""]
+    text += [
+        *markdown(head, rows),
+        f"The best policy by cell has a lift of {best:.4f} over the trial's split.",
+        "",
+    ]
+    text += [
+        "## Mixes",
+        "",
+        "Visits per shop and week, over equal shares (which is also the mean of logging).",
+        "",
+    ]
     return "\n".join([*text, *mixes_table(cells_by_key)])
 
 
@@ -148,7 +196,9 @@ def mixes_table(cells_by_key: dict[str, Figures]) -> list[str]:
     rows, verdicts = list[list[str]](), list[str]()
     for key, one in ((key, one) for key, one in cells_by_key.items() if key.startswith("mixes/")):
         value, low, high, truth = one["dr_lift"]
-        told = [f"{one[name]:.3f}" for name in ("predicted_gain", "best_in_reach", "moved", "harmed")]
+        told = [
+            f"{one[name]:.3f}" for name in ("predicted_gain", "best_in_reach", "moved", "harmed")
+        ]
         rows.append(
             [
                 key.split("/")[1],
@@ -159,15 +209,28 @@ def mixes_table(cells_by_key: dict[str, Figures]) -> list[str]:
             ]
         )
         verdicts.append(f"* seed {key.split('/')[1]}: {one['verdict']}")
-    head = ["seed", "truth", "DR lift [95 %]", "predicted gain", "best in reach", "moved", "harmed", "evidence t"]
+    head = [
+        "seed",
+        "truth",
+        "DR lift [95 %]",
+        "predicted gain",
+        "best in reach",
+        "moved",
+        "harmed",
+        "evidence t",
+    ]
     return [*markdown(head, rows), *verdicts, ""]
 
 
 def main() -> None:
     given = arguments(__doc__).parse_args()
     if not dr_coverage.DATA.exists():
-        raise SystemExit(f"There is no trial at {dr_coverage.DATA}: nothing to do. Set REALLOC_DATA to its folder.")
-    keys = [f"vertices/{block}" for block in range(POLICIES // 20)] + [f"mixes/{seed}" for seed in given.seeds or SEEDS]
+        raise SystemExit(
+            f"There is no trial at {dr_coverage.DATA}: nothing to do. Set REALLOC_DATA to its folder."
+        )
+    keys = [f"vertices/{block}" for block in range(POLICIES // 20)] + [
+        f"mixes/{seed}" for seed in given.seeds or SEEDS
+    ]
     study = Study("real_hillstrom", work, tuple(keys))
     found = study.done()
     for key in () if given.table else study.keys:

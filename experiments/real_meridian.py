@@ -32,8 +32,8 @@ from real_panel import (
     shown_rank,
 )
 from realloc import Config, ReAlloc, Schema, read_logs
-from realloc.features import FeatureConfig
-from realloc.simplex import total_variation
+from realloc.base.simplex import total_variation
+from realloc.learn.features import FeatureConfig
 from runner import Figures, Study, arguments, describe, markdown, measure, save
 
 FILE = "meridian/geo_all_channels.csv"
@@ -47,12 +47,17 @@ def read_panel(path: Path) -> Panel:
     channels = tuple(name for name in frame if name.endswith("_spend"))
     people = frame["population"]
     frame = frame.assign(
-        **{name: frame[name] / people for name in channels}, rate=frame["conversions"] / people, panel="all"
+        **{name: frame[name] / people for name in channels},
+        rate=frame["conversions"] / people,
+        panel="all",
     )
     frame = frame[frame[list(channels)].sum(axis=1) > 0]
     schema = Schema(unit="geo", time="time", outcome="rate", channels=channels, features=STATE)
     return Panel(
-        frame[["geo", "time", "rate", "panel", *channels, *STATE]].reset_index(drop=True), schema, "panel", BLOCK_DAYS
+        frame[["geo", "time", "rate", "panel", *channels, *STATE]].reset_index(drop=True),
+        schema,
+        "panel",
+        BLOCK_DAYS,
     )
 
 
@@ -65,21 +70,28 @@ def work(key: str) -> Figures:
     changed = arm_of(panel, arm, seed)
     if what == "rank":
         return rank(changed, seed)
-    return decide(changed, seed, planted_weights(permute(panel, seed), seed) if arm == "planted" else None)
+    return decide(
+        changed, seed, planted_weights(permute(panel, seed), seed) if arm == "planted" else None
+    )
 
 
 def decide(panel: Panel, seed: int, weights: np.ndarray | None = None) -> Figures:
     """Fit on the past, recommend for later rows; beside it what a planted response says of the advice."""
     torch.set_num_threads(1)
     past = panel.is_past()
-    model = ReAlloc(Config(seed=seed, features=FeatureConfig(lags=LAGS)), panel.schema, quiet=True).fit(
-        panel.frame[past]
-    )
+    model = ReAlloc(
+        Config(seed=seed, features=FeatureConfig(lags=LAGS)), panel.schema, quiet=True
+    ).fit(panel.frame[past])
     today = read_logs(panel.frame[~past], model.known_schema, today=date(2100, 1, 1))
     answer = model.recommend(today).to_pandas()
-    shares, start = answer[[f"share_{name}" for name in panel.spend]].to_numpy(), np.array(today.shares)
+    shares, start = (
+        answer[[f"share_{name}" for name in panel.spend]].to_numpy(),
+        np.array(today.shares),
+    )
     moved, weighing = answer["moved"].to_numpy(), model.fitted.main.weighing
-    reasons = Counter(f"{one} {why}".strip() for one, why in zip(answer["reason"], answer["binding"], strict=True))
+    reasons = Counter(
+        f"{one} {why}".strip() for one, why in zip(answer["reason"], answer["binding"], strict=True)
+    )
     found: Figures = {
         "trained_on": int(past.sum()),
         "rows": len(answer),
@@ -89,7 +101,9 @@ def decide(panel: Panel, seed: int, weights: np.ndarray | None = None) -> Figure
         "reasons": {name: count / len(answer) for name, count in reasons.most_common()},
         "evidence": weighing.evidence,
         "held_out_error": weighing.together / weighing.nothing,
-        "left_simplex": int((shares < 0).any(axis=1).sum() + (np.abs(shares.sum(axis=1) - 1) > 1e-9).sum()),
+        "left_simplex": int(
+            (shares < 0).any(axis=1).sum() + (np.abs(shares.sum(axis=1) - 1) > 1e-9).sum()
+        ),
     }
     if weights is not None:
         gain = planted_response(weights, shares) - planted_response(weights, start)
@@ -98,7 +112,9 @@ def decide(panel: Panel, seed: int, weights: np.ndarray | None = None) -> Figure
             "true_gain": float(gain.mean() / noise),
             "predicted_gain": float(answer["gain"].mean() / noise),
             "harmed": float((gain < 0)[moved].mean()) if moved.any() else 0.0,
-            "above_lower": float((gain >= answer["gain_lower"])[moved].mean()) if moved.any() else 0.0,
+            "above_lower": float((gain >= answer["gain_lower"])[moved].mean())
+            if moved.any()
+            else 0.0,
         }
     return found
 
@@ -116,7 +132,17 @@ def to_markdown(cells: dict[str, Figures]) -> str:
         "## What the policy does",
         "",
     ]
-    head = ["arm", "seed", "rows", "moved", "moved share", "support", "evidence t", "error / nothing", "reasons"]
+    head = [
+        "arm",
+        "seed",
+        "rows",
+        "moved",
+        "moved share",
+        "support",
+        "evidence t",
+        "error / nothing",
+        "reasons",
+    ]
     rows, truths = [], []
     for key, one in ((key, one) for key, one in cells.items() if key.startswith("policy/")):
         _, arm, seed = key.split("/")
@@ -130,22 +156,40 @@ def to_markdown(cells: dict[str, Figures]) -> str:
         rows.append([arm, seed, str(one["rows"]), *shown, f"{one['held_out_error']:.4f}", why])
         if "true_gain" in one:
             truths.append(
-                [seed, *(f"{one[name]:.3f}" for name in ("true_gain", "predicted_gain", "harmed", "above_lower"))]
+                [
+                    seed,
+                    *(
+                        f"{one[name]:.3f}"
+                        for name in ("true_gain", "predicted_gain", "harmed", "above_lower")
+                    ),
+                ]
             )
     text += markdown(head, rows)
     text += ["Of the planted arm, looked up in the response that was planted:", ""]
-    text += markdown(["seed", "true gain", "predicted gain", "harmed of moved", "true gain ≥ gain_lower"], truths)
+    text += markdown(
+        ["seed", "true gain", "predicted gain", "harmed of moved", "true gain ≥ gain_lower"], truths
+    )
     text += [
         "## What ranks outcomes out of time",
         "",
         "ρ of the S-learner's predicted worth of this week's change of the mix and ",
     ]
     text[-1] += f"the outcome less what was predictable; blocks of {BLOCK_DAYS} days are resampled."
-    ranks = [[*key.split("/")[1:], *shown_rank(one["all"])] for key, one in cells.items() if key.startswith("rank/")]
+    ranks = [
+        [*key.split("/")[1:], *shown_rank(one["all"])]
+        for key, one in cells.items()
+        if key.startswith("rank/")
+    ]
     text += ["", *markdown(["arm", "seed", "ρ", "95 % interval", "rows"], ranks)]
     verdict = cells.get("replay/real/1", {}).get("verdict", "not run")
     return "\n".join(
-        [*text, "## Matched replay", "", f"With changes of up to {TOLERANCE} (‖Δp‖₁) taken for none: {verdict}", ""]
+        [
+            *text,
+            "## Matched replay",
+            "",
+            f"With changes of up to {TOLERANCE} (‖Δp‖₁) taken for none: {verdict}",
+            "",
+        ]
     )
 
 
@@ -153,7 +197,9 @@ def main() -> None:
     given = arguments(__doc__).parse_args()
     find(FILE)
     seeds = given.seeds or [1]
-    keys = [f"rank/{arm}/{seed}" for seed in range(1, 6) for arm in ARMS if arm != "real" or seed == 1]
+    keys = [
+        f"rank/{arm}/{seed}" for seed in range(1, 6) for arm in ARMS if arm != "real" or seed == 1
+    ]
     keys += ["replay/real/1", *(f"policy/{arm}/{seed}" for seed in seeds for arm in ARMS)]
     study = Study("real_meridian", work, tuple(keys))
     fill(study, given.table)

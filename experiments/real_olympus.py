@@ -22,7 +22,11 @@ from numpy.typing import NDArray
 FILES = ("oer_plate_3496", "oer_plate_3851", "photo_pce10")
 SIZES = (60, 120, 250, 500)
 NEAR, RADIUS, TAU = 0.31, 0.20, 0.15
-GRID = {"oer_plate_3496": 0.1, "oer_plate_3851": 0.1, "photo_pce10": None}  # plates: every mix is a multiple of 10 %
+GRID = {
+    "oer_plate_3496": 0.1,
+    "oer_plate_3851": 0.1,
+    "photo_pce10": None,
+}  # plates: every mix is a multiple of 10 %
 ROOT = Path(__file__).resolve().parents[1]
 TABLES, RESULTS = ROOT.parent / "shared/data/olympus", ROOT / "experiments/results"
 TREES, MAX_FEATURES = 100, 0.5  # the forest that won on seeds 1001 to 1060 among seven
@@ -34,7 +38,9 @@ def table(name: str) -> tuple[Floats, Floats]:
     """Mixes (n, K) and outcomes in standard deviations, more is better; replicates are averaged."""
     read = np.loadtxt(TABLES / f"{name}.csv", delimiter=",")
     shares = np.where(read[:, :-1] < 1e-9, 0.0, read[:, :-1])
-    mixes, which = np.unique(np.round(shares / shares.sum(1, keepdims=True), 6), axis=0, return_inverse=True)
+    mixes, which = np.unique(
+        np.round(shares / shares.sum(1, keepdims=True), 6), axis=0, return_inverse=True
+    )
     outcome = np.bincount(which.ravel(), -read[:, -1]) / np.bincount(which.ravel())
     return mixes / mixes.sum(1, keepdims=True), outcome / read[:, -1].std()
 
@@ -63,13 +69,18 @@ def known_patterns(mixes: Floats, log: Rows, incumbent: int, reach: Rows) -> Row
 
 def rivals(name: str, seed: int, n: int) -> dict[str, float]:
     """Gains of the forest's best predicted mix, of the best logged reading, and of the best there is."""
-    from sklearn.ensemble import RandomForestRegressor  # noqa: PLC0415  lives in another environment
+    from sklearn.ensemble import RandomForestRegressor
 
     mixes, outcome = table(name)
     incumbent, log, reach = episode(name, mixes, seed, n)
     reach = known_patterns(mixes, log, incumbent, reach)
-    forest = RandomForestRegressor(TREES, max_features=MAX_FEATURES, random_state=0).fit(mixes[log], outcome[log])
-    found = {"forest": reach[forest.predict(mixes[reach]).argmax()], "oracle": reach[outcome[reach].argmax()]}
+    forest = RandomForestRegressor(TREES, max_features=MAX_FEATURES, random_state=0).fit(
+        mixes[log], outcome[log]
+    )
+    found = {
+        "forest": reach[forest.predict(mixes[reach]).argmax()],
+        "oracle": reach[outcome[reach].argmax()],
+    }
     logged = reach[np.isin(reach, log)]
     found["best_logged"] = logged[outcome[logged].argmax()] if len(logged) else incumbent
     return {rival: float(outcome[end] - outcome[incumbent]) for rival, end in found.items()}
@@ -77,11 +88,11 @@ def rivals(name: str, seed: int, n: int) -> dict[str, float]:
 
 def lab(n: int) -> Any:
     """What such logs need beside the defaults: a support that holds every logged mix, and readings as evidence enough."""
-    from realloc import Config  # noqa: PLC0415  the forest's environment has no realloc
-    from realloc.decision.config import DecisionConfig  # noqa: PLC0415
-    from realloc.student import StudentConfig  # noqa: PLC0415
-    from realloc.support.config import SupportConfig  # noqa: PLC0415
-    from realloc.teacher import KernelConfig, TeacherConfig  # noqa: PLC0415
+    from realloc import Config
+    from realloc.decide.config import DecisionConfig
+    from realloc.learn.student import StudentConfig
+    from realloc.learn.support.config import SupportConfig
+    from realloc.learn.teacher import KernelConfig, TeacherConfig
 
     return Config(
         decision=DecisionConfig(max_length=RADIUS * 2**0.5 + 1e-9, least_evidence=0.0),
@@ -94,23 +105,29 @@ def lab(n: int) -> Any:
 
 def recommend(name: str, seed: int, n: int, config: Any) -> tuple[Any, Any, dict[str, Any]]:
     """Fit on the log, ask about the incumbent."""
-    import pandas as pd  # noqa: PLC0415
+    import pandas as pd
 
-    from realloc import ReAlloc, Schema  # noqa: PLC0415
+    from realloc import ReAlloc, Schema
 
     mixes, outcome = table(name)
     incumbent, log, _ = episode(name, mixes, seed, n)
     channels = tuple(f"part{k}" for k in range(mixes.shape[1]))
-    frame = pd.DataFrame(mixes[log], columns=list(channels)).assign(outcome=outcome[log], day="2026-01-01")
+    frame = pd.DataFrame(mixes[log], columns=list(channels)).assign(
+        outcome=outcome[log], day="2026-01-01"
+    )
     frame["mix"] = [f"mix{row}" for row in range(n)]
     schema = Schema(unit="mix", time="day", channels=channels, outcome="outcome", features=())
     model = ReAlloc(schema=schema, config=config, quiet=True).fit(frame)
-    today = pd.DataFrame(mixes[[incumbent]], columns=list(channels)).assign(mix="incumbent", day="2026-01-02")
+    today = pd.DataFrame(mixes[[incumbent]], columns=list(channels)).assign(
+        mix="incumbent", day="2026-01-02"
+    )
     used = mixes[log].max(axis=0) > 0
     asked: dict[str, Any] = {
         "largest_move": RADIUS,
         "grid": GRID[name],
-        "open": tuple(np.array(channels)[used]),  # every row is its own unit, so what the log used is opened by name
+        "open": tuple(
+            np.array(channels)[used]
+        ),  # every row is its own unit, so what the log used is opened by name
     }
     return model, today, asked
 
@@ -176,9 +193,20 @@ def to_markdown(cells: dict[str, Any], commit: str) -> str:
     for name in FILES:
         for n in SIZES:
             start = f"{name}/{n}/"
-            keys = [key for key in cells.get("ours", {}) if key.startswith(start) and key in cells["rivals"]]
+            keys = [
+                key
+                for key in cells.get("ours", {})
+                if key.startswith(start) and key in cells["rivals"]
+            ]
             if keys:
-                lines.append(_row(name, n, [cells["ours"][k] for k in keys], [cells["rivals"][k] for k in keys]))
+                lines.append(
+                    _row(
+                        name,
+                        n,
+                        [cells["ours"][k] for k in keys],
+                        [cells["rivals"][k] for k in keys],
+                    )
+                )
     return "\n".join(lines) + "\n"
 
 
@@ -204,17 +232,29 @@ def _row(name: str, n: int, own: list[dict[str, Any]], other: list[dict[str, flo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--forest", action="store_true", help="compute the rivals; needs scikit-learn")
-    parser.add_argument("--repeats", type=int, nargs="+", default=[120], help="one number, or one for each size")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--forest", action="store_true", help="compute the rivals; needs scikit-learn"
+    )
+    parser.add_argument(
+        "--repeats", type=int, nargs="+", default=[120], help="one number, or one for each size"
+    )
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     given = parser.parse_args()
     wanted = given.repeats * len(SIZES) if len(given.repeats) == 1 else given.repeats
     path = RESULTS / ("real_olympus.json" if given.first < 1001 else "real_olympus_tuning.json")
     repeats = dict(zip(SIZES, wanted, strict=True))
-    run("rivals" if given.forest else "ours", rivals if given.forest else ours, repeats, given.first, path)
+    run(
+        "rivals" if given.forest else "ours",
+        rivals if given.forest else ours,
+        repeats,
+        given.first,
+        path,
+    )
     if not given.forest:
-        from runner import commit  # noqa: PLC0415
+        from runner import commit
 
         path.with_suffix(".md").write_text(to_markdown(json.loads(path.read_text()), commit()))
 

@@ -61,14 +61,18 @@ class Panel:
 
     def is_past(self) -> NDArray[np.bool_]:
         """The rows to learn from: the first part of every unit's rows."""
-        return (self.frame.groupby(self.schema.unit)[self.schema.time].rank(pct=True) <= self.past).to_numpy()
+        return (
+            self.frame.groupby(self.schema.unit)[self.schema.time].rank(pct=True) <= self.past
+        ).to_numpy()
 
 
 def find(name: str) -> Path:
     """A file of the shared data, or one sentence and the end."""
     path = SHARED / name
     if not path.exists():
-        raise SystemExit(f"There is no {path}: nothing to do. Set REALLOC_DATA to the folder of the real data sets.")
+        raise SystemExit(
+            f"There is no {path}: nothing to do. Set REALLOC_DATA to the folder of the real data sets."
+        )
     return path
 
 
@@ -95,7 +99,9 @@ def planted_weights(panel: Panel, seed: int) -> Floats:
     """a (K,) of the response Σ a_k √p_k: drawn by seed, scaled to vary STRENGTH times as much as outcomes within units do."""
     a = np.random.default_rng([seed, 5]).permutation(np.linspace(0.0, 1.0, len(panel.spend)))
     outcome = panel.frame[panel.schema.outcome]
-    within = float((outcome - outcome.groupby(panel.frame[panel.schema.unit]).transform("mean")).std())
+    within = float(
+        (outcome - outcome.groupby(panel.frame[panel.schema.unit]).transform("mean")).std()
+    )
     return STRENGTH * within * a / float(planted_response(a, panel.shares()[0]).std())
 
 
@@ -124,8 +130,12 @@ def rank(panel: Panel, seed: int) -> dict[str, Any]:
     gain = policy.gain(at_previous(logs, events, rows), np.asarray(logs.shares)[rows])
     group = panel.frame.groupby(panel.schema.unit)[panel.group].first()
     name = group.loc[logs.units.to_pylist()].to_numpy().astype(str)[logs.unit_codes[rows]]
-    block = (logs.times[rows] - logs.times.min()).astype("timedelta64[D]").astype(np.int64) // panel.block_days
-    return _by_group(gain, rest, name, block) | {"explained": 1 - float(rest.var() / logs.outcome[rows].var())}
+    block = (logs.times[rows] - logs.times.min()).astype("timedelta64[D]").astype(
+        np.int64
+    ) // panel.block_days
+    return _by_group(gain, rest, name, block) | {
+        "explained": 1 - float(rest.var() / logs.outcome[rows].var())
+    }
 
 
 def with_recent(panel: Panel) -> Logs:
@@ -135,10 +145,16 @@ def with_recent(panel: Panel) -> Logs:
         lambda y: y.shift(1).rolling(RECENT, min_periods=1).mean()
     )
     frame = frame.assign(recent=recent.fillna(frame[schema.outcome].mean()))
-    return read_logs(frame, replace(schema, features=(*(schema.features or ()), "recent")), today=date(2100, 1, 1))
+    return read_logs(
+        frame,
+        replace(schema, features=(*(schema.features or ()), "recent")),
+        today=date(2100, 1, 1),
+    )
 
 
-def _by_group(gain: Floats, rest: Floats, group: NDArray[Any], block: NDArray[np.int64]) -> dict[str, list[float]]:
+def _by_group(
+    gain: Floats, rest: Floats, group: NDArray[Any], block: NDArray[np.int64]
+) -> dict[str, list[float]]:
     """Blocks of days are resampled within a group; over all, group and block together."""
     every = np.unique(group, return_inverse=True)[1] * (int(block.max()) + 1) + block
     found: dict[str, list[float]] = {}
@@ -161,4 +177,6 @@ def matched_verdict(panel: Panel, tolerance: float) -> str:
     past = panel.frame.loc[panel.is_past(), panel.schema.time].max()
     logs = read_logs(panel.frame, panel.schema, today=date(2100, 1, 1))
     start = str(pd.Timestamp(past).date())
-    return replay(logs, lambda asked, to: (to - asked.shares)[:, 0], start, ReplayConfig(tolerance=tolerance)).verdict
+    return replay(
+        logs, lambda asked, to: (to - asked.shares)[:, 0], start, ReplayConfig(tolerance=tolerance)
+    ).verdict

@@ -63,9 +63,14 @@ def run(study: Study, jobs: int) -> dict[str, Figures]:
                 continue
             save(study, cells)
             left = (time.monotonic() - began) / count * (len(todo) - count) / 60
-            print(f"{count}/{len(todo)} {key} {cells[key]['seconds']:.0f} CPU s, about {left:.0f} min left", flush=True)
+            print(
+                f"{count}/{len(todo)} {key} {cells[key]['seconds']:.0f} CPU s, about {left:.0f} min left",
+                flush=True,
+            )
     if failed:
-        print(f"{len(failed)} of {len(todo)} cells failed: {', '.join(failed)}. Run again to try them once more.")
+        print(
+            f"{len(failed)} of {len(todo)} cells failed: {', '.join(failed)}. Run again to try them once more."
+        )
     return cells
 
 
@@ -80,7 +85,10 @@ def save(study: Study, cells: dict[str, Figures]) -> None:
     """Never a torn file: written beside and renamed."""
     study.folder.mkdir(parents=True, exist_ok=True)
     aside = study.path.with_suffix(".part")
-    aside.write_text(json.dumps({"card": card(study, cells), "cells": dict(sorted(cells.items()))}, indent=1) + "\n")
+    aside.write_text(
+        json.dumps({"card": card(study, cells), "cells": dict(sorted(cells.items()))}, indent=1)
+        + "\n"
+    )
     aside.replace(study.path)
 
 
@@ -115,13 +123,17 @@ def commit() -> str:
 
     def git(*arguments: str) -> str:
         command, where = ["git", *arguments], RESULTS.parent.parent
-        return subprocess.run(command, cwd=where, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
+        return subprocess.run(
+            command, cwd=where, capture_output=True, text=True, check=False
+        ).stdout.strip()
 
     changed = git("status", "--porcelain", "--", "src", "experiments/*.py", "benchmarks/*.py")
     return git("rev-parse", "--short", "HEAD") + ("-dirty" if changed else "")
 
 
-def conclude(study: Study, given: argparse.Namespace, to_markdown: Callable[[dict[str, Figures]], str]) -> None:
+def conclude(
+    study: Study, given: argparse.Namespace, to_markdown: Callable[[dict[str, Figures]], str]
+) -> None:
     """Measure what is missing, write the table beside the cells and print it."""
     text = to_markdown(study.done() if given.table else run(study, given.jobs))
     study.path.with_suffix(".md").write_text(text)
@@ -148,9 +160,13 @@ def markdown(head: list[str], rows: list[list[str]]) -> list[str]:
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
     """What every experiment understands."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seeds", type=int, nargs="+", help="world seeds; 1 to 10 unless given")
     parser.add_argument("--quick", action="store_true", help="two seeds of a small world: minutes")
-    parser.add_argument("--table", action="store_true", help="only write the table from the cells there are")
+    parser.add_argument(
+        "--table", action="store_true", help="only write the table from the cells there are"
+    )
     return parser

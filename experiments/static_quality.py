@@ -26,10 +26,10 @@ from realloc import baselines
 from realloc.baselines import BASELINES
 from realloc.baselines.backbone import Backbone
 from realloc.baselines.response import ANYWHERE, ResponsePolicy
-from realloc.decision.search import GainFunction, search_greedy
+from realloc.decide.search.greedy import GainFunction, search_greedy
+from realloc.decide.types import MOVED, Decision
 from realloc.evaluate import edge_scores
 from realloc.logs import Logs
-from realloc.policy import MOVED, Decision
 from realloc.world import REGIMES, World
 from realloc.world.oracle import search_config, true_support
 from realloc.world.score import score_field, score_shares
@@ -42,7 +42,9 @@ SMALL = ({"units": 250, "periods": 6, "seed": 0}, {"units": 100, "periods": 2, "
 EVERY = ("global", "constrained", "greedy", "ascent")
 LOCAL = ("greedy", "ascent")
 FEWEST = 4  # seeds of an interval
-NOT_GLOBAL = range(6, 11)  # seeds without the global search: it costs more than the rest and ends near 0
+NOT_GLOBAL = range(
+    6, 11
+)  # seeds without the global search: it costs more than the rest and ends near 0
 STIFF = Backbone(weight_decay=1.5)
 FREE = {"steps": ANYWHERE.steps, "max_length": ANYWHERE.max_length, "max_turns": ANYWHERE.max_turns}
 Floats = NDArray[np.float64]
@@ -65,12 +67,16 @@ class Method:
 
 METHODS: dict[str, Method] = {
     "realloc": Method("**ReAlloc**", realloc.ReAlloc, ("greedy", "ascent", "fallback")),
-    "realloc_free": Method("**ReAlloc**, no budget", realloc.ReAlloc, (), seeds=5, close=("benign",)),
+    "realloc_free": Method(
+        "**ReAlloc**, no budget", realloc.ReAlloc, (), seeds=5, close=("benign",)
+    ),
     "logging": Method("Logging", baselines.Logging, ()),
     "uniform": Method("Uniform", baselines.Uniform, ()),
     "additive_roi": Method("Additive ROI", baselines.AdditiveROI),
     # held-out error prefers the first, recovery in hard 201 the second: a user could not know, a table should
-    "additive_roi_stiff": Method("Additive ROI, weight decay 1.5", partial(baselines.AdditiveROI, settings=STIFF)),
+    "additive_roi_stiff": Method(
+        "Additive ROI, weight decay 1.5", partial(baselines.AdditiveROI, settings=STIFF)
+    ),
     "s_gbdt": Method("S-GBDT", baselines.STrees, EVERY, seeds=5, close=("benign",)),
     "s_nn": Method("S-NN", BASELINES["s_nn_local"], EVERY),
     "s_nn_ensemble": Method("S-NN ensemble, SiLU", BASELINES["s_nn_ensemble"]),
@@ -116,9 +122,17 @@ def cell(key: str, sizes: tuple[dict[str, int], dict[str, int]] = FULL) -> Figur
         return of_realloc(models.fitted(regime, seed, train=sizes[0]), world, test)
     if method == "realloc_free":
         free = replace(realloc.Config().decision, **FREE)
-        return {"as it is": judge(world, test, decide(models.fitted(regime, seed, train=sizes[0]), test, free))}
+        return {
+            "as it is": judge(
+                world, test, decide(models.fitted(regime, seed, train=sizes[0]), test, free)
+            )
+        }
     asked = METHODS[method]
-    policy = asked.make() if method in ("logging", "uniform") else asked.make(config=realloc.Config(seed=seed))
+    policy = (
+        asked.make()
+        if method in ("logging", "uniform")
+        else asked.make(config=realloc.Config(seed=seed))
+    )
     policy.fit(world.sample(**sizes[0]))
     if not isinstance(policy, ResponsePolicy) or not asked.searches:
         return {"as it is": judge(world, test, policy.decide(test))}
@@ -128,7 +142,9 @@ def cell(key: str, sizes: tuple[dict[str, int], dict[str, int]] = FULL) -> Figur
             continue
         policy.search = search
         found[search] = judge(world, test, policy.decide(test))
-    found["true support"] = inside_truth(world, test, policy.gain_at(policy.encoder.encode(test).values))
+    found["true support"] = inside_truth(
+        world, test, policy.gain_at(policy.encoder.encode(test).values)
+    )
     return found
 
 
@@ -140,7 +156,9 @@ def of_realloc(model: realloc.ReAlloc, world: World, test: Logs) -> Figures:
         changes = {"fallback": True} if name == "fallback" else {"search": name}
         found[name] = judge(world, test, decide(model, test, replace(usual, **changes)))
     reading = model.fitted.main.student.read(model.fitted.encoder.encode(test).values)
-    found["true support"] = inside_truth(world, test, lambda rows, p, ends: reading.gain(rows, p, ends).mean(axis=0))
+    found["true support"] = inside_truth(
+        world, test, lambda rows, p, ends: reading.gain(rows, p, ends).mean(axis=0)
+    )
     return found
 
 
@@ -149,7 +167,10 @@ def decide(model: realloc.ReAlloc, test: Logs, decision: Any) -> Decision:
     model.config = replace(model.config, decision=decision)
     answer = model.recommend(test)
     shares = np.stack([answer[f"share_{name}"].to_numpy() for name in test.schema.channels], axis=1)
-    columns = {name: np.array(answer[name]) for name in ("gain", "gain_lower", "support", "steps", "reason")}
+    columns = {
+        name: np.array(answer[name])
+        for name in ("gain", "gain_lower", "support", "steps", "reason")
+    }
     return Decision(shares=shares, **columns)
 
 
@@ -170,7 +191,9 @@ def geometry(world: World, test: Logs, field: Floats) -> Figures:
     """Ranking metrics, and the root mean squared error of edge scores as a part of the oracle's own."""
     truth = edge_scores(world.gradient(world.state(test), np.array(test.shares)))
     error = np.sqrt(np.square(edge_scores(field) - truth).mean() / np.square(truth).mean())
-    return {one.name: one.value for one in score_field(world, test, field).estimates} | {"error": float(error)}
+    return {one.name: one.value for one in score_field(world, test, field).estimates} | {
+        "error": float(error)
+    }
 
 
 def inside_truth(world: World, test: Logs, gain: GainFunction) -> Figures:
@@ -180,10 +203,20 @@ def inside_truth(world: World, test: Logs, gain: GainFunction) -> Figures:
     return {one.name: one.value for one in score_shares(world, test, trace.shares).estimates}
 
 
-def values(cells: dict[str, Figures], method: str, regime: str, search: str, metric: str) -> dict[int, float]:
+def values(
+    cells: dict[str, Figures], method: str, regime: str, search: str, metric: str
+) -> dict[int, float]:
     """By seed, where there is one."""
-    found = {int(key.split("/")[2]): cell for key, cell in cells.items() if key.startswith(f"{method}/{regime}/")}
-    return {s: cell[search][metric] for s, cell in sorted(found.items()) if metric in cell.get(search, {})}
+    found = {
+        int(key.split("/")[2]): cell
+        for key, cell in cells.items()
+        if key.startswith(f"{method}/{regime}/")
+    }
+    return {
+        s: cell[search][metric]
+        for s, cell in sorted(found.items())
+        if metric in cell.get(search, {})
+    }
 
 
 def mean(found: dict[int, float]) -> str:
@@ -194,7 +227,10 @@ def variants(cells: dict[str, Figures]) -> list[tuple[str, str]]:
     """Every method and search that has been measured."""
     order = {method: number for number, method in enumerate(METHODS)}
     known = {
-        (key.split("/")[0], search) for key, cell in cells.items() for search in cell if "recovery" in str(cell[search])
+        (key.split("/")[0], search)
+        for key, cell in cells.items()
+        for search in cell
+        if "recovery" in str(cell[search])
     }
     known = {(method, search) for method, search in known if search != "true support"}
     places = ("as it is", *EVERY, "fallback")
@@ -221,11 +257,16 @@ def to_markdown(cells: dict[str, Figures], regimes: tuple[str, ...]) -> str:
     for method, search in pairs:
         row = [title(method, search)]
         for regime in regimes:
-            dep, rec = (values(cells, method, regime, search, m) for m in ("deployable_uplift", "safe_local_recovery"))
+            dep, rec = (
+                values(cells, method, regime, search, m)
+                for m in ("deployable_uplift", "safe_local_recovery")
+            )
             free = search == "global" or method == "realloc_free"
             raw = values(cells, method, regime, search, "raw_uplift") if free else {}
             row.append(f"{mean(dep)} / {mean(rec)}" + (f" (raw {mean(raw)})" if raw else ""))
-        counts = [str(len(values(cells, method, regime, search, "raw_uplift"))) for regime in regimes]
+        counts = [
+            str(len(values(cells, method, regime, search, "raw_uplift"))) for regime in regimes
+        ]
         told = counts[0] if len(set(counts)) == 1 else " · ".join(counts)
         rows.append([*row, PAPER.get((method, search), ""), told])
     lines += markdown(["D / SR", *regimes, "paper (D/SR, four regimes)", "seeds"], rows)
@@ -234,15 +275,25 @@ def to_markdown(cells: dict[str, Figures], regimes: tuple[str, ...]) -> str:
         ("harm_rate", "Harmed, of the moved"),
         ("moved", "Moved"),
     ):
-        rows = [[title(m, s), *(mean(values(cells, m, regime, s, metric)) for regime in regimes)] for m, s in pairs]
+        rows = [
+            [title(m, s), *(mean(values(cells, m, regime, s, metric)) for regime in regimes)]
+            for m, s in pairs
+        ]
         lines += [f"**{text}**", "", *markdown(["", *regimes], rows)]
     return (
-        "\n".join(lines + margins(cells, pairs, regimes) + geometries(cells, regimes) + decomposition(cells, regimes))
+        "\n".join(
+            lines
+            + margins(cells, pairs, regimes)
+            + geometries(cells, regimes)
+            + decomposition(cells, regimes)
+        )
         + "\n"
     )
 
 
-def margins(cells: dict[str, Figures], pairs: list[tuple[str, str]], regimes: tuple[str, ...]) -> list[str]:
+def margins(
+    cells: dict[str, Figures], pairs: list[tuple[str, str]], regimes: tuple[str, ...]
+) -> list[str]:
     """ReAlloc minus every rival with the same kind of search, paired by seed."""
     lines = []
     for mine, called, kinds in (
@@ -251,18 +302,28 @@ def margins(cells: dict[str, Figures], pairs: list[tuple[str, str]], regimes: tu
         (("realloc_free", "as it is"), "no budget", ("global",)),
     ):
         rows = [
-            [title(method, search), *(margin(cells, mine, (method, search), regime) for regime in regimes)]
+            [
+                title(method, search),
+                *(margin(cells, mine, (method, search), regime) for regime in regimes),
+            ]
             for method, search in pairs
             if method not in ("realloc", "realloc_free", "logging", "uniform") and search in kinds
         ]
-        lines += [f"**ReAlloc ({called}) minus rival, Safe Recovery; paired 95 % bootstrap interval over seeds**", ""]
+        lines += [
+            f"**ReAlloc ({called}) minus rival, Safe Recovery; paired 95 % bootstrap interval over seeds**",
+            "",
+        ]
         lines += markdown(["", *regimes], rows)
     return lines
 
 
-def margin(cells: dict[str, Figures], mine: tuple[str, str], other: tuple[str, str], regime: str) -> str:
+def margin(
+    cells: dict[str, Figures], mine: tuple[str, str], other: tuple[str, str], regime: str
+) -> str:
     """The mean difference over seeds that both have, and its interval."""
-    ours, theirs = (values(cells, m, regime, search, "safe_local_recovery") for m, search in (mine, other))
+    ours, theirs = (
+        values(cells, m, regime, search, "safe_local_recovery") for m, search in (mine, other)
+    )
     both = sorted(ours.keys() & theirs.keys())
     if not both:
         return "–"
@@ -281,7 +342,15 @@ def geometries(cells: dict[str, Figures], regimes: tuple[str, ...]) -> list[str]
             found = [mean(values(cells, method, "hard", "field", part)) for part in parts]
             bias = mean(values(cells, method, "hard", "greedy", "bias"))
             rows.append([asked.title, bias, *found, PAPER_LOCAL.get(method, "")])
-    head = ["hard", "bias of gains (greedy)", "NDCG", "top edge", "correlation", "regret", "relative error"]
+    head = [
+        "hard",
+        "bias of gains (greedy)",
+        "NDCG",
+        "top edge",
+        "correlation",
+        "regret",
+        "relative error",
+    ]
     head.append("paper (bias NDCG regret)")
     return ["**Local geometry, hard regime**", "", *markdown(head, rows)]
 
@@ -290,7 +359,9 @@ def decomposition(cells: dict[str, Figures], regimes: tuple[str, ...]) -> list[s
     """Where a method loses: its field inside the true support, and inside the learned one."""
     rows = []
     for method, asked in METHODS.items():
-        if not any(values(cells, method, regime, "true support", "raw_uplift") for regime in regimes):
+        if not any(
+            values(cells, method, regime, "true support", "raw_uplift") for regime in regimes
+        ):
             continue
         row = [asked.title]
         for regime in regimes:

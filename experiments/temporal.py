@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 import realloc
 from realloc.baselines import TeacherOnly, WarmTeacher
 from realloc.baselines.response import ResponsePolicy
-from realloc.decision.search import GainFunction, search_greedy
+from realloc.decide.search.greedy import GainFunction, search_greedy
+from realloc.learn.memory.config import ReplayConfig
+from realloc.learn.teacher.config import SURFACES
 from realloc.logs import Logs
-from realloc.replay.config import ReplayConfig
-from realloc.teacher.config import SURFACES
 from realloc.world import World
 from realloc.world.oracle import search_config, true_support
 from realloc.world.score import score_shares
@@ -69,19 +69,27 @@ def cell(key: str, sizes: Sizes = FULL, config: realloc.Config | None = None) ->
     support = replace(config.support, rows=max(rows, FEWEST))
     config = replace(config, seed=int(number), replay=ReplayConfig(capacity=rows), support=support)
     windows = [
-        world.sample(units=sizes["units"], periods=sizes["periods"], seed=w, window=w) for w in range(sizes["windows"])
+        world.sample(units=sizes["units"], periods=sizes["periods"], seed=w, window=w)
+        for w in range(sizes["windows"])
     ]
     if method in ("rolling", "reset"):
         model = realloc.ReAlloc(config, quiet=True)
         spent = [clock(partial(model.fit, windows[0 if method == "rolling" else -1]))]
         if method == "rolling":
             spent += [clock(partial(model.update, window)) for window in windows[1:]]
-        kept = {"rows": rows + (rows if method == "rolling" else 0), "bytes": model.fitted.main.replay.nbytes}
+        kept = {
+            "rows": rows + (rows if method == "rolling" else 0),
+            "bytes": model.fitted.main.replay.nbytes,
+        }
         kept["support"] = len(model.fitted.support.logged)
         return judge(world, of_student(model), sizes) | timing(spent, sizes) | kept
     logs = memory_of(method, windows)
-    policy = (WarmTeacher if method == "warm" else TeacherOnly)("greedy", config, SURFACES, config.teacher.members)
-    spent = [clock(partial(policy.fit, window)) for window in (windows if method == "warm" else [logs])]
+    policy = (WarmTeacher if method == "warm" else TeacherOnly)(
+        "greedy", config, SURFACES, config.teacher.members
+    )
+    spent = [
+        clock(partial(policy.fit, window)) for window in (windows if method == "warm" else [logs])
+    ]
     kept = {"rows": len(logs), "bytes": logs.to_arrow().nbytes}
     return judge(world, of_teacher(policy), sizes) | timing(spent, sizes) | kept
 
@@ -93,13 +101,20 @@ def memory_of(method: str, windows: list[Logs]) -> Logs:
     if method == "raw":  # as many former rows as the window has, the same number of every window
         former, random = windows[:-1], np.random.default_rng(len(windows))
         part = len(windows[-1]) // max(len(former), 1)
-        return join([*(logs.take(np.sort(random.permutation(len(logs))[:part])) for logs in former), windows[-1]])
+        return join(
+            [
+                *(logs.take(np.sort(random.permutation(len(logs))[:part])) for logs in former),
+                windows[-1],
+            ]
+        )
     return join(windows if method == "pooled" else windows[-int(method.removeprefix("pooled")) :])
 
 
 def join(windows: list[Logs]) -> Logs:
     """One log of several windows."""
-    return realloc.read_logs(pa.concat_tables([logs.to_arrow() for logs in windows]), windows[-1].schema)
+    return realloc.read_logs(
+        pa.concat_tables([logs.to_arrow() for logs in windows]), windows[-1].schema
+    )
 
 
 def clock(work: Callable[[], object]) -> float:
@@ -110,7 +125,10 @@ def clock(work: Callable[[], object]) -> float:
 
 def timing(spent: list[float], sizes: Sizes) -> Figures:
     """CPU seconds of the last fit and of all windows, where each is another's equal."""
-    return {"last": spent[-1], "total": sum(spent) if len(spent) > 1 else spent[0] * sizes["windows"]}
+    return {
+        "last": spent[-1],
+        "total": sum(spent) if len(spent) > 1 else spent[0] * sizes["windows"],
+    }
 
 
 def of_student(model: realloc.ReAlloc) -> Gains:
@@ -131,8 +149,12 @@ def judge(world: World, gains: Gains, sizes: Sizes) -> Figures:
     for w in range(sizes["windows"]):
         test = world.sample(units=sizes["test"], periods=5, seed=TEST_SEED + w, window=w)
         allowed = true_support(world.region(world.state(test, w)), world.parameters.path_intervals)
-        trace = search_greedy(np.array(test.shares), gains(test), allowed, search_config(world.parameters))
-        found = {one.name: one.value for one in score_shares(world, test, trace.shares, w).estimates}
+        trace = search_greedy(
+            np.array(test.shares), gains(test), allowed, search_config(world.parameters)
+        )
+        found = {
+            one.name: one.value for one in score_shares(world, test, trace.shares, w).estimates
+        }
         uplift.append(found["deployable_uplift"])
         recovery.append(found["safe_local_recovery"])
     return {
@@ -146,13 +168,19 @@ def judge(world: World, gains: Gains, sizes: Sizes) -> Figures:
 def pooled_time(cells: dict[str, Figures], windows: int) -> float:
     """CPU seconds of a pooled teacher fitted again after every window: between sizes that were measured, mean over seeds."""
     names = {1: "fresh", 2: "raw", **{size: f"pooled{size}" for size in CLOCK}, windows: "pooled"}
-    known = {size: found.mean() for size, name in sorted(names.items()) if len(found := of(cells, name, "last"))}
+    known = {
+        size: found.mean()
+        for size, name in sorted(names.items())
+        if len(found := of(cells, name, "last"))
+    }
     return float(np.interp(np.arange(1, windows + 1), list(known), list(known.values())).sum())
 
 
 def of(cells: dict[str, Figures], method: str, name: str) -> NDArray[np.float64]:
     """By seed."""
-    return np.array([found[name] for key, found in sorted(cells.items()) if key.split("/")[0] == method])
+    return np.array(
+        [found[name] for key, found in sorted(cells.items()) if key.split("/")[0] == method]
+    )
 
 
 def codes(cells: dict[str, Figures], method: str) -> set[str]:
@@ -170,7 +198,9 @@ def to_markdown(cells: dict[str, Figures], sizes: Sizes) -> str:
     rows_of = {method: of(cells, method, "rows").mean() for method in known}
     rows = []
     for method, title in known.items():
-        means = [of(cells, method, name).mean() for name in ("current", "past", "union", "recovery")]
+        means = [
+            of(cells, method, name).mean() for name in ("current", "past", "union", "recovery")
+        ]
         costs = [f"{rows_of[method] / rows_of['rolling']:.2f}×", "–"]
         if codes(cells, method) <= codes(cells, "rolling"):
             costs[1] = f"{time_of[method] / time_of['rolling']:.2f}×"
@@ -187,7 +217,9 @@ def to_markdown(cells: dict[str, Figures], sizes: Sizes) -> str:
         f"{sizes['windows']} windows of {per:,} rows, replay of {per:,} rows, {seeds} world seeds. {describe(cells)} "
         "`python experiments/temporal.py` prints this and says how it was measured.",
         "",
-        *markdown(["", "current", "past", "union", "recovery", "memory (rows)", "time", "paper"], rows),
+        *markdown(
+            ["", "current", "past", "union", "recovery", "memory (rows)", "time", "paper"], rows
+        ),
         "Paper: current, past, union · memory, time. No time where a row was measured by other code, on another machine.",
         "",
         f"Fast-Slow keeps {kept.mean():.1%} of the pooled teacher's union uplift (95 % over seeds {low:.1%} to {high:.1%}; paper "
@@ -208,8 +240,15 @@ def main() -> None:
     sizes = SMALL if given.quick else FULL
     keys = [f"{method}/{seed}" for seed in seeds for method in given.methods]
     if "pooled" in given.methods:
-        keys += [f"pooled{size}/{seed}" for seed in seeds[:2] for size in CLOCK if size < sizes["windows"]]
-    study = Study("temporal_quick" if given.quick else "temporal", partial(cell, sizes=sizes), tuple(keys))
+        keys += [
+            f"pooled{size}/{seed}"
+            for seed in seeds[:2]
+            for size in CLOCK
+            if size < sizes["windows"]
+        ]
+    study = Study(
+        "temporal_quick" if given.quick else "temporal", partial(cell, sizes=sizes), tuple(keys)
+    )
     conclude(study, given, lambda cells: to_markdown(cells, sizes))
 
 

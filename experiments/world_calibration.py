@@ -48,7 +48,9 @@ def reference_rows(world: World) -> dict[str, float]:
     gain = surface.value(uniform) - surface.value(start)
     inside = world.region(state).inside(start)
     return {
-        "logging": metrics.deployable_uplift(surface.value(start) - surface.value(start), inside).value,
+        "logging": metrics.deployable_uplift(
+            surface.value(start) - surface.value(start), inside
+        ).value,
         "uniform": metrics.deployable_uplift(gain, supported).value,
         "uniform_oos_rate": metrics.oos_rate(supported).value,
         "logged_inside": float(inside.mean()),
@@ -87,7 +89,11 @@ CELLS = {"oracle": oracle_cell, "snn": snn_cell}
 
 def load(path: Path) -> dict[str, Any]:
     """Finished cells of the present parameters; cells of others are dropped."""
-    fresh = {"parameters_hash": parameters_hash(), "parameters": WorldParameters().to_dict(), "cells": {}}
+    fresh = {
+        "parameters_hash": parameters_hash(),
+        "parameters": WorldParameters().to_dict(),
+        "cells": {},
+    }
     if not path.exists():
         return fresh
     kept = json.loads(path.read_text())
@@ -110,7 +116,9 @@ def run(results: dict[str, Any], path: Path, kind: str, seeds: range) -> None:
 def column(results: dict[str, Any], kind: str, name: str, regime: str) -> np.ndarray:
     """One number over all seeds."""
     prefix = f"{kind}/{regime}/"
-    return np.array([cell[name] for key, cell in results["cells"].items() if key.startswith(prefix)])
+    return np.array(
+        [cell[name] for key, cell in results["cells"].items() if key.startswith(prefix)]
+    )
 
 
 def verdict(name: str, regime: str, mean: float) -> str:
@@ -148,7 +156,9 @@ def to_markdown(results: dict[str, Any]) -> str:
     for kind, name in rows:
         seeds = len(column(results, kind, name, "hard"))
         if seeds:
-            cells = [to_cell(name, regime, column(results, kind, name, regime)) for regime in REGIMES]
+            cells = [
+                to_cell(name, regime, column(results, kind, name, regime)) for regime in REGIMES
+            ]
             lines.append(f"| {name} | {seeds} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 

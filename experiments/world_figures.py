@@ -14,8 +14,8 @@ import mpltern  # noqa: F401  registers the ternary projection
 import numpy as np
 from matplotlib.colors import BoundaryNorm, ListedColormap
 
+from realloc.base.simplex import Floats, edges, from_log_ratio
 from realloc.evaluate.oracle import edge_scores
-from realloc.simplex import Floats, edges, from_log_ratio
 from realloc.world import REGIMES, World
 from realloc.world.oracle import search_local, simplex_grid
 from realloc.world.sample import channel_names
@@ -36,7 +36,11 @@ def region_border(world: World, state: State) -> Floats:
     """The border of the support region, a closed line of shares."""
     region = world.region(state)
     angle = np.linspace(0, 2 * np.pi, 200)
-    circle = np.sqrt(region.radius_squared) * region.law.spread * np.stack([np.cos(angle), np.sin(angle)])
+    circle = (
+        np.sqrt(region.radius_squared)
+        * region.law.spread
+        * np.stack([np.cos(angle), np.sin(angle)])
+    )
     return from_log_ratio((region.law.centre + circle).T)
 
 
@@ -56,7 +60,9 @@ def draw_actions() -> None:
         world = World(regime, SEED)
         state = one_context(world)
         gain = world.response(state, grid[None])[0] - world.response(state, np.full((1, 3), 1 / 3))
-        surface = axes.tricontourf(*grid.T, gain, levels=np.arange(-6, 6.1, 1), cmap="RdYlBu_r", extend="both")
+        surface = axes.tricontourf(
+            *grid.T, gain, levels=np.arange(-6, 6.1, 1), cmap="RdYlBu_r", extend="both"
+        )
         law = world.policy.law(state).take(np.zeros(DRAWS, dtype=np.int64))
         logged = law.sample(rng.standard_normal((2, DRAWS)), rng.random(DRAWS))
         axes.scatter(*logged.T, s=4, color="black", alpha=0.55, linewidths=0)
@@ -77,20 +83,39 @@ def draw_transfers() -> None:
     best = edge_scores(world.gradient(state, grid[None])[0]).argmax(axis=1)
     figure, axes = plt.subplots(figsize=(6.4, 4.6), subplot_kw={"projection": "ternary"})
     colours = ListedColormap(EDGE_COLOURS)
-    points = axes.scatter(*grid.T, c=best, cmap=colours, norm=BoundaryNorm(np.arange(7) - 0.5, 6), s=52, marker="h")
+    points = axes.scatter(
+        *grid.T, c=best, cmap=colours, norm=BoundaryNorm(np.arange(7) - 0.5, 6), s=52, marker="h"
+    )
     points.set_linewidths(0)
     axes.plot(*region_border(world, state).T, color="black", linewidth=1.4)
     draw_traces(axes, world, state)
     handles = [
-        plt.Line2D([], [], marker="h", linestyle="", color=EDGE_COLOURS[e], label=f"{names[k]} → {names[t]}")
+        plt.Line2D(
+            [],
+            [],
+            marker="h",
+            linestyle="",
+            color=EDGE_COLOURS[e],
+            label=f"{names[k]} → {names[t]}",
+        )
         for e, (k, t) in enumerate(edges(3))
         if (best == e).any()
     ]
     handles.append(plt.Line2D([], [], color="black", label="support region"))
     handles.append(
-        plt.Line2D([], [], color="white", marker="o", markersize=4, markeredgecolor="black", label="Oracle Local")
+        plt.Line2D(
+            [],
+            [],
+            color="white",
+            marker="o",
+            markersize=4,
+            markeredgecolor="black",
+            label="Oracle Local",
+        )
     )
-    legend = axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.98, 1.0), fontsize=8, frameon=True)
+    legend = axes.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(0.98, 1.0), fontsize=8, frameon=True
+    )
     legend.get_frame().set_facecolor("#dddddd")
     axes.set_title("Best local transfer, hard regime", fontsize=11, pad=12)
     name_corners(axes)
@@ -106,8 +131,12 @@ def draw_traces(axes: Any, world: World, state: State, count: int = 6) -> None:
     start = law.sample(rng.standard_normal((2, count)), np.ones(count))
     for points in search_local(world, state.take(rows), start).points:
         axes.plot(*points.T, color="white", linewidth=1.8)
-        axes.scatter(*points[:1].T, s=16, color="white", edgecolor="black", linewidths=0.8, zorder=4)
-        axes.scatter(*points[-1:].T, s=22, color="black", edgecolor="white", linewidths=0.8, zorder=5)
+        axes.scatter(
+            *points[:1].T, s=16, color="white", edgecolor="black", linewidths=0.8, zorder=4
+        )
+        axes.scatter(
+            *points[-1:].T, s=22, color="black", edgecolor="white", linewidths=0.8, zorder=5
+        )
 
 
 def save(figure: Any, name: str) -> None:

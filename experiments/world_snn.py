@@ -65,7 +65,9 @@ class SNN:
         generator: torch.Generator,
     ) -> None:
         c = self.config
-        optimizer = torch.optim.AdamW(self.network.parameters(), lr=c.learning_rate, weight_decay=c.weight_decay)
+        optimizer = torch.optim.AdamW(
+            self.network.parameters(), lr=c.learning_rate, weight_decay=c.weight_decay
+        )
         rounds = c.epochs * (len(data) // c.batch)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, rounds)
         best, kept = np.inf, self.network.state_dict()
@@ -108,7 +110,9 @@ def build(inputs_size: int, width: int, generator: torch.Generator) -> nn.Sequen
 def lattice(channels: int, step: float, length: float) -> Floats:
     """All zero-sum moves in multiples of `step` that transfers of total length `length` reach (√2·δ each), (m, K)."""
     reach = int(length / step)
-    free = np.stack(np.meshgrid(*[np.arange(-reach, reach + 1)] * (channels - 1), indexing="ij"), axis=-1)
+    free = np.stack(
+        np.meshgrid(*[np.arange(-reach, reach + 1)] * (channels - 1), indexing="ij"), axis=-1
+    )
     free = free.reshape(-1, channels - 1)
     moves = np.column_stack([free, -free.sum(axis=1)]) * step
     return moves[np.sqrt(2) * np.abs(moves).sum(axis=1) / 2 <= length + 1e-12]
@@ -121,7 +125,9 @@ def search_constrained(model: SNN, world: World, logs: Logs, step: float = 0.01)
     candidates = start[:, None, :] + moves
     on_simplex = candidates.min(axis=-1) >= 0
     ends = np.where(on_simplex[..., None], candidates, start[:, None, :])
-    row, column = np.nonzero(world.region(state).path_inside(start, ends, world.parameters.path_intervals))
+    row, column = np.nonzero(
+        world.region(state).path_inside(start, ends, world.parameters.path_intervals)
+    )
     found = model.predict(context[row], ends[row, column])
     best = np.full(len(start), -np.inf)
     np.maximum.at(best, row, found)

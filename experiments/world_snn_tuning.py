@@ -40,18 +40,28 @@ def cell(regime: str, seed: int, line: tuple[float, float, float]) -> dict[str, 
     )
     logs = world.sample(units=200, periods=4, seed=1)
     scores = score_shares(world, logs, search_constrained(model, world, logs))
-    return {"recovery": scores["safe_local_recovery"].value, "excess": model.held_out_mse - noise**2}
+    return {
+        "recovery": scores["safe_local_recovery"].value,
+        "excess": model.held_out_mse - noise**2,
+    }
 
 
 def to_markdown(cells: dict[str, dict[str, float]]) -> str:
-    head = "| σ_Y | rate | weight decay | " + " | ".join(REGIMES) + " |\n|---|---|---|" + "---|" * len(REGIMES)
+    head = (
+        "| σ_Y | rate | weight decay | "
+        + " | ".join(REGIMES)
+        + " |\n|---|---|---|"
+        + "---|" * len(REGIMES)
+    )
     rows = [head, "| paper |  |  | " + " | ".join(f"{value:.2f}" for value in PAPER) + " |"]
     for line in LINES:
         found = []
         for regime in REGIMES:
             mine = [cells[key] for seed in SEEDS if (key := f"{line}/{regime}/{seed}") in cells]
             recovery, excess = (
-                (np.mean([c[name] for c in mine]) for name in ("recovery", "excess")) if mine else (np.nan,) * 2
+                (np.mean([c[name] for c in mine]) for name in ("recovery", "excess"))
+                if mine
+                else (np.nan,) * 2
             )
             found.append(f"{recovery:.2f} ({excess:.2f})")
         rows.append(f"| {line[0]} | {line[1]} | {line[2]} | " + " | ".join(found) + " |")
@@ -73,7 +83,9 @@ def main() -> None:
                     cells[key] = cell(regime, seed, line)
                     RESULTS.write_text(json.dumps(cells, indent=1))
                     print(key, cells[key], flush=True)
-    RESULTS.with_suffix(".md").write_text("# How σ_Y and the S-NN were chosen\n\n" + to_markdown(cells))
+    RESULTS.with_suffix(".md").write_text(
+        "# How σ_Y and the S-NN were chosen\n\n" + to_markdown(cells)
+    )
     print(to_markdown(cells))
 
 

@@ -14,7 +14,9 @@ from tests.small import CONFIG
 CHANNELS = ["ads", "coupon", "rebate"]
 SHOP = Schema(unit="item", time="date", outcome="orders", channels=CHANNELS)
 GUARDED = replace(SHOP, guardrails=("gmv",))
-KERNEL = replace(CONFIG, teacher=replace(CONFIG.teacher, surfaces=("kernel",)))  # networks learn nothing from 300 rows
+KERNEL = replace(
+    CONFIG, teacher=replace(CONFIG.teacher, surfaces=("kernel",))
+)  # networks learn nothing from 300 rows
 
 
 def shop(units: int = 50, days: int = 6, seed: int = 0, zeros: bool = True) -> pd.DataFrame:
@@ -31,7 +33,9 @@ def shop(units: int = 50, days: int = 6, seed: int = 0, zeros: bool = True) -> p
     return pd.DataFrame(
         {
             "item": [f"s{seed}i{i:03d}" for i in item],
-            "date": [date(2025, 1, 6) + timedelta(days=d) for _ in range(units) for d in range(days)],
+            "date": [
+                date(2025, 1, 6) + timedelta(days=d) for _ in range(units) for d in range(days)
+            ],
             "ads": spend[:, 0],
             "coupon": spend[:, 1],
             "rebate": spend[:, 2],

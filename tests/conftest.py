@@ -11,13 +11,21 @@ from hypothesis import HealthCheck, settings
 
 from realloc import Schema
 
-settings.register_profile("realloc", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "realloc", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("realloc")
 
 DATA = Path(os.environ.get("REALLOC_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 SPENDS = Schema(unit="item", time="date", outcome="orders", channels=["ads", "coupon", "rebate"])
-SHARES = Schema(unit="item", time="date", outcome="orders", channels=["ads", "coupon", "rebate"], budget="budget")
+SHARES = Schema(
+    unit="item",
+    time="date",
+    outcome="orders",
+    channels=["ads", "coupon", "rebate"],
+    budget="budget",
+)
 
 
 @pytest.fixture
@@ -27,7 +35,9 @@ def real_data():
     def find(name: str) -> Path:
         path = DATA / name
         if not path.exists():
-            pytest.skip(f"the real data set {name} is not at {DATA}; set REALLOC_DATA to its folder")
+            pytest.skip(
+                f"the real data set {name} is not at {DATA}; set REALLOC_DATA to its folder"
+            )
         return path
 
     return find
@@ -41,7 +51,9 @@ def make_frame(units: int = 30, days: int = 8, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "item": np.repeat([f"i{u:03d}" for u in range(units)], days),
-            "date": [date(2025, 1, 6) + timedelta(days=d) for _ in range(units) for d in range(days)],
+            "date": [
+                date(2025, 1, 6) + timedelta(days=d) for _ in range(units) for d in range(days)
+            ],
             "ads": spend[:, 0],
             "coupon": spend[:, 1],
             "rebate": spend[:, 2],

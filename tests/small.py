@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from realloc import Config, Logs, ReAlloc, Schema, World
-from realloc.decision.config import DecisionConfig
-from realloc.nuisances.config import NuisanceConfig
-from realloc.replay import ReplayConfig
-from realloc.student import StudentConfig
-from realloc.support import SupportConfig
-from realloc.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.decide.config import DecisionConfig
+from realloc.learn.memory import ReplayConfig
+from realloc.learn.nuisances.config import NuisanceConfig
+from realloc.learn.student import StudentConfig
+from realloc.learn.support import SupportConfig
+from realloc.learn.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from realloc.world import WorldParameters
 
 CONFIG = Config(
@@ -26,7 +26,9 @@ CONFIG = Config(
     student=StudentConfig(least_steps=0, epochs=2, width=16, trunk=8),
     replay=ReplayConfig(capacity=400),
     support=SupportConfig(network=False, members=4, rows=400),
-    decision=DecisionConfig(least_evidence=0.0),  # 300 rows prove little; what would be done is what tests are about
+    decision=DecisionConfig(
+        least_evidence=0.0
+    ),  # 300 rows prove little; what would be done is what tests are about
 )
 CHANNELS = ["ads", "coupon", "rebate"]
 
@@ -39,7 +41,9 @@ def with_student(**changes) -> Config:
 def window(number: int = 0, channels: int = 3, units: int = 60) -> Logs:
     """Logs of the medium world with little noise, so that few rows teach something; every number has its own units."""
     parameters = replace(WorldParameters(), noise=0.3)
-    return World("medium", seed=5, channels=channels, parameters=parameters).sample(units=units, periods=5, seed=number)
+    return World("medium", seed=5, channels=channels, parameters=parameters).sample(
+        units=units, periods=5, seed=number
+    )
 
 
 @cache
@@ -73,4 +77,6 @@ def schema_of(logs: Logs) -> Schema:
 
 
 def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
-    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+    return (
+        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+    )

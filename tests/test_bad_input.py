@@ -24,7 +24,10 @@ def fit(frame, config=CONFIG):
 def answers(model, frame):
     """Field and gain of many ends, corners among them."""
     field = model.field(frame)
-    ends = [np.full(field.shape, 1 / 3), *(np.tile(corner, (len(field), 1)) for corner in np.eye(3))]
+    ends = [
+        np.full(field.shape, 1 / 3),
+        *(np.tile(corner, (len(field), 1)) for corner in np.eye(3)),
+    ]
     return field, np.stack([model.gain(frame, end) for end in ends])
 
 
@@ -38,7 +41,9 @@ def as_units(frame, units):
 
 
 def with_shares(frame, shares):
-    return frame.assign(**dict(zip(CHANNELS, np.broadcast_to(shares, (len(frame), 3)).T, strict=True)))
+    return frame.assign(
+        **dict(zip(CHANNELS, np.broadcast_to(shares, (len(frame), 3)).T, strict=True))
+    )
 
 
 def jittered(frame, size):
@@ -54,17 +59,29 @@ def jittered(frame, size):
     [
         (lambda f: f.head(0), "Expected rows"),
         (lambda f: f.head(40), "at least 50 rows to learn from, got 40"),
-        (lambda f: as_units(f.head(150), 9), "at least 50 rows of 10 units to learn from, got 150 rows of 9"),
+        (
+            lambda f: as_units(f.head(150), 9),
+            "at least 50 rows of 10 units to learn from, got 150 rows of 9",
+        ),
         (lambda f: as_units(f, 1), "at least 2 units, got 1"),
         (lambda f: as_units(f, 2), "at least 50 rows of 10 units to learn from, got 300 rows of 2"),
-        (lambda f: with_shares(f, [0.2, 0.3, 0.5]), "shares that vary, got the same split in every row"),
+        (
+            lambda f: with_shares(f, [0.2, 0.3, 0.5]),
+            "shares that vary, got the same split in every row",
+        ),
         (lambda f: jittered(f, 1e-12), "shares that vary, got the same split in every row"),
         (lambda f: with_shares(f, [0.0, 1.0, 0.0]), "at least 2 channels with budget, got 1"),
         (lambda f: with_shares(f, [0.2, 0.3, 0.6]), "sum"),
         (lambda f: with_shares(f, [20.0, 30.0, 50.0]), "percent"),
-        (lambda f: f.assign(orders=3.0), "an outcome that varies in column 'orders', got 3 in every row"),
+        (
+            lambda f: f.assign(orders=3.0),
+            "an outcome that varies in column 'orders', got 3 in every row",
+        ),
         (lambda f: f.assign(orders=np.nan), "none of 300 can be used"),
-        (lambda f: f.assign(orders=f.orders.where(f.index != 5, np.inf)), "finite numbers in column 'orders', got inf"),
+        (
+            lambda f: f.assign(orders=f.orders.where(f.index != 5, np.inf)),
+            "finite numbers in column 'orders', got inf",
+        ),
         (lambda f: f.assign(orders=f.orders * 1e40), "below 1e30 in column 'orders'"),
         (lambda f: f.assign(orders="many"), "orders"),
         (lambda f: f.drop(columns="orders"), "'orders'"),
@@ -91,7 +108,9 @@ def test_a_channel_without_any_budget_is_told_and_harms_nobody():
     assert float(model.state.main.student.scaling.inverse[0]) == 0
     assert "ads: its share never varies." in model.state.main.nuisances.lines(channels=CHANNELS)
     audit = read_logs(frame, SCHEMA).audit()
-    assert any(finding.code == "unused_channel" and finding.column == "ads" for finding in audit.warnings)
+    assert any(
+        finding.code == "unused_channel" and finding.column == "ads" for finding in audit.warnings
+    )
 
 
 def test_shares_that_hardly_vary_teach_nothing_and_gain_nothing():
@@ -100,7 +119,9 @@ def test_shares_that_hardly_vary_teach_nothing_and_gain_nothing():
     field, gains = answers(model, frame)
     assert not field.any()
     assert not gains.any()
-    assert model.state.main.weighing.weights == (0.0,) * 4  # no surface earned a say: that is the reason
+    assert (
+        model.state.main.weighing.weights == (0.0,) * 4
+    )  # no surface earned a say: that is the reason
 
 
 def test_rows_without_an_outcome_are_left_out():
@@ -118,8 +139,12 @@ def test_the_unit_of_the_outcome_changes_only_the_unit_of_the_answers(scale):
     field, gains = answers(fit(frame.assign(orders=frame.orders * scale)), today())
     plain_field, plain_gains = answers(fitted(), today())
     if scale > 0:
-        assert np.allclose(field / scale, plain_field, rtol=1e-3, atol=1e-3 * np.abs(plain_field).max())
-        assert np.allclose(gains / scale, plain_gains, rtol=1e-3, atol=1e-3 * np.abs(plain_gains).max())
+        assert np.allclose(
+            field / scale, plain_field, rtol=1e-3, atol=1e-3 * np.abs(plain_field).max()
+        )
+        assert np.allclose(
+            gains / scale, plain_gains, rtol=1e-3, atol=1e-3 * np.abs(plain_gains).max()
+        )
     assert np.isfinite(field).all()
     assert np.isfinite(gains).all()
 
@@ -175,7 +200,11 @@ def test_a_committee_without_any_weight_gives_a_field_of_exact_zeros():
 def test_features_that_say_nothing_or_too_much_leave_answers_finite():
     frame = make_frame(units=40)
     odd = frame.assign(
-        constant=1.0, empty=np.nan, huge=1e29, copy=frame.price, mostly=np.where(frame.index % 9, np.nan, 1.0)
+        constant=1.0,
+        empty=np.nan,
+        huge=1e29,
+        copy=frame.price,
+        mostly=np.where(frame.index % 9, np.nan, 1.0),
     )
     schema = replace(SPENDS, features=("price", "constant", "empty", "huge", "copy", "mostly"))
     model = ReAlloc(CONFIG, schema=schema).fit(odd)

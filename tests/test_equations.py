@@ -10,14 +10,18 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
 PAPER = ROOT.parent / "shared" / "paper.tex"
 ROWS = [
-    row for row in re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", PAGE, re.M) if row[0] not in ("in the paper", "---")
+    row
+    for row in re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", PAGE, re.M)
+    if row[0] not in ("in the paper", "---")
 ]
 
 
 def test_every_label_of_the_paper_is_on_the_page_once():
     if not PAPER.exists():
         pytest.skip(f"the paper is not at {PAPER}")
-    labels = re.findall(r"\\label\{((?:eq|thm|prop|cor|alg):[^}]+)\}", PAPER.read_text(encoding="utf-8"))
+    labels = re.findall(
+        r"\\label\{((?:eq|thm|prop|cor|alg):[^}]+)\}", PAPER.read_text(encoding="utf-8")
+    )
     listed = [row[0] for row in ROWS if re.match(r"(eq|thm|prop|cor|alg):", row[0])]
     assert sorted(listed) == sorted(set(labels))
 

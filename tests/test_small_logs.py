@@ -7,14 +7,19 @@ import pandas as pd
 import pytest
 
 from realloc import Config, LogError, ReAlloc, Schema, load, read_logs
-from realloc.nuisances.config import MODELS, NuisanceConfig
-from realloc.rounds import for_size, set_apart
-from realloc.support.config import SupportConfig
-from realloc.teacher import TeacherConfig
-from realloc.teacher.config import SURFACES
+from realloc.learn.nuisances.config import MODELS, NuisanceConfig
+from realloc.learn.support.config import SupportConfig
+from realloc.learn.teacher import TeacherConfig
+from realloc.learn.teacher.config import SURFACES
+from realloc.model.round import for_size, set_apart
 from tests.small import CHANNELS, CONFIG, same_bits, window
 
-LAB = replace(CONFIG, nuisances=NuisanceConfig(), teacher=TeacherConfig(members=2), support=SupportConfig(margin=0.0))
+LAB = replace(
+    CONFIG,
+    nuisances=NuisanceConfig(),
+    teacher=TeacherConfig(members=2),
+    support=SupportConfig(margin=0.0),
+)
 SCHEMA = Schema(unit="mix", time="day", channels=CHANNELS, outcome="reading", features=())
 GRID = np.array([[a, b, 10 - a - b] for a in range(1, 6) for b in range(1, 6) if a + b < 10]) / 10
 
@@ -37,7 +42,12 @@ def taught() -> ReAlloc:
 
 
 def ask(model: ReAlloc, rows: int = 3, **constraints) -> pd.DataFrame:
-    today = readings().head(rows).drop(columns="reading").assign(mix=[f"new{row}" for row in range(rows)])
+    today = (
+        readings()
+        .head(rows)
+        .drop(columns="reading")
+        .assign(mix=[f"new{row}" for row in range(rows)])
+    )
     return model.recommend(today, constraints=constraints or None)
 
 
@@ -67,7 +77,8 @@ def test_a_thousand_rows_change_nothing():
 
 def test_what_was_chosen_by_hand_stays():
     config = Config(
-        teacher=TeacherConfig(surfaces=("network",)), nuisances=NuisanceConfig(models=("ridge", "boosting"))
+        teacher=TeacherConfig(surfaces=("network",)),
+        nuisances=NuisanceConfig(models=("ridge", "boosting")),
     )
     assert for_size(config, 60) == config
     never = Config(teacher=TeacherConfig(few_rows=0))
@@ -185,5 +196,7 @@ def test_a_few_long_units_are_learned_from():
 @pytest.mark.parametrize(("units", "days"), [(4, 400), (7, 20)])
 def test_too_few_or_too_short_histories_are_refused(units, days):
     logs = series(units, days)
-    with pytest.raises(LogError, match=f"at least 50 rows of 10 units .* got {len(logs)} rows of {units}"):
+    with pytest.raises(
+        LogError, match=f"at least 50 rows of 10 units .* got {len(logs)} rows of {units}"
+    ):
         set_apart(logs, 5, seed=1)

@@ -6,12 +6,11 @@ Names load when first used, so that `import realloc` stays fast.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from realloc.version import __version__
+from realloc.base.version import __version__
 
 if TYPE_CHECKING:
     from realloc import baselines, evaluate
-    from realloc.config import Config, read_config
-    from realloc.errors import ConfigError, LogError, ReallocError
+    from realloc.base.errors import ConfigError, LogError, ReallocError
     from realloc.logs import (
         Audit,
         Logs,
@@ -22,25 +21,26 @@ if TYPE_CHECKING:
         split_by_unit,
         unit_folds,
     )
-    from realloc.reallocation import ReAlloc, load
+    from realloc.model.config import Config, read_config
+    from realloc.model.realloc import ReAlloc, load
     from realloc.world import Regime, World
 
 _HOMES = {
     "Audit": "logs",
-    "Config": "config",
-    "ConfigError": "errors",
-    "LogError": "errors",
+    "Config": "model.config",
+    "ConfigError": "base.errors",
+    "LogError": "base.errors",
     "Logs": "logs",
-    "ReallocError": "errors",
-    "ReAlloc": "reallocation",
+    "ReallocError": "base.errors",
+    "ReAlloc": "model.realloc",
     "Regime": "world",
     "Schema": "logs",
     "World": "world",
     "audit_source": "logs",
     "baselines": "",
     "evaluate": "",
-    "load": "reallocation",
-    "read_config": "config",
+    "load": "model.realloc",
+    "read_config": "model.config",
     "read_logs": "logs",
     "split_by_time": "logs",
     "split_by_unit": "logs",

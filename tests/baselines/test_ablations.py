@@ -47,7 +47,9 @@ def test_without_student_doubt_support_and_evidence_are_the_same():
     assert bare.main.weighing == whole.main.weighing
     assert np.array_equal(bare.support.ladder.values, whole.support.ladder.values)
     x, shares = whole.support.logged.x[:20], whole.support.logged.shares[:20]
-    assert np.array_equal(bare.main.doubt.covariance(x, shares), whole.main.doubt.covariance(x, shares))
+    assert np.array_equal(
+        bare.main.doubt.covariance(x, shares), whole.main.doubt.covariance(x, shares)
+    )
 
 
 def test_without_student_gains_are_what_the_student_learned_and_doubt_is_taken_off():
@@ -59,7 +61,9 @@ def test_without_student_gains_are_what_the_student_learned_and_doubt_is_taken_o
     assert answer["moved"].any()
     assert (answer["sigma"][answer["moved"]] > 0).all()
     assert np.allclose(
-        committee().gain(today, answer[[f"share_{name}" for name in SHOP.channels]]), answer["gain"], atol=1e-3
+        committee().gain(today, answer[[f"share_{name}" for name in SHOP.channels]]),
+        answer["gain"],
+        atol=1e-3,
     )
     sure = committee()
     sure.config = replace(KERNEL, decision=replace(KERNEL.decision, beta=3.0))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from realloc.simplex import Floats
+from realloc.base.simplex import Floats
 from tests.baselines.test_responses import fitted, states
 
 
@@ -25,7 +25,9 @@ def test_channels_of_the_additive_response_do_not_interact():
 
 def test_the_additive_response_is_curved_in_its_own_channel():
     x = states("additive", 3)
-    line = np.broadcast_to(np.array([[0.1, 0.3, 0.4], [0.3, 0.3, 0.4], [0.5, 0.3, 0.4]]), (len(x), 3, 3))
+    line = np.broadcast_to(
+        np.array([[0.1, 0.3, 0.4], [0.3, 0.3, 0.4], [0.5, 0.3, 0.4]]), (len(x), 3, 3)
+    )
     bend = fitted("additive").response.values(x, line) @ np.array([1.0, -2.0, 1.0])
     assert np.abs(bend).max() > 1e-6
 

@@ -37,7 +37,9 @@ def test_the_direction_is_found_in_spite_of_confounding(effect):
     policy = ConstantField().fit(read_logs(frame, TWO))
     slope = policy.field[1] - policy.field[0]
     error = np.sqrt(np.array([-1, 1]) @ policy.covariance @ np.array([-1, 1]))
-    assert abs(slope - effect) < 4 * error + 0.3  # four standard errors, and the linear nuisance's own bias
+    assert (
+        abs(slope - effect) < 4 * error + 0.3
+    )  # four standard errors, and the linear nuisance's own bias
     answer = policy.recommend(frame.head(50))
     moved = answer[answer["moved"]]
     assert len(moved)
@@ -52,7 +54,9 @@ def test_without_an_effect_most_logs_lead_to_no_move():
         policy = ConstantField().fit(read_logs(confounded(0.0, seed), TWO))
         answer = policy.recommend(confounded(0.0, seed).head(20))
         kept += not answer["moved"].any()
-    assert kept >= 14  # one-sided 5 % on the better of two directions, twenty logs: P(< 14) is below 1 in 1,000
+    assert (
+        kept >= 14
+    )  # one-sided 5 % on the better of two directions, twenty logs: P(< 14) is below 1 in 1,000
 
 
 def test_a_channel_that_is_closed_is_not_opened():

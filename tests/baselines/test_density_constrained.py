@@ -13,7 +13,9 @@ TODAY = window(1)
 
 def look(policy, shares):
     border = policy.support.density.at(policy.encoder.encode(TODAY).values)
-    return border.radius(np.arange(len(TODAY)), shares[:, None])[:, 0], policy.support.ladder.at(0.95)
+    return border.radius(np.arange(len(TODAY)), shares[:, None])[:, 0], policy.support.ladder.at(
+        0.95
+    )
 
 
 def test_ends_have_the_density_of_all_but_the_rarest_logged_actions():

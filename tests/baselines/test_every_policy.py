@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from realloc import LogError, ReAlloc, World, read_logs
+from realloc.base.errors import MissingExtra
 from realloc.baselines import BASELINES, DensityConstrained, STrees, TeacherOnly, WithoutStudent
 from realloc.baselines.response import ResponsePolicy
-from realloc.errors import MissingExtra
-from realloc.policy import REASONS
+from realloc.decide.types import REASONS
 from tests.baselines.test_responses import DENSITY, NETWORKS, TREES
 from tests.conftest import SPENDS
 from tests.small import CONFIG
@@ -22,7 +22,8 @@ SHARES = ["share_ads", "share_coupon", "share_rebate"]
 
 
 SMALL = {STrees: TREES, DensityConstrained: DENSITY} | dict(
-    NETWORKS[name] for name in ("s_network", "additive", "r_learner", "context_only", "vcnet", "giks")
+    NETWORKS[name]
+    for name in ("s_network", "additive", "r_learner", "context_only", "vcnet", "giks")
 )
 
 
@@ -70,7 +71,9 @@ def test_reasons_are_known_and_match_the_moves(policy):
     assert np.isfinite(answer["gain"]).all()
     bounded = answer["gain_lower"].notna()
     assert bounded[~answer["moved"]].all()
-    assert isinstance(policy, ResponsePolicy) or bounded.all()  # a predicted response knows no bound
+    assert (
+        isinstance(policy, ResponsePolicy) or bounded.all()
+    )  # a predicted response knows no bound
 
 
 def test_the_same_seed_gives_the_same_answer(name, policy):
@@ -108,6 +111,9 @@ def test_recommending_before_a_fit_is_refused():
 
 @pytest.mark.parametrize("name", list(BASELINES))
 def test_a_log_that_fails_the_audit_is_not_fitted(name, frame):
-    for broken, text in [(frame.head(20), "50 rows"), (frame.assign(orders=1.0), "varies in column 'orders'")]:
+    for broken, text in [
+        (frame.head(20), "50 rows"),
+        (frame.assign(orders=1.0), "varies in column 'orders'"),
+    ]:
         with pytest.raises(LogError, match=text):
             BASELINES[name]().fit(read_logs(broken, SPENDS))

@@ -5,7 +5,9 @@ import torch
 
 from realloc.baselines.lbfgs import search_lbfgs, starts
 
-TARGETS = torch.tensor([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.34, 0.33, 0.33], [0.05, 0.9, 0.05]], dtype=torch.float64)
+TARGETS = torch.tensor(
+    [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.34, 0.33, 0.33], [0.05, 0.9, 0.05]], dtype=torch.float64
+)
 START = np.array([[0.2, 0.2, 0.6], [0.9, 0.1, 0.0], [1 / 3, 1 / 3, 1 / 3], [0.0, 0.0, 1.0]])
 
 
@@ -56,7 +58,10 @@ def test_a_start_that_is_best_stays_to_the_last_bit():
 
 def test_rows_do_not_depend_on_each_other():
     alone = np.concatenate(
-        [search_lbfgs(lambda _, p, i=i: near_targets(torch.tensor([i]), p), START[[i]]) for i in range(len(START))]
+        [
+            search_lbfgs(lambda _, p, i=i: near_targets(torch.tensor([i]), p), START[[i]])
+            for i in range(len(START))
+        ]
     )
     assert np.allclose(search_lbfgs(near_targets, START), alone, atol=1e-10)
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from realloc.base.errors import ConfigError, MissingExtra
+from realloc.base.simplex import tangent_basis
 from realloc.baselines import BASELINES, CausalForestDMLPolicy, CQLPolicy, LinearDMLPolicy
 from realloc.baselines.peers_cql import Box, pull_back
 from realloc.baselines.peers_dml import expand, expand_slopes, split_by
 from realloc.baselines.response import Task, everywhere
-from realloc.errors import ConfigError, MissingExtra
-from realloc.simplex import tangent_basis
-from realloc.teacher.fit import Window
+from realloc.learn.teacher.fit import Window
 from tests.small import CONFIG, window
 
 PEERS = ("linear_dml", "linear_dml_poly", "causal_forest", "cql")
@@ -39,9 +39,16 @@ def confounded(rows: int = 1500, seed: int = 0) -> tuple[Task, np.ndarray]:
     """Rows whose shares and outcome both follow the state; the effect is −8‖p − c‖², c = (0.5, 0.3, 0.2)."""
     random = np.random.default_rng(seed)
     x = random.normal(size=(rows, 2))
-    logits = np.stack([0.6 * x[:, 0], np.zeros(rows), 0.3 * x[:, 1]], axis=1) + random.normal(0, 0.6, (rows, 3))
+    logits = np.stack([0.6 * x[:, 0], np.zeros(rows), 0.3 * x[:, 1]], axis=1) + random.normal(
+        0, 0.6, (rows, 3)
+    )
     p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    y = 3 * x[:, 0] + x[:, 1] ** 2 - 8 * np.square(p - PLACES[0]).sum(axis=1) + random.normal(0, 0.1, rows)
+    y = (
+        3 * x[:, 0]
+        + x[:, 1] ** 2
+        - 8 * np.square(p - PLACES[0]).sum(axis=1)
+        + random.normal(0, 0.1, rows)
+    )
     units = np.arange(rows) // 3
     rows_ = Window(x.astype(np.float32), p, y, units % 3, units, np.ones(rows))
     return Task(rows_, CONFIG, 0), p
@@ -59,7 +66,9 @@ def test_a_missing_package_says_the_pip_line(name, monkeypatch):
 def test_features_of_shares_have_the_slopes_they_claim():
     t, h = np.array([[0.2, -0.1], [0.4, 0.3]]), 1e-6
     for degree in (1, 2):
-        ahead = [(expand(t + h * e, degree) - expand(t - h * e, degree)) / (2 * h) for e in np.eye(2)]
+        ahead = [
+            (expand(t + h * e, degree) - expand(t - h * e, degree)) / (2 * h) for e in np.eye(2)
+        ]
         assert np.abs(np.stack(ahead, axis=-1) - expand_slopes(t, degree)).max() < 1e-8
 
 
@@ -71,7 +80,9 @@ def test_folds_are_split_whole():
 
 
 def test_unknown_settings_are_refused():
-    with pytest.raises(ConfigError, match="Expected `degree` and `state_degree` of 1 or 2, got 3 and 1"):
+    with pytest.raises(
+        ConfigError, match="Expected `degree` and `state_degree` of 1 or 2, got 3 and 1"
+    ):
         LinearDMLPolicy(degree=3)
     with pytest.raises(ConfigError, match="Expected one or more `models` of"):
         LinearDMLPolicy(models=("forest",))
@@ -85,7 +96,9 @@ def test_values_are_the_effects_of_econml(degree, econml):
     values = response.values(x, np.tile(PLACES, (4, 1, 1)))
     for number, place in enumerate(PLACES):
         to = np.tile(place @ Q, (4, 1))
-        assert np.abs(values[:, number] - response.estimator.effect(x, T0=0 * to, T1=to)).max() < 1e-6
+        assert (
+            np.abs(values[:, number] - response.estimator.effect(x, T0=0 * to, T1=to)).max() < 1e-6
+        )
 
 
 def test_squares_recover_a_quadratic_effect_under_confounding(econml):
@@ -108,7 +121,10 @@ def test_slopes_are_those_of_the_values(econml):
 
 def test_a_forest_finds_the_way_up(econml):
     task, _ = confounded(600)
-    task = replace(task, window=replace(task.window, outcome=task.window.x[:, 0] + 5 * task.window.shares[:, 1]))
+    task = replace(
+        task,
+        window=replace(task.window, outcome=task.window.x[:, 0] + 5 * task.window.shares[:, 1]),
+    )
     response = CausalForestDMLPolicy(trees=20, **QUICK).fit_response(task)
     slopes = response.slopes(task.window.x, task.window.shares)
     assert np.mean(slopes.argmax(axis=1) == 1) > 0.95
@@ -125,10 +141,15 @@ def test_moves_keep_support_and_budget_and_repeat(make, econml):
     logs = window()
     policy = make().fit(logs)
     decision = policy.decide(logs)
-    assert np.linalg.norm(decision.shares - logs.shares, axis=1).max() <= CONFIG.decision.max_length + 1e-9
+    assert (
+        np.linalg.norm(decision.shares - logs.shares, axis=1).max()
+        <= CONFIG.decision.max_length + 1e-9
+    )
     opened = policy.support.at(policy.encoder.encode(logs).values)
     moved = decision.reason == "moved"
-    kept = opened.allowed(np.arange(len(logs)), np.array(logs.shares), decision.shares[:, None])[:, 0]
+    kept = opened.allowed(np.arange(len(logs)), np.array(logs.shares), decision.shares[:, None])[
+        :, 0
+    ]
     assert moved.any()
     assert kept[moved].all()
     assert np.array_equal(make().fit(logs).decide(logs).shares, decision.shares)
@@ -146,20 +167,29 @@ def test_a_forbidden_action_is_pulled_back_the_straight_way():
     start, end = PLACES[:1], PLACES[1:2]
     assert pull_back(start, end, everywhere, 2.0) == pytest.approx(end)
     assert np.linalg.norm(pull_back(start, end, everywhere, 0.1) - start) == pytest.approx(0.1)
-    half = pull_back(start, end, lambda rows, p, ends: np.abs(ends - start).max(axis=-1) <= 0.3001, 2.0)
+    half = pull_back(
+        start, end, lambda rows, p, ends: np.abs(ends - start).max(axis=-1) <= 0.3001, 2.0
+    )
     assert half == pytest.approx((start + end) / 2)
-    assert np.array_equal(pull_back(start, end, lambda rows, p, ends: np.zeros(ends.shape[:2], bool), 2.0), start)
+    assert np.array_equal(
+        pull_back(start, end, lambda rows, p, ends: np.zeros(ends.shape[:2], bool), 2.0), start
+    )
 
 
 def test_the_actor_stays_within_limits(d3rlpy):
     logs = window()
     policy = CQLPolicy(config=CONFIG, steps=5).fit(logs)
     decision = policy.decide(logs)
-    assert np.linalg.norm(decision.shares - logs.shares, axis=1).max() <= CONFIG.decision.max_length + 1e-9
+    assert (
+        np.linalg.norm(decision.shares - logs.shares, axis=1).max()
+        <= CONFIG.decision.max_length + 1e-9
+    )
     assert np.abs(decision.shares.sum(axis=1) - 1).max() < 1e-9
     assert np.isfinite(decision.gain).all()
     policy.limited = False
-    assert np.allclose(policy.decide(logs).shares, policy.agent.act(policy.encoder.encode(logs).values))
+    assert np.allclose(
+        policy.decide(logs).shares, policy.agent.act(policy.encoder.encode(logs).values)
+    )
 
 
 def test_training_repeats_and_leaves_the_global_generator_alone(d3rlpy):
@@ -167,4 +197,6 @@ def test_training_repeats_and_leaves_the_global_generator_alone(d3rlpy):
     before = torch.random.get_rng_state()
     one, other = (CQLPolicy(config=CONFIG, steps=5).fit_response(task) for _ in range(2))
     assert torch.equal(before, torch.random.get_rng_state())
-    assert np.array_equal(one.values(task.window.x, p[:, None]), other.values(task.window.x, p[:, None]))
+    assert np.array_equal(
+        one.values(task.window.x, p[:, None]), other.values(task.window.x, p[:, None])
+    )

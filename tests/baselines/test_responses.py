@@ -72,7 +72,9 @@ def test_slopes_are_the_derivative_of_values(name, channels):
     ends = np.concatenate([p[:, None] + step, p[:, None] - step], axis=1)
     found = response.values(x, ends)
     slopes = response.slopes(x, p)
-    assert np.allclose((found[:, :channels] - found[:, channels:]) / 2e-6, slopes, atol=1e-4 * np.abs(slopes).max())
+    assert np.allclose(
+        (found[:, :channels] - found[:, channels:]) / 2e-6, slopes, atol=1e-4 * np.abs(slopes).max()
+    )
     assert np.abs(slopes).max() > 0.01  # it learned something that depends on the shares
 
 
@@ -95,13 +97,17 @@ def test_any_number_of_channels_is_answered_on_the_simplex(name, channels):
     assert np.isfinite(policy.field(window(1, channels))).all()
     assert (decision.reason == "moved").any()
     moved = decision.reason == "moved"
-    assert np.array_equal(moved, np.abs(decision.shares - window(1, channels).shares).max(axis=1) > 0)
+    assert np.array_equal(
+        moved, np.abs(decision.shares - window(1, channels).shares).max(axis=1) > 0
+    )
 
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_zeros_in_the_shares_are_learned_from_and_answered(name):
     frame = window().to_pandas()
-    frame.loc[::3, ["ads", "coupon"]] = np.column_stack([frame["ads"] + frame["coupon"], np.zeros(len(frame))])[::3]
+    frame.loc[::3, ["ads", "coupon"]] = np.column_stack(
+        [frame["ads"] + frame["coupon"], np.zeros(len(frame))]
+    )[::3]
     logs = read_logs(frame, replace(window().schema, features=None))
     assert (logs.shares == 0).any()
     decision = make(name).fit(logs).decide(logs)
@@ -158,12 +164,19 @@ def test_the_same_seed_gives_the_same_response(name):
 
 def test_defaults_hold_one_backbone():
     for own in (VCNetConfig(), GIKSConfig(), DensityConfig().outcome):
-        assert all(getattr(own, spec.name) == getattr(Backbone(), spec.name) for spec in fields(Backbone))
+        assert all(
+            getattr(own, spec.name) == getattr(Backbone(), spec.name) for spec in fields(Backbone)
+        )
 
 
 def test_the_constrained_s_network_improves_the_benign_world():
     world = World("benign", 205)
-    logs, today = world.sample(units=300, periods=6, seed=0), world.sample(units=60, periods=1, seed=1)
+    logs, today = (
+        world.sample(units=300, periods=6, seed=0),
+        world.sample(units=60, periods=1, seed=1),
+    )
     config = replace(CONFIG, support=replace(CONFIG.support, rows=2000))
-    policy = SNetwork("constrained", config, Backbone(members=2, width=32, least_steps=150)).fit(logs)
+    policy = SNetwork("constrained", config, Backbone(members=2, width=32, least_steps=150)).fit(
+        logs
+    )
     assert score_shares(world, today, policy.decide(today).shares)["raw_uplift"].low > 0

@@ -23,7 +23,10 @@ def test_the_global_search_promises_at_least_as_much_as_the_local_one():
     policy.encoder, policy.response, policy.support = local.encoder, local.response, local.support
     everywhere = policy.decide(window(1))
     assert everywhere.gain.mean() > local.decide(window(1)).gain.mean()
-    assert np.linalg.norm(everywhere.shares - window(1).shares, axis=1).max() > CONFIG.decision.max_length
+    assert (
+        np.linalg.norm(everywhere.shares - window(1).shares, axis=1).max()
+        > CONFIG.decision.max_length
+    )
 
 
 def test_members_are_averaged():

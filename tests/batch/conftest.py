@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from realloc.batch import Options, recommend_file
-from realloc.serving.scorer import open_model
-from realloc.store import Store
+from realloc.serve.scorer import open_model
+from realloc.storage.store import Store
 from tests.small import fitted, window
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -46,7 +46,9 @@ def rows(count: int = 150) -> pd.DataFrame:
 def recommend(place, name="recs.parquet", source=None, **options):
     """Run on the folder of a test, in parts of 32 rows."""
     given = {"part_rows": 32, "clock": lambda: NOW} | options
-    return recommend_file(str(source or place / "today.parquet"), place / "store", place / name, Options(**given))
+    return recommend_file(
+        str(source or place / "today.parquet"), place / "store", place / name, Options(**given)
+    )
 
 
 def answers(place, name="recs.parquet") -> pd.DataFrame:

@@ -5,10 +5,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from realloc.base.errors import LedgerError
 from realloc.batch.audit import audit
-from realloc.errors import LedgerError
-from realloc.ledger import Ledger, join
-from realloc.store import Store
+from realloc.storage.ledger import Ledger, join
+from realloc.storage.store import Store
 from tests.batch.conftest import answers, recommend
 from tests.small import fitted, window
 
@@ -32,7 +32,10 @@ def test_rules_pools_and_a_freeze_are_replayed_too(place):
     store.freeze("a test")
     recommend(place, "b.parquet")
     store.unfreeze()
-    assert [(one.rows, one.differ, one.problem) for one in replays(place)] == [(150, 0, None), (150, 0, None)]
+    assert [(one.rows, one.differ, one.problem) for one in replays(place)] == [
+        (150, 0, None),
+        (150, 0, None),
+    ]
 
 
 def test_a_cap_over_all_rows_is_replayed_over_all_of_them(place):
@@ -50,7 +53,9 @@ def test_control_inputs_that_were_others_are_found(place):
     table = pa.concat_tables(ledger.read(entry))
     prints = table["fingerprint"].to_pylist()
     prints[7] = bytes(16)
-    changed = table.set_column(table.column_names.index("fingerprint"), "fingerprint", pa.array(prints, pa.binary(16)))
+    changed = table.set_column(
+        table.column_names.index("fingerprint"), "fingerprint", pa.array(prints, pa.binary(16))
+    )
     pq.write_table(changed, place / "changed.parquet")
     ledger.append(entry, [place / "changed.parquet"])
     _, second = replays(place)
@@ -94,7 +99,12 @@ def test_decisions_meet_their_outcomes(place):
     found = join(Ledger(place / "store" / "decisions"), logs)
     advice = answers(place)
     assert found.num_rows == len(advice) == 150  # of two decisions on a row the newest
-    by_key = {(u, t): y for u, t, y in zip(*(logs.to_pandas()[c] for c in ("item_id", "date", "orders")), strict=True)}
+    by_key = {
+        (u, t): y
+        for u, t, y in zip(
+            *(logs.to_pandas()[c] for c in ("item_id", "date", "orders")), strict=True
+        )
+    }
     for row in found.to_pylist()[:20]:
         assert row["outcome"] == by_key[row["unit"], row["time"]]
     followed = found["followed"].to_numpy()

@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from realloc import ReAlloc
+from realloc.base.errors import ReallocError, StoreError
 from realloc.batch import publish, workers
 from realloc.batch import run as batch_run
 from realloc.batch.work import LOCK, Work, only_run, work_folder
-from realloc.config import Config
-from realloc.decision.constraints import Constraints
-from realloc.errors import ReallocError, StoreError
-from realloc.ledger import Ledger
-from realloc.store import Store
+from realloc.decide.constraints.constraints import Constraints
+from realloc.model.config import Config
+from realloc.storage.ledger import Ledger
+from realloc.storage.store import Store
 from tests.batch.conftest import NOW, recommend, rows
 from tests.batch.stops import stopping
 from tests.faults import recording
@@ -134,7 +134,9 @@ def test_an_output_that_does_not_fit_leaves_the_old_one_and_control_written_in_p
     frozen, monkeypatch, in_place
 ):
     old = (frozen / "recs.parquet").read_bytes()
-    with monkeypatch.context() as patch:  # all parts are finished, so that the output is the first that does not fit
+    with (
+        monkeypatch.context() as patch
+    ):  # all parts are finished, so that the output is the first that does not fit
         patch.setattr(batch_run, "write_beside", lambda *_: (_ for _ in ()).throw(Stopped))
         with pytest.raises(Stopped):
             run(frozen)
@@ -172,11 +174,15 @@ def start_and_kill(work, delay: float) -> bool:
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
-def survive(place: Path, kills: int, longest: float, seed: int, part_rows: int = 16) -> tuple[int, int]:
+def survive(
+    place: Path, kills: int, longest: float, seed: int, part_rows: int = 16
+) -> tuple[int, int]:
     """Kill runs at random moments, then let one run through: how many were killed amid a run, parts found finished."""
     draw, amid, resumed = random.Random(seed), 0, 0
     for _ in range(kills):
-        amid += start_and_kill(lambda: recommend(place, part_rows=part_rows), draw.uniform(0, longest))
+        amid += start_and_kill(
+            lambda: recommend(place, part_rows=part_rows), draw.uniform(0, longest)
+        )
         if (place / "recs.parquet").exists():
             pq.read_table(place / "recs.parquet")
         assert Ledger(place / "store" / "decisions").verify() == ()
@@ -191,14 +197,18 @@ def test_killed_runs_go_on_where_they_were_and_end_in_the_same_bytes(place, tmp_
     assert fork(lambda: recommend(tmp_path / "plain", part_rows=16) and 0) == 0
     took = time.perf_counter() - begun
     amid, resumed = survive(place, KILLS, took, 1)
-    assert (place / "recs.parquet").read_bytes() == (tmp_path / "plain" / "recs.parquet").read_bytes()
+    assert (place / "recs.parquet").read_bytes() == (
+        tmp_path / "plain" / "recs.parquet"
+    ).read_bytes()
     assert amid >= KILLS // 3
     assert resumed
 
 
 def test_finished_parts_are_not_decided_again(place, monkeypatch):
     real, asked = workers.score, []
-    monkeypatch.setattr(workers, "score", lambda part, *rest: (asked.append(part.number), real(part, *rest))[1])
+    monkeypatch.setattr(
+        workers, "score", lambda part, *rest: (asked.append(part.number), real(part, *rest))[1]
+    )
 
     def stop(step, done, total):
         if done >= 64:
@@ -255,7 +265,9 @@ def test_any_flipped_bit_of_a_finished_part_is_noticed(place):
 
 def test_parts_of_another_input_or_other_rules_are_not_used(place):
     stop_in_the_middle(place)
-    rules: Config = Config(decision=CONFIG.decision, constraints=Constraints(frozen=("ads", "coupon", "rebate")))
+    rules: Config = Config(
+        decision=CONFIG.decision, constraints=Constraints(frozen=("ads", "coupon", "rebate"))
+    )
     told = recommend(place, config=rules).figures
     assert told["moved"] == 0
 
@@ -270,13 +282,17 @@ def test_parts_of_anything_else_are_not_used_either(place, tmp_path, monkeypatch
         Store(place / "store").commit(fitted(), window(1), again=True)
     elif what == "model":
         shutil.rmtree(place / "store")
-        Store(place / "store", clock=lambda: NOW).commit(ReAlloc(CONFIG, quiet=True).fit(window(1)), window(1))
+        Store(place / "store", clock=lambda: NOW).commit(
+            ReAlloc(CONFIG, quiet=True).fit(window(1)), window(1)
+        )
     elif what == "part_rows":
         options = {"part_rows": 40}
     else:
         monkeypatch.setattr(batch_run, "__version__", "another")
     decided, real = [], workers.score
-    monkeypatch.setattr(workers, "score", lambda part, *rest: decided.append(part.number) or real(part, *rest))
+    monkeypatch.setattr(
+        workers, "score", lambda part, *rest: decided.append(part.number) or real(part, *rest)
+    )
     recommend(place, **options)
     assert decided == list(range(4 if options else 5))
     assert list(place.glob(".*")) == []  # and they are gone
@@ -285,7 +301,12 @@ def test_parts_of_anything_else_are_not_used_either(place, tmp_path, monkeypatch
 
 def logged(place):
     ledger = Ledger(place / "store" / "decisions")
-    return [row for entry in ledger.entries() for table in ledger.read(entry) for row in table.to_pylist()]
+    return [
+        row
+        for entry in ledger.entries()
+        for table in ledger.read(entry)
+        for row in table.to_pylist()
+    ]
 
 
 def test_parts_without_the_run_they_belong_to_are_not_used(place):
@@ -356,6 +377,9 @@ def test_of_two_runs_to_one_output_the_second_is_told(place):
 
 def test_runs_to_two_outputs_share_one_log(place):
     recommend(
-        place, progress=lambda *_: recommend(place, "other.parquet") if not (place / "other.parquet").exists() else 0
+        place,
+        progress=lambda *_: (
+            recommend(place, "other.parquet") if not (place / "other.parquet").exists() else 0
+        ),
     )
     assert entries(place) == 2

@@ -14,15 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from realloc import ReAlloc
+from realloc.base.errors import ConfigError, LogError, StoreError
 from realloc.batch import asked, recommend_file, workers
-from realloc.batch.parts import Part, fingerprint_files
+from realloc.batch.chunks import Part, fingerprint_files
 from realloc.batch.score import FURTHER
-from realloc.config import Config
-from realloc.decision.constraints import Constraints
-from realloc.errors import ConfigError, LogError, StoreError
-from realloc.ledger import Ledger
-from realloc.logs.source import Source, open_source
-from realloc.store import Store
+from realloc.decide.constraints.constraints import Constraints
+from realloc.logs.reading.source import Source, open_source
+from realloc.model.config import Config
+from realloc.storage.ledger import Ledger
+from realloc.storage.store import Store
 from tests.batch.conftest import NOW, answers, recommend, rows, served
 from tests.small import CONFIG, window
 
@@ -72,7 +72,9 @@ def test_rows_that_cannot_be_read_are_answered_counted_and_named(place):
     assert "row 4" in told["bad_input"]["negative"]["first"]
     kept = answers(place).drop(index=bad)
     same = served(place).recommend(rows().drop(index=[3, 40, 70]))
-    pd.testing.assert_frame_equal(kept.reset_index(drop=True), same.reset_index(drop=True), check_exact=True)
+    pd.testing.assert_frame_equal(
+        kept.reset_index(drop=True), same.reset_index(drop=True), check_exact=True
+    )
 
 
 def test_keys_that_merely_share_a_hash_are_no_duplicates(place, monkeypatch):
@@ -137,7 +139,9 @@ def test_frozen_answers_have_the_same_columns(place):
     assert set(FURTHER) <= set(one.names)
 
 
-@pytest.mark.parametrize("when", ["while parts are decided", "right before publishing", "right after it was logged"])
+@pytest.mark.parametrize(
+    "when", ["while parts are decided", "right before publishing", "right after it was logged"]
+)
 def test_a_freeze_during_the_run_is_obeyed(place, monkeypatch, when):
     from realloc.batch import run
 
@@ -179,13 +183,19 @@ def test_what_cannot_be_done_is_said(place):
     with pytest.raises(LogError, match="nothing is at"):
         recommend(place, source=place / "none.parquet")
     with pytest.raises(StoreError, match="`realloc fit` makes one"):
-        recommend_file(str(place / "today.parquet"), place / "nowhere", place / "new" / "recs.parquet")
+        recommend_file(
+            str(place / "today.parquet"), place / "nowhere", place / "new" / "recs.parquet"
+        )
     rows().drop(columns="ads").to_parquet(place / "short.parquet")
     with pytest.raises(LogError, match="ads"):
         recommend(place, source=place / "short.parquet")
     with pytest.raises(ConfigError, match="tv"):
         recommend(place, pools={"tv": 1.0})
-    assert sorted(path.name for path in place.iterdir()) == ["short.parquet", "store", "today.parquet"]
+    assert sorted(path.name for path in place.iterdir()) == [
+        "short.parquet",
+        "store",
+        "today.parquet",
+    ]
 
 
 def test_a_version_with_strangers_is_not_asked(place):
@@ -205,13 +215,17 @@ def test_a_scorer_that_computes_something_else_is_not_asked(place, monkeypatch):
 
     monkeypatch.setattr(asked, "open_model", other)
     recommend(place, "other.parquet")
-    assert answers(place, "other.parquet").gain.to_numpy() == pytest.approx(answers(place).gain.to_numpy(), abs=1e-3)
+    assert answers(place, "other.parquet").gain.to_numpy() == pytest.approx(
+        answers(place).gain.to_numpy(), abs=1e-3
+    )
 
 
 def test_a_cap_over_all_rows_holds_over_all_parts(place):
     free = recommend(place).figures
     rules = Constraints(largest_move_per_day=free["moved_share"] / 3)
-    told = recommend(place, "capped.parquet", config=Config(decision=CONFIG.decision, constraints=rules)).figures
+    told = recommend(
+        place, "capped.parquet", config=Config(decision=CONFIG.decision, constraints=rules)
+    ).figures
     assert told["together"] is True
     assert told["moved_share"] <= free["moved_share"] / 3 + 1e-6
 
@@ -240,7 +254,11 @@ def test_files_that_do_not_fit_together_or_are_gone_are_named(place):
     rows(10).to_parquet(place / "a.parquet")
     rows(10).assign(c1="red").to_parquet(place / "b.parquet")
     with pytest.raises(LogError, match="c1|one type per column"):
-        recommend_file([str(place / "a.parquet"), str(place / "b.parquet")], place / "store", place / "recs.parquet")
+        recommend_file(
+            [str(place / "a.parquet"), str(place / "b.parquet")],
+            place / "store",
+            place / "recs.parquet",
+        )
     source = open_source(str(place / "a.parquet"))
     (place / "a.parquet").unlink()
     with pytest.raises(LogError, match="Expected to read .*a.parquet"):
@@ -279,5 +297,7 @@ def test_a_batch_loads_no_torch(place):
         "recommend_file(str(place / 'today.parquet'), place / 'store', place / 'recs.parquet', Options());"
         "sys.exit('torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(place)], check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(place)], check=False, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr

@@ -77,7 +77,12 @@ def test_a_plan_comes_before_the_test(run, written):
 
 def test_a_wrong_split_is_a_partial_report_and_exit_code_2(run, written):
     frame = make_arms(4000)
-    said = run(*written(frame[(frame["arm"] == "control") | (frame.index % 5 > 0)]), "--report", "page.html", code=2)
+    said = run(
+        *written(frame[(frame["arm"] == "control") | (frame.index % 5 > 0)]),
+        "--report",
+        "page.html",
+        code=2,
+    )
     assert "No winner may be called. Sample-ratio mismatch" in said.stdout
     assert "not comparable" in said.stdout
     assert "the report is partial" in said.stderr
@@ -88,14 +93,26 @@ def test_a_wrong_split_is_a_partial_report_and_exit_code_2(run, written):
     [
         (lambda f: f.drop(columns="arm"), "", "Expected a column 'arm'"),
         (lambda f: f[f["arm"] == "control"], "", "Expected two arms"),
-        (lambda f: f.assign(orders=f["orders"].where(f.index > 0)), "", "Expected a finite number of 'orders'"),
+        (
+            lambda f: f.assign(orders=f["orders"].where(f.index > 0)),
+            "",
+            "Expected a finite number of 'orders'",
+        ),
         (lambda f: f.assign(cost=0.0), "", "Expected a total of 'cost' above 0"),
         (lambda f: f.assign(item="i0"), "", "Expected every unit in one arm"),
         (lambda f: f.assign(shop="s"), 'cluster = "shop"', "Expected every cluster in one arm"),
         (lambda f: f, PREDICTED.replace('"orders"', '"oders"'), "Unknown metric 'oders'"),
         (lambda f: f.assign(orders=1.0), "", "Expected values of metric 'orders' that differ"),
-        (lambda f: f.assign(orders_before=1.0), "", "Expected values of the pre-period column 'orders_before'"),
-        (lambda f: f, "[abtest.metrics.gmv]\nvalue = 'gmv'\nmargin = -1.0", "Expected a `margin` of at least 0"),
+        (
+            lambda f: f.assign(orders_before=1.0),
+            "",
+            "Expected values of the pre-period column 'orders_before'",
+        ),
+        (
+            lambda f: f,
+            "[abtest.metrics.gmv]\nvalue = 'gmv'\nmargin = -1.0",
+            "Expected a `margin` of at least 0",
+        ),
         (lambda f: f, "uint = 3", "Unknown key `uint`"),
     ],
 )
@@ -115,7 +132,10 @@ def test_bad_input_is_one_sentence_and_exit_code_2(run, written, spoil, more, te
         (["arms.parquet", "--config", "empty.toml"], "Expected a table [abtest] in empty.toml"),
         (["arms.parquet", "--config", "flat.toml"], "to be a table of keys, got 3"),
         (["arms.parquet", "--config", "realloc.toml", "--units", "9"], "Expected `--plan`"),
-        (["arms.parquet", "--config", "realloc.toml", "--plan", "--report", "a.html"], "without `--plan`"),
+        (
+            ["arms.parquet", "--config", "realloc.toml", "--plan", "--report", "a.html"],
+            "without `--plan`",
+        ),
         (["arms.parquet", "--config", "realloc.toml", "--plan", "--power", "2"], "`power` between"),
     ],
 )

@@ -16,7 +16,9 @@ REALLOC = Path(sys.executable).with_name("realloc")
 
 @pytest.fixture
 def log(tmp_path):
-    frame = make_frame().rename(columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")})
+    frame = make_frame().rename(
+        columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")}
+    )
     frame.to_csv(tmp_path / "logs.csv", index=False)
     return tmp_path / "logs.csv"
 
@@ -43,7 +45,9 @@ def test_simulate_init_check_go_together(run, tmp_path):
         cwd=tmp_path,
     )
     assert "300 rows" not in run("init", "logs.parquet", cwd=tmp_path).stderr
-    report = json.loads(run("check", "logs.parquet", "--config", "realloc.toml", "--json", cwd=tmp_path).stdout)
+    report = json.loads(
+        run("check", "logs.parquet", "--config", "realloc.toml", "--json", cwd=tmp_path).stdout
+    )
     assert report["ok"]
     assert report["coverage"]["rows"] == 300
     schema, _ = read_config(tmp_path / "realloc.toml")
@@ -51,18 +55,56 @@ def test_simulate_init_check_go_together(run, tmp_path):
 
 
 def test_the_card_rebuilds_the_world_bit_for_bit(run, tmp_path):
-    run("simulate", "--units", 20, "--periods", 3, "--seed", 5, "--sample-seed", 2, "--out", tmp_path / "logs.parquet")
+    run(
+        "simulate",
+        "--units",
+        20,
+        "--periods",
+        3,
+        "--seed",
+        5,
+        "--sample-seed",
+        2,
+        "--out",
+        tmp_path / "logs.parquet",
+    )
     card = json.loads((tmp_path / "world.json").read_text())
     size = card.pop("sample")
-    again = World.from_card(card).sample(units=size["units"], periods=size["periods"], seed=size["sample_seed"])
+    again = World.from_card(card).sample(
+        units=size["units"], periods=size["periods"], seed=size["sample_seed"]
+    )
     assert pq.read_table(tmp_path / "logs.parquet").equals(again.to_arrow())
 
 
 def test_simulating_the_marketplace(run, tmp_path):
-    run("simulate", "--world", "platform", "--units", 50, "--periods", 6, "--channels", 2, "--out", tmp_path / "market")
+    run(
+        "simulate",
+        "--world",
+        "platform",
+        "--units",
+        50,
+        "--periods",
+        6,
+        "--channels",
+        2,
+        "--out",
+        tmp_path / "market",
+    )
     assert json.loads((tmp_path / "world.json").read_text())["sample"]["units"] == 50
     assert len(list((tmp_path / "market").rglob("*.parquet"))) >= 6
-    run("simulate", "--world", "platform", "--units", 50, "--periods", 6, "--channels", 2, "--out", tmp_path / "m.csv")
+    run(
+        "simulate",
+        "--world",
+        "platform",
+        "--units",
+        50,
+        "--periods",
+        6,
+        "--channels",
+        2,
+        "--out",
+        tmp_path / "m.csv",
+    )
     run("init", tmp_path / "market", "--out", tmp_path / "a.toml")
     run("init", tmp_path / "m.csv", "--out", tmp_path / "b.toml")
     a, b = read_config(tmp_path / "a.toml")[0], read_config(tmp_path / "b.toml")[0]
@@ -77,7 +119,17 @@ def test_simulating_the_marketplace(run, tmp_path):
 
 def test_every_output_has_a_card_of_its_own(run, tmp_path):
     for name, seed in (("train", 1), ("test", 2), ("train", 3)):
-        run("simulate", "--units", 5, "--periods", 2, "--seed", seed, "--out", tmp_path / f"{name}.parquet")
+        run(
+            "simulate",
+            "--units",
+            5,
+            "--periods",
+            2,
+            "--seed",
+            seed,
+            "--out",
+            tmp_path / f"{name}.parquet",
+        )
     cards = {path.name: json.loads(path.read_text()) for path in tmp_path.glob("*world.json")}
     assert {name: (card["sample"]["file"], card["seed"]) for name, card in cards.items()} == {
         "world.json": ("train.parquet", 3),
@@ -98,13 +150,36 @@ def test_init_takes_hints_and_refuses_a_folder_that_is_not_there(run, tmp_path):
     make_frame().rename(columns={"orders": "bookings"}).to_csv(tmp_path / "plain.csv", index=False)
     asked = run("init", "plain.csv", cwd=tmp_path, code=2).stderr
     assert "--channels ads,coupon" in asked
-    run("init", "plain.csv", "--channels", "ads, coupon,rebate", "--outcome", "bookings", cwd=tmp_path)
+    run(
+        "init",
+        "plain.csv",
+        "--channels",
+        "ads, coupon,rebate",
+        "--outcome",
+        "bookings",
+        cwd=tmp_path,
+    )
     assert read_config(tmp_path / "realloc.toml")[0].channels == ("ads", "coupon", "rebate")
-    assert "to exist" in run("init", "plain.csv", "--out", "no/where.toml", cwd=tmp_path, code=2).stderr
+    assert (
+        "to exist"
+        in run("init", "plain.csv", "--out", "no/where.toml", cwd=tmp_path, code=2).stderr
+    )
 
 
 def test_one_partition_of_a_lake_is_a_window(run, tmp_path):
-    run("simulate", "--world", "platform", "--units", 40, "--periods", 3, "--channels", 2, "--out", tmp_path / "lake")
+    run(
+        "simulate",
+        "--world",
+        "platform",
+        "--units",
+        40,
+        "--periods",
+        3,
+        "--channels",
+        2,
+        "--out",
+        tmp_path / "lake",
+    )
     day = next((tmp_path / "lake").glob("date=*"))
     report = json.loads(run("check", day, "--json", code=2).stdout)
     assert report["coverage"]["periods"] == 1
@@ -119,7 +194,9 @@ def test_an_interrupted_simulation_leaves_nothing(run, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("realloc.world.platform.Marketplace.write", cut)
-    said = run("simulate", "--world", "platform", "--units", 5, "--out", tmp_path / "lake", code=130).stderr
+    said = run(
+        "simulate", "--world", "platform", "--units", 5, "--out", tmp_path / "lake", code=130
+    ).stderr
     assert "interrupted" in said
     assert list(tmp_path.iterdir()) == []
 
@@ -191,8 +268,14 @@ def test_the_demo_runs_end_to_end(run, tmp_path):
 def test_real_logs_are_audited_without_help(run, tmp_path, real_data):
     path = real_data("conjura") / "conjura_slice_4999rows.csv"
     run("init", path, "--out", tmp_path / "realloc.toml")
-    report = json.loads(run("check", path, "--config", tmp_path / "realloc.toml", "--json", code=2).stdout)
-    found = {finding["code"]: finding for level in ("errors", "warnings", "infos") for finding in report[level]}
+    report = json.loads(
+        run("check", path, "--config", tmp_path / "realloc.toml", "--json", code=2).stdout
+    )
+    found = {
+        finding["code"]: finding
+        for level in ("errors", "warnings", "infos")
+        for finding in report[level]
+    }
     assert len(report["coverage"]["channels"]) == 9
     assert "61% of share cells are zero" in found["zeros"]["what"]
     assert "empty and read as 0" in found["empty_spend"]["what"]
@@ -200,11 +283,16 @@ def test_real_logs_are_audited_without_help(run, tmp_path, real_data):
     assert found["unit_is_a_total"]["unit"] == "b495f966e17c4c9ac0bea4d66aa03eba"
     assert "GOOGLE_PAID_SEARCH_CLICKS" in found["post_decision_name"]["what"]
     assert "3 in column 'CURRENCY_CODE'" in found["mixed_currencies"]["what"]
-    assert not any("CLICKS" in name or "IMPRESSIONS" in name or "PURCHASES" in name for name in report["features"])
+    assert not any(
+        "CLICKS" in name or "IMPRESSIONS" in name or "PURCHASES" in name
+        for name in report["features"]
+    )
 
 
 def test_the_installed_command_is_the_same_one(tmp_path):
-    done = subprocess.run([REALLOC, "check", "absent.csv"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    done = subprocess.run(
+        [REALLOC, "check", "absent.csv"], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("realloc: Expected a Parquet or CSV file")
@@ -219,5 +307,6 @@ def test_an_unexpected_failure_is_exit_code_1_and_says_how_to_report(run, monkey
     monkeypatch.setattr("realloc.cli.check.guess_schema", lambda _: None)
     monkeypatch.setattr("realloc.cli.check.open_source", lambda _: None)
     assert (
-        "unexpected RuntimeError: the sky fell. Run again with REALLOC_DEBUG=1" in run("check", "x.csv", code=1).stderr
+        "unexpected RuntimeError: the sky fell. Run again with REALLOC_DEBUG=1"
+        in run("check", "x.csv", code=1).stderr
     )

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from realloc.fields import from_table
-from realloc.launch import LaunchConfig
-from tests.launch.simulated import fitted, later
+from realloc.base.validation import from_table
+from realloc.evaluate.report import LaunchConfig
+from tests.evaluate.report.simulated import fitted, later
 
 TOML = """
 [schema]
@@ -42,19 +42,33 @@ def test_a_store_and_logs_give_text_and_a_page(run, tmp_path):
     said = run("logs.parquet", "--store", "store", "--report", "out/page.html").stdout
     page = (tmp_path / "out" / "page.html").read_text()
     assert said.startswith("Test small.\n  • No lift over keeping the mix was measured")
-    for title in ("Expected uplift", "Guardrails", "Biggest moves", "Data audit", "Rules of the verdict"):
+    for title in (
+        "Expected uplift",
+        "Guardrails",
+        "Biggest moves",
+        "Data audit",
+        "Rules of the verdict",
+    ):
         assert f"\n{title}\n" in said
         assert f"<h2>{title}</h2>" in page
     assert "Launch report of store" in page
 
 
 def test_the_table_evaluate_and_other_rules_of_decision_are_read_from_the_config(run, tmp_path):
-    (tmp_path / "realloc.toml").write_text(TOML.format(more='randomized = "explored"\nmargins = { gmv = 0.5 }'))
-    found = json.loads(run("logs.parquet", "--store", "store", "--config", "realloc.toml", "--json").stdout)
+    (tmp_path / "realloc.toml").write_text(
+        TOML.format(more='randomized = "explored"\nmargins = { gmv = 0.5 }')
+    )
+    found = json.loads(
+        run("logs.parquet", "--store", "store", "--config", "realloc.toml", "--json").stdout
+    )
     assert found["verdict"] == "test small"
-    (biggest,) = (section["table"] for section in found["sections"] if section["title"] == "Biggest moves")
+    (biggest,) = (
+        section["table"] for section in found["sections"] if section["title"] == "Biggest moves"
+    )
     shares = [float(part) for part in re.findall(r"ads (\S+) → (\S+) %", biggest[0]["shares"])[0]]
-    assert abs(shares[1] - shares[0]) <= 100 * 0.1 / 2**0.5 + 0.1  # `max_length` of this file, not of the store
+    assert (
+        abs(shares[1] - shares[0]) <= 100 * 0.1 / 2**0.5 + 0.1
+    )  # `max_length` of this file, not of the store
 
 
 @pytest.mark.parametrize(
@@ -62,15 +76,31 @@ def test_the_table_evaluate_and_other_rules_of_decision_are_read_from_the_config
     [
         (("logs.parquet", "--store", "nowhere"), "", "Expected a store with a model at 'nowhere'"),
         (("absent.parquet", "--store", "store"), "", "absent.parquet"),
-        (("logs.parquet", "--store", "store", "--config", "realloc.toml"), "margin = 1", "Did you mean 'margins'"),
-        (("logs.parquet", "--store", "store", "--config", "realloc.toml"), 'randomized = "explore"', "'explore'"),
+        (
+            ("logs.parquet", "--store", "store", "--config", "realloc.toml"),
+            "margin = 1",
+            "Did you mean 'margins'",
+        ),
+        (
+            ("logs.parquet", "--store", "store", "--config", "realloc.toml"),
+            'randomized = "explore"',
+            "'explore'",
+        ),
         (
             ("logs.parquet", "--store", "store", "--config", "realloc.toml"),
             'categories = ["price"]',
             "Expected a category",
         ),
-        (("logs.parquet", "--store", "store", "--config", "realloc.toml"), 'start = "soon"', "Expected a date"),
-        (("logs.parquet", "--store", "store", "--report", "."), "", "Expected a file for `--report`"),
+        (
+            ("logs.parquet", "--store", "store", "--config", "realloc.toml"),
+            'start = "soon"',
+            "Expected a date",
+        ),
+        (
+            ("logs.parquet", "--store", "store", "--report", "."),
+            "",
+            "Expected a file for `--report`",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(run, tmp_path, arguments, more, text):

@@ -12,9 +12,9 @@ import pytest
 import realloc
 from realloc.cli.fit import open_store
 from realloc.cli.main import main
-from realloc.store import Store
+from realloc.storage.store import Store
 from realloc.world import WorldParameters
-from tests.store.light import snapshot
+from tests.storage.store.light import snapshot
 
 REALLOC = Path(sys.executable).with_name("realloc")
 TOML = """
@@ -81,7 +81,16 @@ def folder(tmp_path_factory):
 
 def test_fit_then_update_keep_versions_in_the_store_and_the_same_window_changes_nothing(folder):
     store = folder / "store"
-    first = run("fit", folder / "window0.parquet", "--config", folder / "realloc.toml", "--store", store, "--seed", 3)
+    first = run(
+        "fit",
+        folder / "window0.parquet",
+        "--config",
+        folder / "realloc.toml",
+        "--store",
+        store,
+        "--seed",
+        3,
+    )
     assert first.returncode == 0, first.stderr
     assert "Round 1  300 rows of 60 units" in first.stdout
     assert "Weights of the teacher's surfaces" in first.stdout
@@ -124,7 +133,10 @@ def test_what_cannot_be_done_is_said_in_a_sentence_and_nothing_is_lost(folder, h
     assert nowhere.returncode == 2
     assert "`realloc fit` makes one" in nowhere.stderr
     assert "Traceback" not in again.stderr + small.stderr + nowhere.stderr
-    assert here("fit", logs, "--config", config, "--store", store, "--again", "--seed", 9).returncode == 0
+    assert (
+        here("fit", logs, "--config", config, "--store", store, "--again", "--seed", 9).returncode
+        == 0
+    )
     assert open_store(store).config.seed == 9
     assert Store(store).rollback().restores == 1
     assert open_store(store).config.seed == 0

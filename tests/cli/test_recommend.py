@@ -8,8 +8,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from realloc.serving.scorer import open_model
-from realloc.store import Store
+from realloc.serve.scorer import open_model
+from realloc.storage.store import Store
 from tests.small import fitted, today, window
 
 REALLOC = Path(sys.executable).with_name("realloc")
@@ -33,7 +33,14 @@ def folder(tmp_path_factory):
 
 
 def test_answers_are_those_of_the_model_and_the_summary_counts_them(folder):
-    done = run("recommend", folder / "today.parquet", "--store", folder / "store", "--out", folder / "recs.parquet")
+    done = run(
+        "recommend",
+        folder / "today.parquet",
+        "--store",
+        folder / "store",
+        "--out",
+        folder / "recs.parquet",
+    )
     assert done.returncode == 0, done.stderr
     found = pq.read_table(folder / "recs.parquet").to_pandas()
     expected = open_model(folder / "store" / "model").recommend(today())
@@ -44,7 +51,14 @@ def test_answers_are_those_of_the_model_and_the_summary_counts_them(folder):
 
 
 def test_rules_of_another_file_and_pools_hold(folder):
-    words = ["recommend", folder / "today.parquet", "--store", folder / "store", "--config", folder / "rules.toml"]
+    words = [
+        "recommend",
+        folder / "today.parquet",
+        "--store",
+        folder / "store",
+        "--config",
+        folder / "rules.toml",
+    ]
     free = run(*words, "--out", folder / "free.csv")
     assert free.returncode == 0, free.stderr
     answers, given = pd.read_csv(folder / "free.csv"), today()
@@ -61,12 +75,18 @@ def test_rules_of_another_file_and_pools_hold(folder):
     [
         (("--out", "recs.txt"), "Expected `--out` to end in .parquet or .csv, got 'recs.txt'"),
         (("--out", "recs.csv", "--pool", "coupon"), "Expected `--pool` as channel=money"),
-        (("--out", "recs.csv", "--pool", "cupon=5"), "Unknown channel 'cupon' in the pools. Did you mean 'coupon'?"),
+        (
+            ("--out", "recs.csv", "--pool", "cupon=5"),
+            "Unknown channel 'cupon' in the pools. Did you mean 'coupon'?",
+        ),
         (("--out", "recs.csv", "--pool", "coupon=0"), "the least"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence_and_nothing_is_written(folder, words, told):
-    before, words = sorted(folder.iterdir()), [folder / word if "recs" in word else word for word in words]
+    before, words = (
+        sorted(folder.iterdir()),
+        [folder / word if "recs" in word else word for word in words],
+    )
     done = run("recommend", folder / "today.parquet", "--store", folder / "store", *words)
     assert done.returncode == 2
     assert told in done.stderr
@@ -75,7 +95,14 @@ def test_what_cannot_be_done_is_said_in_a_sentence_and_nothing_is_written(folder
 
 
 def test_a_store_without_a_model_says_how_to_make_one(folder, tmp_path):
-    done = run("recommend", folder / "today.parquet", "--store", tmp_path / "none", "--out", tmp_path / "recs.csv")
+    done = run(
+        "recommend",
+        folder / "today.parquet",
+        "--store",
+        tmp_path / "none",
+        "--out",
+        tmp_path / "recs.csv",
+    )
     assert done.returncode == 2
     assert "`realloc fit` makes one" in done.stderr
 
@@ -85,7 +112,14 @@ def test_a_frozen_store_keeps_every_mix(tmp_path):
     store.commit(fitted(), window())
     store.freeze("prices look odd")
     today().to_parquet(tmp_path / "today.parquet")
-    done = run("recommend", tmp_path / "today.parquet", "--store", store.path, "--out", tmp_path / "recs.parquet")
+    done = run(
+        "recommend",
+        tmp_path / "today.parquet",
+        "--store",
+        store.path,
+        "--out",
+        tmp_path / "recs.parquet",
+    )
     assert done.returncode == 0, done.stderr
     assert "prices look odd" in done.stdout
     found = pq.read_table(tmp_path / "recs.parquet").to_pandas()

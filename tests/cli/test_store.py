@@ -6,9 +6,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from realloc.base.errors import StoreError
 from realloc.cli import store as commands
-from realloc.errors import StoreError
-from tests.store.light import grown
+from tests.storage.store.light import grown
 
 app = typer.Typer()
 for name in ("status", "rollback", "verify", "freeze", "unfreeze"):
@@ -28,7 +28,12 @@ def test_status_says_what_the_store_holds(tmp_path):
     assert "2026-01-01 to 2026-01-02" in told
     found = json.loads(run("status", "--store", store.path, "--json"))
     assert [version["number"] for version in found["versions"]] == [2, 3]
-    assert (found["current"], found["frozen"], found["problem"], found["writing"]) == (3, None, None, False)
+    assert (found["current"], found["frozen"], found["problem"], found["writing"]) == (
+        3,
+        None,
+        None,
+        False,
+    )
     with store.writer():
         assert "Somebody is writing now" in run("status", "--store", store.path)
 
@@ -36,7 +41,9 @@ def test_status_says_what_the_store_holds(tmp_path):
 def test_status_of_a_broken_store_says_so_and_exits_with_2(tmp_path):
     store = grown(tmp_path / "store", 2)
     (store.path / "HEAD").write_bytes(b"broken")
-    assert "realloc rollback --to N" in " ".join(run("status", "--store", store.path, code=2).split())
+    assert "realloc rollback --to N" in " ".join(
+        run("status", "--store", store.path, code=2).split()
+    )
     assert "HEAD" in json.loads(run("status", "--store", store.path, "--json", code=2))["problem"]
 
 

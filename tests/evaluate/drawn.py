@@ -14,7 +14,9 @@ CHANCES = np.array([0.5, 0.2, 0.3])
 SLOPE = 4.0  # expected outcome per share of the first channel, so an arm is worth ± 0.4
 
 
-def menu_rows(units: int = 300, days: int = 5, seed: int = 0, noise: float = 0.5) -> RandomizedMoves:
+def menu_rows(
+    units: int = 300, days: int = 5, seed: int = 0, noise: float = 0.5
+) -> RandomizedMoves:
     """Outcome = state + unit + 4 · first share + noise; arms drawn by CHANCES."""
     rng = np.random.default_rng(seed)
     n = units * days
@@ -61,7 +63,9 @@ def density_rows(
         outcome=surface(shares, curve) + 0.3 * rng.standard_normal(n),
         unit=np.arange(n),
         state=np.zeros((n, 1)),
-        density_at=(lambda places, _: dirichlet.pdf(places.T / places.sum(axis=1), alpha)) if known else None,
+        density_at=(lambda places, _: dirichlet.pdf(places.T / places.sum(axis=1), alpha))
+        if known
+        else None,
     )
 
 

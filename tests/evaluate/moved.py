@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from realloc import Logs, Schema, read_logs
-from realloc.simplex import edge_directions
+from realloc.base.simplex import edge_directions
 
 SCHEMA = Schema(
     unit="item",
@@ -22,12 +22,16 @@ START = date(2025, 1, 16)
 SLOPE = np.array([3.0, 0.0, -3.0])  # what a whole share of each channel is worth
 
 
-def moved_frame(units: int = 150, days: int = 20, lift: float = 0.5, noise: float = 0.3, seed: int = 0) -> pd.DataFrame:
+def moved_frame(
+    units: int = 150, days: int = 20, lift: float = 0.5, noise: float = 0.3, seed: int = 0
+) -> pd.DataFrame:
     """A move brings `lift` + SLOPE · Δp on its day (column `effect`); a unit of traffic brings 1, moved or not."""
     rng = np.random.default_rng(seed)
     size, category = rng.standard_normal(units), rng.integers(0, 3, units)
     shares = rng.dirichlet([6.0, 6.0, 6.0], units)
-    shock = rng.normal(0, 1, (days, 3))  # what only controls of the same date and category can take away
+    shock = rng.normal(
+        0, 1, (days, 3)
+    )  # what only controls of the same date and category can take away
     parts: list[pd.DataFrame] = []
     for day in range(days):
         traffic = rng.standard_normal(units)
@@ -39,7 +43,9 @@ def moved_frame(units: int = 150, days: int = 20, lift: float = 0.5, noise: floa
         shares /= shares.sum(axis=1, keepdims=True)
         has_moved = np.abs(change).sum(axis=1) > 0
         effect = np.where(has_moved, lift + change @ SLOPE, 0.0)
-        orders = 10 + traffic + size + shock[day, category] + effect + noise * rng.standard_normal(units)
+        orders = (
+            10 + traffic + size + shock[day, category] + effect + noise * rng.standard_normal(units)
+        )
         parts.append(
             pd.DataFrame(
                 {

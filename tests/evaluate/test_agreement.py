@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.agreement import agreement_lift
 from realloc.evaluate.outcome_model import fit_outcome_model, no_model
 from realloc.evaluate.randomized import RandomizedMoves
@@ -17,7 +17,9 @@ def test_agreement_by_hand():
     rows = RandomizedMoves(
         start=np.full((4, 2), 0.5),
         moves=MOVES,
-        probabilities=np.array([[0.5, 0.25, 0.25], [0.5, 0.4, 0.1], [0.5, 0.25, 0.25], [0.5, 0.5, 0.0]]),
+        probabilities=np.array(
+            [[0.5, 0.25, 0.25], [0.5, 0.4, 0.1], [0.5, 0.25, 0.25], [0.5, 0.5, 0.0]]
+        ),
         drawn=np.array([1, 1, 2, 1]),
         outcome=np.array([3.0, 6.0, 1.0, 100.0]),
         unit=np.arange(4),
@@ -26,7 +28,9 @@ def test_agreement_by_hand():
     found = agreement_lift(rows, np.full((4, 2), 0.5) + np.array([0.02, -0.02]), no_model)
     # Agreeing rows 3 and 6 with weights 4 and 2.5; the last row could not have opposed.
     assert np.isclose(found["agreement_lift"].value, (12 + 15) / 6.5 - 1)
-    assert [found[name].value for name in ("agreeing_rows", "opposing_rows", "comparable_rows")] == [2, 1, 3]
+    assert [
+        found[name].value for name in ("agreeing_rows", "opposing_rows", "comparable_rows")
+    ] == [2, 1, 3]
 
 
 def test_the_interval_holds_the_known_difference_of_directions():
@@ -39,7 +43,9 @@ def test_the_interval_holds_the_known_difference_of_directions():
 def test_permuted_outcomes_do_not_care_for_directions():
     rng, covered = np.random.default_rng(0), 0
     for _ in range(20):
-        found = agreement_lift(with_outcome(ROWS, rng.permutation(ROWS.outcome)), UP, no_model)["agreement_lift"]
+        found = agreement_lift(with_outcome(ROWS, rng.permutation(ROWS.outcome)), UP, no_model)[
+            "agreement_lift"
+        ]
         covered += found.low <= 0 <= found.high
     assert covered >= 16  # 19 are expected; fewer than 16 happen once in 400 times
 
@@ -50,7 +56,12 @@ def test_chances_that_depend_on_the_state_do_not_count_as_an_effect():
     rich = rng.random(len(ROWS)) < 0.5
     chances = np.where(rich[:, None], [0.2, 0.7, 0.1], [0.2, 0.1, 0.7])
     drawn = (rng.random((len(ROWS), 1)) > chances.cumsum(axis=1)[:, :2]).sum(axis=1)
-    rows = replace(ROWS, probabilities=chances, drawn=drawn, outcome=3.0 * rich + rng.standard_normal(len(ROWS)))
+    rows = replace(
+        ROWS,
+        probabilities=chances,
+        drawn=drawn,
+        outcome=3.0 * rich + rng.standard_normal(len(ROWS)),
+    )
     found = agreement_lift(rows, UP, no_model)["agreement_lift"]
     raw = rows.outcome[drawn == 1].mean() - rows.outcome[drawn == 2].mean()
     assert raw > 1.5
@@ -69,7 +80,9 @@ def test_shares_from_a_density_are_compared_too():
     found = agreement_lift(rows, target, fit_outcome_model(rows))
     draws = np.random.default_rng(9).dirichlet((3.0, 3.0, 3.0), 200_000)
     ahead = draws[:, 0] > draws[:, 1]
-    truth = (2 * draws[ahead, 0] - draws[ahead, 1]).mean() - (2 * draws[~ahead, 0] - draws[~ahead, 1]).mean()
+    truth = (2 * draws[ahead, 0] - draws[ahead, 1]).mean() - (
+        2 * draws[~ahead, 0] - draws[~ahead, 1]
+    ).mean()
     assert found["agreement_lift"].low <= truth <= found["agreement_lift"].high
     assert found["agreement_lift"].low > 0
     with pytest.raises(ConfigError, match="Expected `density_at` to know how likely"):

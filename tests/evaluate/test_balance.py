@@ -28,13 +28,17 @@ def test_differences_by_hand():
     spread = np.sqrt((1.0 + 2.0) / 2)
     assert np.isclose(found.before[0], 0.0)
     assert np.isclose(found.after[0], ((1 - 0) + (3 - 4)) / 2 / spread)
-    better = balance_table(("x",), values, events, controls, Matches(events, np.array([[2], [5]]), np.zeros((2, 1))))
+    better = balance_table(
+        ("x",), values, events, controls, Matches(events, np.array([[2], [5]]), np.zeros((2, 1)))
+    )
     assert np.isclose(better.after[0], 1.0 / spread)
 
 
 def test_matching_takes_away_what_differed():
     pool = pool_of(shift=0.8)
-    matches = match_events(pool.z, pool.events, pool.controls, np.zeros(1800, int), Setting(caliper=0.2, neighbours=3))
+    matches = match_events(
+        pool.z, pool.events, pool.controls, np.zeros(1800, int), Setting(caliper=0.2, neighbours=3)
+    )
     found = balance_table(pool.names, pool.values, pool.events, pool.controls, matches)
     assert found.before[0] > 0.7
     assert np.abs(found.after).max() < 0.1
@@ -119,13 +123,22 @@ def test_a_coarser_category_is_asked_only_where_a_finer_one_loses_events():
 def test_what_was_tried_can_be_read_as_a_frame():
     pool = pool_of(shift=0.1)
     frame = select_setting(pool, one_stratum(pool), [STRICT, LOOSE]).to_frame()
-    assert frame.columns.tolist() == ["caliper", "neighbours", "category", "matched", "worst", "largest"]
+    assert frame.columns.tolist() == [
+        "caliper",
+        "neighbours",
+        "category",
+        "matched",
+        "worst",
+        "largest",
+    ]
     assert frame["caliper"].tolist() == [0.05, 1.0]
 
 
 def test_the_ladder_widens_within_each_category():
     steps = ladder(("shop", "town"))
-    assert [step.category for step in steps] == ["shop"] * (len(steps) // 2) + ["town"] * (len(steps) // 2)
+    assert [step.category for step in steps] == ["shop"] * (len(steps) // 2) + ["town"] * (
+        len(steps) // 2
+    )
     shop = [step.caliper for step in steps if step.category == "shop"]
     assert shop == sorted(shop)
     assert {step.category for step in ladder()} == {None}
@@ -133,5 +146,7 @@ def test_the_ladder_widens_within_each_category():
 
 def test_no_settings_are_refused():
     pool = pool_of(shift=0.0)
-    with pytest.raises(ConfigError, match="Expected at least one matching setting to try, got none"):
+    with pytest.raises(
+        ConfigError, match="Expected at least one matching setting to try, got none"
+    ):
         select_setting(pool, one_stratum(pool), [])

@@ -21,7 +21,10 @@ def test_the_papers_ceiling():
 
 def test_the_monte_carlo_error_is_how_far_repeats_stray():
     repeats = [noise_ceiling(1.0, 3.0, events=200, draws=25, seed=seed) for seed in range(60)]
-    values, errors = np.array([found.value for found in repeats]), np.array([found.error for found in repeats])
+    values, errors = (
+        np.array([found.value for found in repeats]),
+        np.array([found.error for found in repeats]),
+    )
     assert np.isclose(values.std(ddof=1), errors.mean(), rtol=4 / np.sqrt(2 * 59))
     assert np.isclose(repeats[0].spread, repeats[0].error * 5)
     interval = repeats[0].estimate()
@@ -29,7 +32,9 @@ def test_the_monte_carlo_error_is_how_far_repeats_stray():
 
 
 def test_more_noise_lowers_the_ceiling_and_none_leaves_it_at_one():
-    values = [noise_ceiling(1.0, noise, events=500, draws=20).value for noise in (0.0, 0.5, 2.0, 100.0)]
+    values = [
+        noise_ceiling(1.0, noise, events=500, draws=20).value for noise in (0.0, 0.5, 2.0, 100.0)
+    ]
     assert values[0] == 1
     assert values == sorted(values, reverse=True)
     assert values[-1] < 0.05
@@ -56,7 +61,11 @@ def test_a_shift_of_all_effects_changes_no_ranking():
     [
         (-1.0, 1.0, "Expected a standard deviation of the effect of at least 0, got -1.0"),
         (1.0, float("nan"), "Expected a standard deviation of the noise of at least 0, got nan"),
-        (np.array([1.0, np.nan, 2.0]), 1.0, "Expected at least 3 finite values of the effect, got 3 or missing ones"),
+        (
+            np.array([1.0, np.nan, 2.0]),
+            1.0,
+            "Expected at least 3 finite values of the effect, got 3 or missing ones",
+        ),
     ],
 )
 def test_sizes_that_are_none_are_refused(effect, noise, message):
@@ -94,9 +103,14 @@ def test_an_effect_that_may_be_none_has_an_interval_from_zero():
 
 def test_effects_that_drown_in_noise_are_refused():
     moved, units, placebo, others = responses(0.6, 0)
-    with pytest.raises(LogError, match="Expected responses of moved events to vary more than those of placebos, got"):
+    with pytest.raises(
+        LogError,
+        match="Expected responses of moved events to vary more than those of placebos, got",
+    ):
         effect_sd(placebo, others, moved, units)
-    with pytest.raises(LogError, match="Expected two or more finite responses of placebo events, got 0"):
+    with pytest.raises(
+        LogError, match="Expected two or more finite responses of placebo events, got 0"
+    ):
         effect_sd(moved, units, placebo[:0], others[:0])
 
 

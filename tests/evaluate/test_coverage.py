@@ -36,21 +36,31 @@ def test_values_of_a_real_trial_are_covered(real_data, monkeypatch):
 
 def test_values_of_the_marketplace_are_covered():
     """Yesterday's mean as the outcome model: any model will do for coverage, and this one costs nothing."""
-    market = Marketplace(seed=1, channels=2, parameters=MarketplaceParameters(items=ItemParameters(explored=1.0)))
+    market = Marketplace(
+        seed=1, channels=2, parameters=MarketplaceParameters(items=ItemParameters(explored=1.0))
+    )
     hits, narrow = 0, 0
     for seed in range(80):
         logs = market.sample(items=120, days=8, seed=1000 + seed)
         names, arms = market.schema.channels, market.arms(logs)
-        start = np.stack([logs.table[f"share_{name}_prev"].to_numpy() for name in names], axis=1).astype(float)
+        start = np.stack(
+            [logs.table[f"share_{name}_prev"].to_numpy() for name in names], axis=1
+        ).astype(float)
         start /= start.sum(axis=1, keepdims=True)
         opened = np.stack([logs.table[f"open_{name}"].to_numpy() for name in names], axis=1)
         rows, _ = randomized_moves(logs, start, arms.moves, arms.probabilities)
         target = target_shares(rows, dr_coverage.hand_made(start, opened))
         past = logs.table["orders_lag_mean_7"].to_numpy().astype(float)
-        found = policy_value(rows, target, lambda shares, picked, past=past: past[picked], OPEN)["dr_lift"]
+        found = policy_value(rows, target, lambda shares, picked, past=past: past[picked], OPEN)[
+            "dr_lift"
+        ]
         state = market.state(logs)
         gains = np.stack(
-            [market.gain(state, start, np.maximum(start + move, 0))["orders"] for move in arms.moves], axis=1
+            [
+                market.gain(state, start, np.maximum(start + move, 0))["orders"]
+                for move in arms.moves
+            ],
+            axis=1,
         )
         truth = (gains * (target.probabilities - rows.probabilities)).sum(axis=1).mean()
         hits += found.low <= truth <= found.high

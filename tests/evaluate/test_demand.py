@@ -50,7 +50,9 @@ def test_what_is_known_holds_neither_outcomes_nor_realised_shares():
     other = known_before(read(changed), find_events(read(changed)))
     assert np.array_equal(known.values[same_day], other.values[same_day])
     later = read(changed).times > np.datetime64(START)
-    assert not np.array_equal(known.values[later], other.values[later])  # the control: tomorrow may know today
+    assert not np.array_equal(
+        known.values[later], other.values[later]
+    )  # the control: tomorrow may know today
 
 
 @pytest.mark.parametrize("column", ["orders", "traffic", "size", "budget"])
@@ -85,7 +87,9 @@ def test_a_feature_that_turns_into_the_outcome_in_the_window_foretells_nothing()
 
 def test_rows_that_moved_teach_it_nothing():
     late, model = in_window(FRAME), learned(FRAME)[0].model_to_string()
-    lost = (FRAME["effect"] != 0).to_numpy() & (FRAME["date"] == FRAME["date"][~late].max()).to_numpy()
+    lost = (FRAME["effect"] != 0).to_numpy() & (
+        FRAME["date"] == FRAME["date"][~late].max()
+    ).to_numpy()
     assert lost.sum() > 5
     assert learned(FRAME.assign(orders=FRAME["orders"] + 50 * lost))[0].model_to_string() == model
 
@@ -94,7 +98,9 @@ def test_demand_is_foretold_from_what_is_known():
     booster, known, logs = learned(moved_frame(units=200, days=16))
     rows = np.flatnonzero(logs.times >= np.datetime64(START))
     y = logs.outcome[rows]
-    assert (y - predict_demand(booster, known, rows)).var() < 0.75 * y.var()  # shocks of a day cannot be foretold
+    assert (
+        y - predict_demand(booster, known, rows)
+    ).var() < 0.75 * y.var()  # shocks of a day cannot be foretold
 
 
 def test_missing_values_and_one_unit_are_fine():
@@ -111,5 +117,13 @@ def test_missing_values_and_one_unit_are_fine():
 def test_too_few_earlier_rows_are_refused():
     logs = read(FRAME)
     events = find_events(logs)
-    with pytest.raises(LogError, match="Expected at least 50 no-move rows on dates before the replay window .* got 0"):
-        fit_demand(known_before(logs, events), logs.outcome, logs.unit_codes, np.zeros(len(logs), dtype=bool))
+    with pytest.raises(
+        LogError,
+        match="Expected at least 50 no-move rows on dates before the replay window .* got 0",
+    ):
+        fit_demand(
+            known_before(logs, events),
+            logs.outcome,
+            logs.unit_codes,
+            np.zeros(len(logs), dtype=bool),
+        )

@@ -19,7 +19,9 @@ def test_every_row_is_compared_with_the_row_before_of_its_unit(logs):
     events, table = find_events(logs), logs.to_pandas()
     shares = logs.shares
     for i in range(len(table)):
-        before = table.index[(table["item"] == table["item"][i]) & (table["date"] < table["date"][i])]
+        before = table.index[
+            (table["item"] == table["item"][i]) & (table["date"] < table["date"][i])
+        ]
         if len(before) == 0:
             assert events.previous[i] == -1
             assert np.isnan(events.moved_by[i])
@@ -32,7 +34,9 @@ def test_every_row_is_compared_with_the_row_before_of_its_unit(logs):
 def test_rows_moved_held_or_were_first_and_nothing_else(logs):
     events = find_events(logs)
     first = events.previous < 0
-    assert np.array_equal(events.is_event.astype(int) + events.is_control + first, np.ones(len(logs)))
+    assert np.array_equal(
+        events.is_event.astype(int) + events.is_control + first, np.ones(len(logs))
+    )
     assert first.sum() == 20
     assert min(events.is_event.sum(), events.is_control.sum()) > 10
 
@@ -84,7 +88,9 @@ def test_before_the_decision_shares_are_those_of_the_row_before_and_the_state_is
     assert np.allclose(asked.shares, logs.shares[events.previous[rows]], atol=1e-15)
     assert not np.allclose(asked.shares, logs.shares[rows])
     assert np.array_equal(asked.budget, logs.budget[rows])
-    assert np.array_equal(asked.feature("traffic").to_numpy(), logs.feature("traffic").to_numpy()[rows])
+    assert np.array_equal(
+        asked.feature("traffic").to_numpy(), logs.feature("traffic").to_numpy()[rows]
+    )
     assert np.array_equal(asked.times, logs.times[rows])
 
 
@@ -94,7 +100,10 @@ def test_spends_are_previous_shares_of_todays_budget(logs):
     for k, name in enumerate(schema.channels):
         column = spends.table.column_names.index(name)
         spends = replace(
-            spends, table=spends.table.set_column(column, name, [logs.shares[:, k] * (1 + np.arange(len(logs)))])
+            spends,
+            table=spends.table.set_column(
+                column, name, [logs.shares[:, k] * (1 + np.arange(len(logs)))]
+            ),
         )
     events = find_events(spends, tolerance=1e-9)
     rows = np.flatnonzero(events.is_event)

@@ -18,7 +18,11 @@ def brute_force(z, events, controls, strata, setting):
     found = {}
     for event in events:
         distance = cdist(z[[event]], z[controls])[0]
-        fits = (strata[controls] == strata[event]) & (distance <= setting.caliper) & (controls != event)
+        fits = (
+            (strata[controls] == strata[event])
+            & (distance <= setting.caliper)
+            & (controls != event)
+        )
         order = np.argsort(np.where(fits, distance, np.inf))[: min(setting.neighbours, fits.sum())]
         if len(order):
             found[int(event)] = controls[order].tolist()
@@ -46,26 +50,34 @@ def test_a_stricter_setting_is_a_part_of_what_a_looser_one_found():
     z = standardise(VALUES)
     loose = match_events(z, EVENTS, CONTROLS, STRATA, Setting(caliper=1.0, neighbours=10))
     for caliper, neighbours in ((0.9, 10), (0.3, 10), (0.3, 2), (0.1, 1)):
-        strict = match_events(z, EVENTS, CONTROLS, STRATA, Setting(caliper=caliper, neighbours=neighbours))
+        strict = match_events(
+            z, EVENTS, CONTROLS, STRATA, Setting(caliper=caliper, neighbours=neighbours)
+        )
         assert as_dict(loose.within(caliper, neighbours)) == as_dict(strict)
     assert len(strict) < len(loose)
 
 
 def test_strata_without_controls_match_nobody():
     alone = np.where(np.arange(N) == 0, 99, STRATA)
-    found = match_events(standardise(VALUES), EVENTS, CONTROLS, alone, Setting(caliper=9.0, neighbours=2))
+    found = match_events(
+        standardise(VALUES), EVENTS, CONTROLS, alone, Setting(caliper=9.0, neighbours=2)
+    )
     assert 0 not in found.events
     assert len(found) == len(EVENTS) - 1
 
 
 def test_a_control_exactly_at_the_caliper_counts():
     z = np.array([[0.0], [0.25], [0.5]])
-    found = match_events(z, np.array([0]), np.array([1, 2]), np.zeros(3, int), Setting(caliper=0.25, neighbours=2))
+    found = match_events(
+        z, np.array([0]), np.array([1, 2]), np.zeros(3, int), Setting(caliper=0.25, neighbours=2)
+    )
     assert as_dict(found) == {0: [1]}
 
 
 def test_responses_are_what_is_left_of_the_mean_over_controls():
-    matches = Matches(np.array([0, 1]), np.array([[2, 3], [3, -1]]), np.array([[0.1, 0.2], [0.1, np.inf]]))
+    matches = Matches(
+        np.array([0, 1]), np.array([[2, 3], [3, -1]]), np.array([[0.1, 0.2], [0.1, np.inf]])
+    )
     assert matches.weights.tolist() == [[0.5, 0.5], [1.0, 0.0]]
     assert matches.contrast(np.array([10.0, 20.0, 1.0, 3.0])).tolist() == [8.0, 17.0]
     two = np.array([[10.0, 0.0], [20.0, 1.0], [1.0, 2.0], [3.0, 4.0]])
@@ -119,14 +131,19 @@ def test_shared_controls_widen_intervals_by_as_much_as_sums_stray():
 
 def test_controls_of_one_event_each_widen_nothing():
     matches, leverage, rows = grouped(groups=2000, events=1)
-    factor = matches.sharing(leverage, np.random.default_rng(1).standard_normal(rows), np.arange(rows))
+    factor = matches.sharing(
+        leverage, np.random.default_rng(1).standard_normal(rows), np.arange(rows)
+    )
     assert 1 <= factor < 1.05
 
 
 def test_leverage_that_cancels_within_a_group_needs_no_widening():
     matches, _, rows = grouped()
     cancelling = np.tile([1.0, -1.0], len(matches) // 2)
-    assert matches.sharing(cancelling, np.random.default_rng(1).standard_normal(rows), np.arange(rows)) == 1
+    assert (
+        matches.sharing(cancelling, np.random.default_rng(1).standard_normal(rows), np.arange(rows))
+        == 1
+    )
 
 
 def test_rows_can_be_named_by_their_place_in_another_table():
@@ -154,7 +171,9 @@ def test_mahalanobis_does_not_count_a_copied_covariate_twice():
     one, other = cdist(a[:9], a[:9]), cdist(b[:9], b[:9])
     assert np.allclose(one, other)
     plain = standardise(copied)
-    assert not np.allclose(cdist(plain[:9], plain[:9]), cdist(standardise(VALUES)[:9], standardise(VALUES)[:9]))
+    assert not np.allclose(
+        cdist(plain[:9], plain[:9]), cdist(standardise(VALUES)[:9], standardise(VALUES)[:9])
+    )
 
 
 def test_what_never_varies_adds_nothing():
@@ -172,7 +191,11 @@ def test_nothing_to_match_gives_no_matches():
 def test_missing_covariates_are_refused():
     with pytest.raises(LogError, match="Expected finite covariates to match on"):
         match_events(
-            np.full((3, 1), np.nan), np.array([0]), np.array([1]), np.zeros(3, int), Setting(caliper=1.0, neighbours=1)
+            np.full((3, 1), np.nan),
+            np.array([0]),
+            np.array([1]),
+            np.zeros(3, int),
+            Setting(caliper=1.0, neighbours=1),
         )
 
 
@@ -183,5 +206,10 @@ def test_a_setting_that_matches_nobody_is_refused(wrong):
 
 
 def test_a_setting_says_what_it_is():
-    assert str(Setting(caliper=0.2, neighbours=5, category="shop")) == "caliper 0.2, up to 5 controls of the same shop"
-    assert str(Setting(caliper=0.2, neighbours=5)) == "caliper 0.2, up to 5 controls of any category"
+    assert (
+        str(Setting(caliper=0.2, neighbours=5, category="shop"))
+        == "caliper 0.2, up to 5 controls of the same shop"
+    )
+    assert (
+        str(Setting(caliper=0.2, neighbours=5)) == "caliper 0.2, up to 5 controls of any category"
+    )

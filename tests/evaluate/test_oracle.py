@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
 from realloc.evaluate import oracle as metrics
 
 GAIN = np.array([1.0, -0.5, 2.0, 0.0])
@@ -38,7 +38,9 @@ def test_recovery_interval_covers_at_its_rate():
 
 
 def test_harm_counts_moved_units_only():
-    found = metrics.harm_rate(np.array([1.0, -0.5, -0.1, 0.0]), np.array([True, True, False, False]))
+    found = metrics.harm_rate(
+        np.array([1.0, -0.5, -0.1, 0.0]), np.array([True, True, False, False])
+    )
     assert (found.value, found.n) == (0.5, 2)
     assert np.isnan(metrics.harm_rate(GAIN, np.zeros(4, bool)).value)
 
@@ -73,7 +75,9 @@ def test_ranking_metrics_by_hand():
     dcg = 2 / np.log2(2) + 1 / np.log2(3) + 3 / np.log2(4)
     ideal = 3 / np.log2(2) + 2 / np.log2(3) + 1 / np.log2(4)
     assert np.isclose(metrics.edge_ndcg(learned, oracle).value, dcg / ideal)
-    assert np.isclose(metrics.pairwise_corr(learned, oracle).value, np.corrcoef(learned[0], oracle[0])[0, 1])
+    assert np.isclose(
+        metrics.pairwise_corr(learned, oracle).value, np.corrcoef(learned[0], oracle[0])[0, 1]
+    )
 
 
 def test_correlation_ignores_scale_and_has_an_interval_inside_one():

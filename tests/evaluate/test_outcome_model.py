@@ -3,8 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from realloc.errors import ConfigError, LogError
-from realloc.evaluate.outcome_model import OutcomeModelConfig, fit_outcome_model, no_model, splits, unit_fold
+from realloc.base.errors import ConfigError, LogError
+from realloc.evaluate.outcome_model import (
+    OutcomeModelConfig,
+    fit_outcome_model,
+    no_model,
+    splits,
+    unit_fold,
+)
 from tests.evaluate.drawn import density_rows, menu_rows
 from tests.small import same_bits
 
@@ -28,14 +34,18 @@ def test_a_units_own_outcomes_do_not_change_its_predictions():
 
 
 def test_same_seed_same_bits():
-    assert same_bits(fit_outcome_model(ROWS)(ROWS.logged, EVERY), fit_outcome_model(ROWS)(ROWS.logged, EVERY))
+    assert same_bits(
+        fit_outcome_model(ROWS)(ROWS.logged, EVERY), fit_outcome_model(ROWS)(ROWS.logged, EVERY)
+    )
 
 
 def test_rows_are_predicted_by_number():
     model = fit_outcome_model(ROWS)
     some = np.array([5, 900, 17])
     # To the bit on some processors only: a product rounds a row by its company.
-    np.testing.assert_allclose(model(ROWS.start[some], some), model(ROWS.start, EVERY)[some], rtol=1e-12)
+    np.testing.assert_allclose(
+        model(ROWS.start[some], some), model(ROWS.start, EVERY)[some], rtol=1e-12
+    )
 
 
 def test_missing_states_and_codes_are_taken():

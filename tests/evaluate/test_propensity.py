@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
 from realloc.evaluate.propensity import check_propensities, estimate_propensities, possible_arms
 from tests.evaluate.drawn import CHANCES, MOVES, menu_rows
 
 
 def varied(n: int, seed: int):
     """Arms drawn by chances that depend on the first state; row 0 mod 5 cannot take the last arm."""
-    rng = np.random.default_rng([seed, 1])  # another stream than the rows', or starts would tell the draws
+    rng = np.random.default_rng(
+        [seed, 1]
+    )  # another stream than the rows', or starts would tell the draws
     rows = menu_rows(units=n // 5, seed=seed)
     scores = np.log(CHANCES) + np.outer(rows.state[:, 0], [0.0, 0.8, -0.8])
     chances = np.exp(scores)
@@ -24,13 +26,18 @@ def varied(n: int, seed: int):
 def test_right_propensities_have_even_p_values():
     checks = [check_propensities(varied(500, seed)) for seed in range(150)]
     assert kstest([check.p_value for check in checks], "uniform").pvalue > 1e-3
-    inside = [one.low <= 1 <= one.high for one in (check.estimates["mean_inverse_over_arms"] for check in checks)]
+    inside = [
+        one.low <= 1 <= one.high
+        for one in (check.estimates["mean_inverse_over_arms"] for check in checks)
+    ]
     assert abs(np.mean(inside) - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 150)
 
 
 def test_wrong_propensities_are_found():
     rows = menu_rows()
-    check = check_propensities(replace(rows, probabilities=np.tile([1 / 3, 1 / 3, 1 / 3], (len(rows), 1))))
+    check = check_propensities(
+        replace(rows, probabilities=np.tile([1 / 3, 1 / 3, 1 / 3], (len(rows), 1)))
+    )
     assert not check.consistent
     assert "do not fit the draws (chi-square" in check.reason
     assert check.estimates["arm_0_drawn_over_expected"].low > 1
@@ -45,13 +52,22 @@ def test_arms_that_are_hardly_ever_expected_do_not_decide():
 
 def test_the_check_is_a_table():
     frame = check_propensities(menu_rows()).to_frame()
-    assert frame["name"].tolist()[:4] == ["largest_sum_error", "mean_inverse_over_arms", "chi_square", "p_value"]
+    assert frame["name"].tolist()[:4] == [
+        "largest_sum_error",
+        "mean_inverse_over_arms",
+        "chi_square",
+        "p_value",
+    ]
     assert len(frame) == 4 + len(MOVES)
 
 
 def test_estimated_propensities_come_near_the_true_ones():
     rows = varied(5000, seed=2)
-    blind = replace(rows, probabilities=(rows.probabilities > 0) / (rows.probabilities > 0).sum(axis=1, keepdims=True))
+    blind = replace(
+        rows,
+        probabilities=(rows.probabilities > 0)
+        / (rows.probabilities > 0).sum(axis=1, keepdims=True),
+    )
     found = estimate_propensities(blind)
     assert found.estimated
     assert np.allclose(found.probabilities.sum(axis=1), 1)

@@ -3,8 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from realloc.errors import LogError
-from realloc.evaluate.randomized import RandomizedMoves, find_arms, observed_menu, randomized_moves, state_of
+from realloc.base.errors import LogError
+from realloc.evaluate.randomized import (
+    RandomizedMoves,
+    find_arms,
+    observed_menu,
+    randomized_moves,
+    state_of,
+)
 from realloc.world.platform import Marketplace
 from tests.evaluate.drawn import MOVES, density_rows, menu_rows
 
@@ -37,7 +43,9 @@ def test_wrong_probabilities_are_refused(values, text):
 def test_a_logged_arm_of_probability_zero_is_refused():
     values = [0.5, 0.5, 0.5]
     values[ROWS.drawn[3]] = 0.0
-    with pytest.raises(LogError, match="Expected propensities above 0 for logged arms, got 0 in 1 of 20"):
+    with pytest.raises(
+        LogError, match="Expected propensities above 0 for logged arms, got 0 in 1 of 20"
+    ):
         changed(3, values)
 
 
@@ -57,15 +65,24 @@ def test_no_rows_are_refused():
 @pytest.mark.parametrize(
     ("part", "text"),
     [
-        ({"outcome": np.full(20, np.nan)}, "Expected finite outcomes, got NaN or infinite ones in 20 of 20"),
+        (
+            {"outcome": np.full(20, np.nan)},
+            "Expected finite outcomes, got NaN or infinite ones in 20 of 20",
+        ),
         ({"outcome": np.ones(19)}, "Expected start shares of shape"),
         ({"unit": np.zeros(3, dtype=int)}, r"Expected unit of shape \(20,\)"),
         ({"drawn": np.full(20, 3)}, "Expected logged arms from 0 to 2, got others in 20 of 20"),
         ({"drawn": np.full(20, 0.5)}, "Expected one logged arm"),
-        ({"start": ROWS.start * 2}, "Expected start shares of at least 0 that sum to 1, got others in 20 of 20"),
+        (
+            {"start": ROWS.start * 2},
+            "Expected start shares of at least 0 that sum to 1, got others in 20 of 20",
+        ),
         ({"moves": MOVES + 0.1}, "Expected moves that sum to 0, got others in 3 of 3 moves"),
         ({"state": np.full((20, 1), np.inf)}, "Expected states that are finite or missing"),
-        ({"start": np.tile([0.05, 0.95], (20, 1))}, "Expected probability 0 for moves that overdraw a channel"),
+        (
+            {"start": np.tile([0.05, 0.95], (20, 1))},
+            "Expected probability 0 for moves that overdraw a channel",
+        ),
     ],
 )
 def test_rows_that_do_not_fit_are_refused(part, text):
@@ -90,9 +107,13 @@ def test_wrong_densities_are_refused(factor, text):
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_a_density_function_that_does_not_integrate_to_one_is_refused(factor):
-    rows = density_rows(500, alpha=(4.0, 4.0, 4.0), known=True)  # few rows near the border, so inverses raise no alarm
+    rows = density_rows(
+        500, alpha=(4.0, 4.0, 4.0), known=True
+    )  # few rows near the border, so inverses raise no alarm
     known = rows.density_at
-    with pytest.raises(LogError, match=r"Expected densities that integrate to 1, got (0\.[45]|[12]\.)"):
+    with pytest.raises(
+        LogError, match=r"Expected densities that integrate to 1, got (0\.[45]|[12]\.)"
+    ):
         replace(rows, density=factor * rows.density, density_at=lambda p, r: factor * known(p, r))
 
 
@@ -106,7 +127,9 @@ def test_exact_zeros_have_no_density():
     rows = density_rows(50)
     shares = rows.shares.copy()
     shares[7] = [0.0, 0.5, 0.5]
-    with pytest.raises(LogError, match="Expected drawn shares above 0, as a density has them, got zeros in 1 of 50"):
+    with pytest.raises(
+        LogError, match="Expected drawn shares above 0, as a density has them, got zeros in 1 of 50"
+    ):
         replace(rows, shares=shares)
 
 
@@ -124,7 +147,9 @@ LOGS = MARKET.sample(items=60, days=4)
 
 
 def start_of(logs):
-    start = np.stack([logs.table[f"share_{name}_prev"].to_numpy() for name in MARKET.schema.channels], axis=1)
+    start = np.stack(
+        [logs.table[f"share_{name}_prev"].to_numpy() for name in MARKET.schema.channels], axis=1
+    )
     return start / start.sum(axis=1, keepdims=True)
 
 
@@ -141,15 +166,21 @@ def test_randomized_rows_of_a_marketplace_are_found():
 def test_logs_without_randomized_rows_are_refused():
     arms = MARKET.arms(LOGS)
     routine = LOGS.take(arms.drawn < 0)
-    with pytest.raises(LogError, match="Expected randomized rows, got none among 2.. rows: no row has propensities"):
+    with pytest.raises(
+        LogError, match="Expected randomized rows, got none among 2.. rows: no row has propensities"
+    ):
         randomized_moves(routine, start_of(routine), arms.moves, MARKET.arms(routine).probabilities)
 
 
 def test_a_menu_that_contradicts_the_log_is_refused():
     arms = MARKET.arms(LOGS)
-    even = (arms.probabilities > 0) / np.maximum((arms.probabilities > 0).sum(axis=1, keepdims=True), 1)
+    even = (arms.probabilities > 0) / np.maximum(
+        (arms.probabilities > 0).sum(axis=1, keepdims=True), 1
+    )
     even = np.where(np.isnan(arms.probabilities), np.nan, even)
-    with pytest.raises(LogError, match="Expected the log's 'propensity' to equal the menu's probability"):
+    with pytest.raises(
+        LogError, match="Expected the log's 'propensity' to equal the menu's probability"
+    ):
         randomized_moves(LOGS, start_of(LOGS), arms.moves, even)
 
 

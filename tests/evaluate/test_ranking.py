@@ -43,7 +43,10 @@ def resampled(metric, predicted, response, units, bootstrap):
 
 def gap_by_hand(predicted, response, part=0.2):
     ordered, count = np.sort(predicted), int(np.ceil(part * len(predicted) - 1e-9))
-    return response[predicted >= ordered[-count]].mean() - response[predicted <= ordered[count - 1]].mean()
+    return (
+        response[predicted >= ordered[-count]].mean()
+        - response[predicted <= ordered[count - 1]].mean()
+    )
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -87,15 +90,21 @@ def test_intervals_cover_a_known_rho():
 def test_events_of_one_unit_are_not_counted_as_many():
     predicted, response, _ = draw(n=100, units=100)
     alone = rank_correlation("rho", predicted, response, np.arange(100))
-    repeated = rank_correlation("rho", *(np.repeat(part, 9) for part in (predicted, response, np.arange(100))))
-    careless = rank_correlation("rho", np.repeat(predicted, 9), np.repeat(response, 9), np.arange(900))
+    repeated = rank_correlation(
+        "rho", *(np.repeat(part, 9) for part in (predicted, response, np.arange(100)))
+    )
+    careless = rank_correlation(
+        "rho", np.repeat(predicted, 9), np.repeat(response, 9), np.arange(900)
+    )
     assert np.isclose(repeated.high - repeated.low, alone.high - alone.low, rtol=1e-9)
     assert careless.high - careless.low < 0.5 * (alone.high - alone.low)
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_one_another():
     data = draw()
-    one, again, other = (rank_correlation("rho", *data, Bootstrap(draws=60, seed=seed)) for seed in (1, 1, 2))
+    one, again, other = (
+        rank_correlation("rho", *data, Bootstrap(draws=60, seed=seed)) for seed in (1, 1, 2)
+    )
     assert one == again
     assert one.low != other.low
 
@@ -143,7 +152,9 @@ def test_one_unit_has_a_value_and_no_interval():
 def test_missing_numbers_and_other_lengths_are_refused(metric):
     predicted, response, units = draw()
     broken = np.where(np.arange(120) < 3, np.nan, predicted)
-    with pytest.raises(LogError, match="Expected finite predictions, got 3 of 120 that are NaN or infinite"):
+    with pytest.raises(
+        LogError, match="Expected finite predictions, got 3 of 120 that are NaN or infinite"
+    ):
         metric(broken, response, units)
     with pytest.raises(LogError, match="Expected finite responses, got 3 of 120"):
         metric(response, broken, units)
@@ -174,13 +185,19 @@ def test_leverages_are_those_of_their_metrics(ties):
     assert np.isclose(tail_shares(predicted) @ response, gap.value)
     ranks = centred_ranks(predicted)
     assert np.isclose(ranks.sum(), 0)
-    rho = ranks @ centred_ranks(response) / np.sqrt(np.square(ranks).sum() * np.square(centred_ranks(response)).sum())
+    rho = (
+        ranks
+        @ centred_ranks(response)
+        / np.sqrt(np.square(ranks).sum() * np.square(centred_ranks(response)).sum())
+    )
     assert np.isclose(rho, rank_correlation("rho", predicted, response, units, FEW).value)
 
 
 def test_widening_keeps_the_value_and_stretches_both_sides():
     assert widen(Estimate("x", 1.0, 0.5, 2.0, 9), 2.0) == Estimate("x", 1.0, 0.0, 3.0, 9)
-    assert widen(Estimate("x", 0.5, 0.0, 0.9, 9), 2.0, largest=1.0) == Estimate("x", 0.5, -0.5, 1.0, 9)
+    assert widen(Estimate("x", 0.5, 0.0, 0.9, 9), 2.0, largest=1.0) == Estimate(
+        "x", 0.5, -0.5, 1.0, 9
+    )
     assert widen(Estimate("x", 1.0, 0.5, 2.0, 9), 1.0) == Estimate("x", 1.0, 0.5, 2.0, 9)
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
 from realloc.evaluate.result import Estimate, EstimateTable, mean_estimate, standard_error
 
 
@@ -15,7 +15,9 @@ def test_mean_and_interval_by_hand():
 
 def test_rows_of_one_unit_count_once():
     values = np.array([1.0, 1.0, 5.0, 5.0])
-    assert np.isclose(standard_error(values, np.array([0, 0, 1, 1])), standard_error(np.array([1.0, 5.0])))
+    assert np.isclose(
+        standard_error(values, np.array([0, 0, 1, 1])), standard_error(np.array([1.0, 5.0]))
+    )
 
 
 def test_singleton_clusters_change_nothing():
@@ -46,7 +48,9 @@ def test_clusters_must_match_the_rows():
 
 
 def test_a_table_reads_by_name_and_as_a_frame():
-    table = EstimateTable((Estimate("a", 1.0, 0.5, 1.5, 9), Estimate("b", 2.0, float("nan"), float("nan"), 9)))
+    table = EstimateTable(
+        (Estimate("a", 1.0, 0.5, 1.5, 9), Estimate("b", 2.0, float("nan"), float("nan"), 9))
+    )
     assert table["b"].value == 2
     assert [e.name for e in table] == ["a", "b"]
     assert table.to_arrow().column_names == ["name", "value", "low", "high", "n"]

@@ -4,7 +4,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.outcome_model import fit_outcome_model, no_model
 from realloc.evaluate.randomized import RandomizedMoves
 from realloc.evaluate.value import (
@@ -16,8 +16,23 @@ from realloc.evaluate.value import (
     policy_value,
     smoothed_value,
 )
-from realloc.evaluate.weights import IntervalConfig, kernel_draws, target_arms, target_mix, target_shares
-from tests.evaluate.drawn import CHANCES, MOVES, OPEN, SLOPE, density_rows, menu_rows, surface, with_outcome
+from realloc.evaluate.weights import (
+    IntervalConfig,
+    kernel_draws,
+    target_arms,
+    target_mix,
+    target_shares,
+)
+from tests.evaluate.drawn import (
+    CHANCES,
+    MOVES,
+    OPEN,
+    SLOPE,
+    density_rows,
+    menu_rows,
+    surface,
+    with_outcome,
+)
 
 FOUR = RandomizedMoves(
     start=np.full((4, 2), 0.5),
@@ -63,7 +78,9 @@ def test_all_values_of_four_rows_by_hand():
     }
     assert {name: found[name].value for name in by_hand} == pytest.approx(by_hand)
     half = 3.182446 * np.std([0, 2, 3, 0], ddof=1) / 2  # Student's t with 3 degrees of freedom
-    assert (found["dr_lift"].low, found["dr_lift"].high) == pytest.approx((1.25 - half, 1.25 + half))
+    assert (found["dr_lift"].low, found["dr_lift"].high) == pytest.approx(
+        (1.25 - half, 1.25 + half)
+    )
 
 
 E_TRUE = np.array([[0.5, 0.3, 0.2], [0.4, 0.2, 0.4], [0.3, 0.3, 0.4]])
@@ -92,7 +109,9 @@ def three_rows(drawn, probabilities=E_TRUE):
     )
 
 
-@pytest.mark.parametrize("name", ["dr_lift", "ips_lift", "dr_lift_over_hold", "dr_value", "hold_value"])
+@pytest.mark.parametrize(
+    "name", ["dr_lift", "ips_lift", "dr_lift_over_hold", "dr_value", "hold_value"]
+)
 def test_values_are_exactly_unbiased_whatever_the_model(name):
     def wrong(shares, rows):
         return 7 - 20 * shares[:, 0] + rows
@@ -101,7 +120,11 @@ def test_values_are_exactly_unbiased_whatever_the_model(name):
         rows = three_rows(drawn)
         return policy_value(rows, target_arms(rows, AIM), wrong, OPEN)[name].value
 
-    logging, aimed, held = (E_TRUE * MU).sum(axis=1).mean(), MU[range(3), AIM].mean(), MU[:, 0].mean()
+    logging, aimed, held = (
+        (E_TRUE * MU).sum(axis=1).mean(),
+        MU[range(3), AIM].mean(),
+        MU[:, 0].mean(),
+    )
     truth = {
         "dr_lift": aimed - logging,
         "ips_lift": aimed - logging,
@@ -112,14 +135,18 @@ def test_values_are_exactly_unbiased_whatever_the_model(name):
     assert np.isclose(expectation(score), truth[name], atol=1e-12)
 
 
-@pytest.mark.parametrize(("right_weights", "right_model"), [(True, False), (False, True), (True, True), (False, False)])
+@pytest.mark.parametrize(
+    ("right_weights", "right_model"), [(True, False), (False, True), (True, True), (False, False)]
+)
 def test_either_the_propensities_or_the_model_must_be_right(right_weights, right_model):
     stated = E_TRUE if right_weights else np.roll(E_TRUE, 1, axis=1)
     model = MU if right_model else MU[::-1] + 1
 
     def score(drawn):
         weight = (drawn == AIM) / stated[range(3), drawn]
-        return doubly_robust(MU[range(3), drawn], weight, model[range(3), AIM], model[range(3), drawn]).mean()
+        return doubly_robust(
+            MU[range(3), drawn], weight, model[range(3), AIM], model[range(3), drawn]
+        ).mean()
 
     unbiased = np.isclose(expectation(score), MU[range(3), AIM].mean(), atol=1e-12)
     assert unbiased == (right_weights or right_model)
@@ -187,7 +214,10 @@ def test_rows_off_the_menu_are_left_out_and_counted():
     weight = (ROWS.drawn[kept] == 1) / CHANCES[1]
     every = np.flatnonzero(kept)
     by_hand = doubly_robust(
-        ROWS.outcome[kept], weight, MODEL(ROWS.start[kept] + MOVES[1], every), MODEL(ROWS.logged[kept], every)
+        ROWS.outcome[kept],
+        weight,
+        MODEL(ROWS.start[kept] + MOVES[1], every),
+        MODEL(ROWS.logged[kept], every),
     )
     assert np.isclose(found["dr_lift"].value, (by_hand - ROWS.outcome[kept]).mean())
 
@@ -195,17 +225,24 @@ def test_rows_off_the_menu_are_left_out_and_counted():
 def test_a_target_off_the_menu_everywhere_cannot_be_evaluated():
     found = policy_value(ROWS, target_shares(ROWS, ROWS.start + np.array([0.2, -0.2])), MODEL)
     assert found.verdict == CANNOT
-    assert "targets that logging could have drawn on at least 50% of the rows, got 0% of 1,500" in found.reason
+    assert (
+        "targets that logging could have drawn on at least 50% of the rows, got 0% of 1,500"
+        in found.reason
+    )
     assert all(np.isnan(found[name].value) for name in VALUES)
     assert found["off_menu_rate"].value == 1
-    assert policy_value(ROWS, target_arms(ROWS, np.full(len(ROWS), -1)), MODEL, OPEN).verdict == CANNOT
+    assert (
+        policy_value(ROWS, target_arms(ROWS, np.full(len(ROWS), -1)), MODEL, OPEN).verdict == CANNOT
+    )
 
 
 def test_too_little_evidence_cannot_be_evaluated():
     few = menu_rows(units=60, days=2)
     found = policy_value(few, target_arms(few, np.ones(120, dtype=int)))
     assert found.verdict == CANNOT
-    assert found.reason.startswith("Expected at least 100 effective rows behind the target, got 32.0. Explore longer")
+    assert found.reason.startswith(
+        "Expected at least 100 effective rows behind the target, got 32.0. Explore longer"
+    )
     assert all(np.isnan(found[name].value) for name in VALUES)
     assert found["action_rate"].value == 1
 
@@ -235,7 +272,9 @@ def test_propensities_that_the_draws_contradict_cannot_be_used():
 
 
 def test_resampling_units_gives_about_the_same_interval():
-    resampled = policy_value(ROWS, UP, MODEL, ValueConfig(interval=IntervalConfig(kind="bootstrap")))
+    resampled = policy_value(
+        ROWS, UP, MODEL, ValueConfig(interval=IntervalConfig(kind="bootstrap"))
+    )
     for name in ("dr_lift", "snips_lift", "lift_per_action"):
         one, other = policy_value(ROWS, UP, MODEL)[name], resampled[name]
         assert one.value == other.value
@@ -280,7 +319,9 @@ def test_smoothed_values_are_those_of_the_kernel_whatever_the_model():
     def jumps(shares, _):
         return surface(shares, 10.0) + 0.5 * (np.abs(shares - AIMED).max(axis=1) < 0.02)
 
-    smooth = smoothed_value(rows, target, lambda shares, _: surface(shares, 10.0), config)["dr_value"]
+    smooth = smoothed_value(rows, target, lambda shares, _: surface(shares, 10.0), config)[
+        "dr_value"
+    ]
     rough = smoothed_value(rows, target, jumps, config)["dr_value"]
     point = smoothed_value(rows, target, jumps, replace(config, at_point=True))["dr_value"]
     around = np.concatenate([place[good] for place, good in kernel_draws(rows, target, 0.2)])
@@ -296,7 +337,9 @@ def test_a_right_model_taken_at_the_point_takes_away_the_bias_of_smoothing():
     config = ValueConfig(bandwidth=0.4, at_point=True)
     truth = surface(target, 10.0)[0]
     plain = smoothed_value(rows, target, no_model, config)["snips_value"]
-    helped = smoothed_value(rows, target, lambda shares, _: surface(shares, 10.0), config)["dr_value"]
+    helped = smoothed_value(rows, target, lambda shares, _: surface(shares, 10.0), config)[
+        "dr_value"
+    ]
     assert not plain.low <= truth <= plain.high
     assert helped.low <= truth <= helped.high
     assert abs(helped.value - truth) < abs(plain.value - truth) / 5
@@ -311,7 +354,10 @@ def test_sensitivity_shows_the_drift_with_the_bandwidth():
     assert widths[0] > widths[1] > widths[2]
     assert [one.name.startswith("dr_lift_at_0.") for one in table] == [True] * 3
     strict = bandwidth_sensitivity(rows, target, (0.25, 1.0), no_model)
-    assert [bool(np.isnan(one.value)) for one in strict] == [True, False]  # too narrow to be evaluated
+    assert [bool(np.isnan(one.value)) for one in strict] == [
+        True,
+        False,
+    ]  # too narrow to be evaluated
 
 
 def test_a_target_where_nothing_was_drawn_cannot_be_evaluated():

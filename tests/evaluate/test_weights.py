@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.weights import (
     IntervalConfig,
     default_bandwidth,
@@ -22,7 +22,9 @@ CLUSTER, BOOTSTRAP = IntervalConfig(), IntervalConfig(kind="bootstrap")
 
 def test_menu_weights_are_chance_over_propensity():
     target = target_mix(ROWS, np.tile([0.2, 0.5, 0.3], (40, 1)))
-    assert np.allclose(menu_weights(ROWS, target.probabilities), (np.array([0.2, 0.5, 0.3]) / CHANCES)[ROWS.drawn])
+    assert np.allclose(
+        menu_weights(ROWS, target.probabilities), (np.array([0.2, 0.5, 0.3]) / CHANCES)[ROWS.drawn]
+    )
 
 
 def test_target_shares_go_to_the_nearest_arm_within_the_tolerance():
@@ -31,7 +33,9 @@ def test_target_shares_go_to_the_nearest_arm_within_the_tolerance():
     assert found.on_menu.all()
     assert (found.probabilities.argmax(axis=1) == 1).all()
     assert np.allclose(found.distance, 0.01)
-    assert not target_shares(ROWS, ROWS.start + np.array([0.05, -0.05]), tolerance=0.02).on_menu.any()
+    assert not target_shares(
+        ROWS, ROWS.start + np.array([0.05, -0.05]), tolerance=0.02
+    ).on_menu.any()
 
 
 def test_an_arm_that_a_row_could_not_get_is_off_the_menu():
@@ -41,7 +45,9 @@ def test_an_arm_that_a_row_could_not_get_is_off_the_menu():
     rows = type(ROWS)(**{**vars(ROWS), "probabilities": probabilities})
     assert np.flatnonzero(~target_arms(rows, np.ones(40, dtype=int)).on_menu).tolist() == [row]
     # Shares are taken to the nearest arm that the row could get, here too far.
-    assert np.flatnonzero(~target_shares(rows, rows.start + rows.moves[1]).on_menu).tolist() == [row]
+    assert np.flatnonzero(~target_shares(rows, rows.start + rows.moves[1]).on_menu).tolist() == [
+        row
+    ]
 
 
 def test_targets_that_are_none_are_refused():
@@ -70,7 +76,9 @@ def test_kernel_weights_average_to_one(alpha, target, across):
     weights, kept = kernel_weights(rows, np.tile(target, (8000, 1)), 0.15, across, points=256)
     assert kept.all()
     error = weights.std() / np.sqrt(8000)
-    assert abs(weights.mean() - 1) < 4 * error + 0.02  # and what 256 points miss of the kernel's part on the simplex
+    assert (
+        abs(weights.mean() - 1) < 4 * error + 0.02
+    )  # and what 256 points miss of the kernel's part on the simplex
     assert error < 0.05  # close enough to see a kernel that lacks a factor
 
 
@@ -78,8 +86,14 @@ def test_a_smaller_bandwidth_across_asks_for_the_direction():
     rows = density_rows(4000)
     target = np.tile([0.5, 1 / 6, 1 / 3], (4000, 1))
     ahead = target[0] - rows.start[0]
-    used = [rows.shares[kernel_weights(rows, target, 0.2, across)[0] > 0] - rows.start[0] for across in (1.0, 0.25)]
-    cosine = [(moves @ ahead / np.linalg.norm(moves, axis=1) / np.linalg.norm(ahead)).min() for moves in used]
+    used = [
+        rows.shares[kernel_weights(rows, target, 0.2, across)[0] > 0] - rows.start[0]
+        for across in (1.0, 0.25)
+    ]
+    cosine = [
+        (moves @ ahead / np.linalg.norm(moves, axis=1) / np.linalg.norm(ahead)).min()
+        for moves in used
+    ]
     assert cosine[1] > cosine[0] + 0.1
     assert len(used[1]) < len(used[0]) / 2
 
@@ -117,7 +131,10 @@ def test_a_weighted_mean_by_hand():
 def test_a_mean_of_even_units_has_the_textbook_interval():
     values = np.random.default_rng(0).uniform(-1, 1, 50)  # tails lighter than a normal's
     found = weighted_mean("x", (values, np.ones(50)), np.arange(50), CLUSTER)
-    assert np.allclose((found.low, found.high), t.interval(0.95, 49, values.mean(), values.std(ddof=1) / np.sqrt(50)))
+    assert np.allclose(
+        (found.low, found.high),
+        t.interval(0.95, 49, values.mean(), values.std(ddof=1) / np.sqrt(50)),
+    )
 
 
 def test_where_one_unit_is_all_there_is_the_variance_rests_on_two_degrees_of_freedom():
@@ -128,7 +145,9 @@ def test_where_one_unit_is_all_there_is_the_variance_rests_on_two_degrees_of_fre
 
 
 def test_a_unit_that_holds_a_whole_denominator_leaves_no_interval():
-    found = weighted_mean("x", (np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])), np.arange(3), CLUSTER)
+    found = weighted_mean(
+        "x", (np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])), np.arange(3), CLUSTER
+    )
     assert found.value == 1
     assert np.isnan([found.low, found.high]).all()
 
@@ -148,7 +167,11 @@ def test_self_normalised_means_are_covered_where_few_units_carry_the_weight():
 
 
 def test_few_bootstrap_draws_make_no_shorter_intervals():
-    values, unit, width = np.random.default_rng(0).standard_normal(200), np.arange(200), {100: 0.0, 2000: 0.0}
+    values, unit, width = (
+        np.random.default_rng(0).standard_normal(200),
+        np.arange(200),
+        {100: 0.0, 2000: 0.0},
+    )
     for draws in width:
         for seed in range(30):
             config = IntervalConfig(kind="bootstrap", draws=draws, seed=seed)
@@ -161,7 +184,9 @@ def test_rows_of_one_unit_count_once():
     rng = np.random.default_rng(0)
     values, one = rng.standard_normal(100), np.ones(100)
     apart = weighted_mean("x", (values, one), np.arange(100), CLUSTER)
-    copied = weighted_mean("x", (np.tile(values, 4), np.ones(400)), np.tile(np.arange(100), 4), CLUSTER)
+    copied = weighted_mean(
+        "x", (np.tile(values, 4), np.ones(400)), np.tile(np.arange(100), 4), CLUSTER
+    )
     assert np.allclose([apart.low, apart.high], [copied.low, copied.high])
 
 
@@ -169,7 +194,10 @@ def test_rows_of_one_unit_count_once():
 def test_both_intervals_agree_where_both_are_right(two):
     rng = np.random.default_rng(1)
     unit = np.repeat(np.arange(400), 3)
-    values, weights = rng.standard_normal(400)[unit] + rng.standard_normal(1200), rng.exponential(1.0, 1200)
+    values, weights = (
+        rng.standard_normal(400)[unit] + rng.standard_normal(1200),
+        rng.exponential(1.0, 1200),
+    )
     other = (rng.standard_normal(1200), np.ones(1200)) if two else None
     cluster = weighted_mean("x", (values * weights, weights), unit, CLUSTER, other)
     resampled = weighted_mean("x", (values * weights, weights), unit, BOOTSTRAP, other)
@@ -186,7 +214,9 @@ def test_nothing_to_divide_by_gives_no_number_and_one_unit_no_interval():
 
 
 def test_unknown_intervals_are_refused():
-    with pytest.raises(ConfigError, match="Expected an interval of kind cluster or bootstrap, got 'jackknife'"):
+    with pytest.raises(
+        ConfigError, match="Expected an interval of kind cluster or bootstrap, got 'jackknife'"
+    ):
         IntervalConfig(kind="jackknife")
     with pytest.raises(ConfigError, match="at least 100 bootstrap draws"):
         IntervalConfig(draws=10)

@@ -15,7 +15,9 @@ BY_METHOD = {"realloc": 0.9, "s_nn_ensemble": 0.7, "r_learner": 0.8, "linear_dml
 
 def test_realloc_is_paired_with_the_best_rival_of_the_place():
     cells = {
-        f"rows/5000/{method}/{seed}": fake(BY_METHOD[method] + seed / 100) for method in METHODS for seed in (1, 2, 3)
+        f"rows/5000/{method}/{seed}": fake(BY_METHOD[method] + seed / 100)
+        for method in METHODS
+        for seed in (1, 2, 3)
     }
     cells["rows/5000/realloc/4"] = fake(0.0)  # a seed that the others do not have yet
     line = next(line for line in to_markdown(cells).splitlines() if line.startswith("| 5000 |"))
@@ -33,7 +35,11 @@ def test_one_seed_has_no_interval_and_none_no_pair():
 
 
 def test_without_doubt_only_where_it_was_measured():
-    cells = {f"rows/{rows}/{method}/1": fake(BY_METHOD[method]) for method in METHODS for rows in (5000, 10000)}
+    cells = {
+        f"rows/{rows}/{method}/1": fake(BY_METHOD[method])
+        for method in METHODS
+        for rows in (5000, 10000)
+    }
     cells["rows/5000/realloc/1"]["bold"] = fake(0.95)["ascent"]
     bold = to_markdown(cells).split("without doubt (β = 0)")[1]
     assert "| 5000 | 0.950 (0.000, 0.010; 1) |" in bold

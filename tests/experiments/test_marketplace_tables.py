@@ -10,10 +10,17 @@ import marketplace_learned as market
 import marketplace_offline as offline
 from marketplace_learned import QUICK, Ours
 from marketplace_tables import bars, to_markdown
-from realloc.simplex import total_variation
+from realloc.base.simplex import total_variation
 
 METHODS = ("realloc", "without_support", "context_only")
-KEYS = (*(f"learn/{name}" for name in METHODS), "replay/all", "replay/first", "value/0", "value/1", "value/2")
+KEYS = (
+    *(f"learn/{name}" for name in METHODS),
+    "replay/all",
+    "replay/first",
+    "value/0",
+    "value/1",
+    "value/2",
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +33,9 @@ def small(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cells(small):
-    return {key: {**offline.cell(key, small, METHODS), "seconds": 1.0, "code": "test"} for key in KEYS}
+    return {
+        key: {**offline.cell(key, small, METHODS), "seconds": 1.0, "code": "test"} for key in KEYS
+    }
 
 
 def test_nobody_learns_from_the_items_that_value_policies():
@@ -65,7 +74,9 @@ def test_holding_has_the_lift_that_logging_lost_and_the_oracle_has_the_most(cell
 
 def test_only_the_support_keeps_a_greedy_model_from_an_arm(small, monkeypatch):
     """With a gain that is the same everywhere: without the rule every possible arm is picked, with it those inside."""
-    monkeypatch.setattr(market, "worth", lambda case, rows, start, ends, how: [np.ones(ends.shape[:2])])
+    monkeypatch.setattr(
+        market, "worth", lambda case, rows, start, ends, how: [np.ones(ends.shape[:2])]
+    )
     model = market.learned_model(small, offline.make_config(small))
     traffic = market.open_traffic(small)
     asked = traffic.before(np.flatnonzero(traffic.day == 3))  # learned items are among them
@@ -73,7 +84,9 @@ def test_only_the_support_keeps_a_greedy_model_from_an_arm(small, monkeypatch):
     possible = start[:, :1] >= [[0.0, 0.02]]
     whole, free = Ours(model, "realloc"), Ours(model, "without_support")
     ends = market.reach(start, moves, possible)
-    inside = whole.judge.at(whole.encoder.encode(asked).values).allowed(np.arange(len(asked)), start, ends)[:, 1]
+    inside = whole.judge.at(whole.encoder.encode(asked).values).allowed(
+        np.arange(len(asked)), start, ends
+    )[:, 1]
     taken = free.pick(asked, moves, possible) == 1
     assert taken.sum() > 100
     assert (taken <= possible[:, 1]).all()
@@ -112,11 +125,18 @@ def fake_value(lift: float, rate: float) -> dict:
 
 @pytest.mark.parametrize(("rate", "verdict"), [(0.2, "met"), (0.9, "**missed**")])
 def test_bars_are_met_or_missed_by_the_figures(rate, verdict):
-    methods = {"realloc": fake_value(0.02, rate), "vcnet": fake_value(0.01, 0.9), "giks": fake_value(-0.01, 0.9)}
+    methods = {
+        "realloc": fake_value(0.02, rate),
+        "vcnet": fake_value(0.01, 0.9),
+        "giks": fake_value(-0.01, 0.9),
+    }
     methods["without_support"] = fake_value(0.03, 1.0)
     rows = "\n".join(bars({"value/0": {"rows": 100, "methods": methods}}))
     assert f"action rate ≤ .5 (the log's own explored items) | {rate:.2f} | {verdict} |" in rows
-    assert "truly 0.0200; best rival VCNet 0.010 [0.009, 0.011], by the truth VCNet 0.0100 | met |" in rows
+    assert (
+        "truly 0.0200; best rival VCNet 0.010 [0.009, 0.011], by the truth VCNet 0.0100 | met |"
+        in rows
+    )
     assert "without support 0.030 [0.029, 0.031], truly 0.0300 | **missed** |" in rows
     assert f"{0.02 / rate:.4f} against 0.0111" in rows
 
@@ -126,7 +146,9 @@ class Mover:
 
     def ends(self, asked):
         step = np.minimum(asked.shares[:, :1], 0.1)
-        return np.hstack([asked.shares[:, :1] - step, asked.shares[:, 1:] + step]), np.full(len(asked), 0.01)
+        return np.hstack([asked.shares[:, :1] - step, asked.shares[:, 1:] + step]), np.full(
+            len(asked), 0.01
+        )
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +182,9 @@ def test_a_readout_finds_the_truth_and_what_was_promised(place):
     assert truth["profit margin"] < 0  # coupons are paid from income
     arm = abtest.assign(len(place.routine), 0)
     days = abtest.read_out(abtest.daily_rows(control, treated, arm), abtest.CONFIG)
-    totals = abtest.read_out(abtest.total_rows(control, treated, arm), replace(abtest.CONFIG, time=None))
+    totals = abtest.read_out(
+        abtest.total_rows(control, treated, arm), replace(abtest.CONFIG, time=None)
+    )
     for name, true in truth.items():
         assert days[name].value == pytest.approx(totals[name].value)
         wide = days[name].high - days[name].low
@@ -170,7 +194,9 @@ def test_a_readout_finds_the_truth_and_what_was_promised(place):
 
 
 def test_the_table_of_the_test_has_every_metric(small):
-    found = {key: {**abtest.cell(key, small), "seconds": 1.0, "code": "test"} for key in ("once", "none")}
+    found = {
+        key: {**abtest.cell(key, small), "seconds": 1.0, "code": "test"} for key in ("once", "none")
+    }
     text = abtest.to_markdown(found, small)
     for line in (
         "| pay orders |",

@@ -23,8 +23,12 @@ def test_a_learned_policy_is_worth_less_than_the_best_and_its_interval_says_so(t
 def test_arms_are_learned_by_cell(trial):
     codes, _, _ = dr_coverage.cells()
     rows, cell = dr_coverage.draw_customers(np.random.default_rng(0), 6000)
-    sure = dr_coverage.buys_on(codes)[cell] == rows.drawn  # who buys there visits after that e-mail, and only then
-    learned = real_hillstrom.best_arms(type(rows)(**{**vars(rows), "outcome": sure.astype(float)}), codes)
+    sure = (
+        dr_coverage.buys_on(codes)[cell] == rows.drawn
+    )  # who buys there visits after that e-mail, and only then
+    learned = real_hillstrom.best_arms(
+        type(rows)(**{**vars(rows), "outcome": sure.astype(float)}), codes
+    )
     assert (learned == dr_coverage.buys_on(codes)).mean() > 0.9
 
 
@@ -34,4 +38,11 @@ def test_the_log_has_a_row_per_shop_and_week_and_nothing_of_the_outcome_but_visi
     frame = real_hillstrom.log_frame(rows, codes[cell])
     assert not frame.duplicated(["shop", "week"]).any()
     assert np.allclose(frame[list(real_hillstrom.CHANNELS)].sum(axis=1), 1)
-    assert set(frame) == {*real_hillstrom.KEYS, *real_hillstrom.CHANNELS, "shop", "week", "mails", "visits"}
+    assert set(frame) == {
+        *real_hillstrom.KEYS,
+        *real_hillstrom.CHANNELS,
+        "shop",
+        "week",
+        "mails",
+        "visits",
+    }

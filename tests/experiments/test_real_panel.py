@@ -24,7 +24,11 @@ def small_panel(units: int = 8, days: int = 120, seed: int = 0) -> Panel:
         weather=rng.standard_normal(n),
     )
     schema = Schema(
-        unit="unit", time="day", outcome="outcome", channels=["ads", "coupon", "rebate"], features=["weather"]
+        unit="unit",
+        time="day",
+        outcome="outcome",
+        channels=["ads", "coupon", "rebate"],
+        features=["weather"],
     )
     return Panel(frame, schema, "brand", 14)
 
@@ -70,7 +74,9 @@ def test_a_geo_panel_is_read_per_inhabitant_without_weeks_of_no_spend(tmp_path):
     columns = {f"Channel{k}_spend": [10.0 * k, 0.0, 5.0] for k in range(5)}
     state = dict.fromkeys(real_meridian.STATE, 0.0)
     rest = {"geo": "g", "time": ["2021-01-25", "2021-02-01", "2021-02-08"], "population": 10.0}
-    pd.DataFrame({**columns, **state, **rest, "conversions": [20.0, 30.0, 40.0]}).to_csv(tmp_path / "geo.csv")
+    pd.DataFrame({**columns, **state, **rest, "conversions": [20.0, 30.0, 40.0]}).to_csv(
+        tmp_path / "geo.csv"
+    )
     panel = real_meridian.read_panel(tmp_path / "geo.csv")
     assert panel.frame["rate"].tolist() == [2.0, 4.0]
     assert np.allclose(panel.shares()[1][:, 0], [10.0, 2.5])

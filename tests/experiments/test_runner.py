@@ -33,7 +33,11 @@ def test_workers_do_not_run_out_of_tasks(tmp_path):
 
 def test_every_cell_is_measured_once_and_kept(tmp_path, capsys):
     first = run(Study("squares", square, keys(3), tmp_path), jobs=2)
-    assert {key: cell["value"] for key, cell in first.items()} == {"cell/1": 1, "cell/2": 4, "cell/3": 9}
+    assert {key: cell["value"] for key, cell in first.items()} == {
+        "cell/1": 1,
+        "cell/2": 4,
+        "cell/3": 9,
+    }
     assert "3/3" in capsys.readouterr().out
     assert run(Study("squares", unreachable, keys(3), tmp_path), jobs=1) == first
 
@@ -50,7 +54,11 @@ def test_a_failed_cell_is_named_and_tried_again(tmp_path, capsys):
     told = capsys.readouterr().out
     assert "ArithmeticError: cell/2 is even" in told
     assert "1 of 3 cells failed: cell/2" in told
-    assert sorted(run(Study("squares", square, keys(3), tmp_path), jobs=1)) == ["cell/1", "cell/2", "cell/3"]
+    assert sorted(run(Study("squares", square, keys(3), tmp_path), jobs=1)) == [
+        "cell/1",
+        "cell/2",
+        "cell/3",
+    ]
 
 
 def test_results_carry_their_card(tmp_path):

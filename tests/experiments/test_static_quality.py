@@ -36,7 +36,9 @@ def test_references_are_what_they_are():
 def test_better_searches_promise_more():
     """Of one response inside one support: the larger reachable set holds the better prediction."""
     found = measured("s_nn")
-    promised = {name: found[name]["bias"] + found[name]["raw_uplift"] for name in ("greedy", "ascent")}
+    promised = {
+        name: found[name]["bias"] + found[name]["raw_uplift"] for name in ("greedy", "ascent")
+    }
     assert promised["ascent"] > promised["greedy"] > 0
 
 
@@ -72,7 +74,10 @@ def test_realloc_earns_more_and_harms_less_than_predict_then_optimise():
     world, config = World("medium", 205), realloc.Config(seed=205)
     config = replace(config, teacher=replace(config.teacher, surfaces=("sparse",)))
     model = realloc.ReAlloc(config, quiet=True).fit(world.sample(**sizes[0]))
-    many, test = world.sample(units=400, periods=5, seed=1), world.sample(**sizes[1])  # a hundredth needs many rows
+    many, test = (
+        world.sample(units=400, periods=5, seed=1),
+        world.sample(**sizes[1]),
+    )  # a hundredth needs many rows
     assert judge(world, many, decide(model, many, config.decision))["oos_rate"] <= 0.01
     ours = judge(world, test, decide(model, test, config.decision))
     for method in ("s_nn", "s_gbdt"):
@@ -83,7 +88,9 @@ def test_realloc_earns_more_and_harms_less_than_predict_then_optimise():
 
 @pytest.mark.slow
 def test_an_ablation_of_the_decision_shares_the_model(models):
-    whole, free = (ablation.cell(f"{variant}/205", SIZES) for variant in ("realloc", "without_support"))
+    whole, free = (
+        ablation.cell(f"{variant}/205", SIZES) for variant in ("realloc", "without_support")
+    )
     assert len(list(models.glob("*/hard-205-*"))) == 1  # one model serves both
     assert free["field"] == whole["field"]
     text = ablation.to_markdown(
@@ -100,7 +107,12 @@ def test_an_ablation_of_the_decision_shares_the_model(models):
 def test_the_table_names_every_method_and_search():
     cells = {f"{method}/hard/205": measured(method) for method in ("s_nn", "logging")}
     text = to_markdown(cells, ("hard",))
-    for line in ("| S-NN, global | ", "| S-NN, constrained | ", "| Logging | 0.000 / 0.000 |", ".93/.84"):
+    for line in (
+        "| S-NN, global | ",
+        "| S-NN, constrained | ",
+        "| Logging | 0.000 / 0.000 |",
+        ".93/.84",
+    ):
         assert line in text
     assert static_quality.values(cells, "s_nn", "hard", "greedy", "raw_uplift").keys() == {205}
 
@@ -108,7 +120,12 @@ def test_the_table_names_every_method_and_search():
 def told(**searches):
     """A cell by hand: Safe Recovery of every search."""
     figures = {
-        name: {"safe_local_recovery": value, "deployable_uplift": value, "raw_uplift": value + 1, "moved": 1.0}
+        name: {
+            "safe_local_recovery": value,
+            "deployable_uplift": value,
+            "raw_uplift": value + 1,
+            "moved": 1.0,
+        }
         for name, value in searches.items()
     }
     return {**figures, "seconds": 1.0, "code": "test"}
@@ -117,7 +134,9 @@ def told(**searches):
 def test_rivals_without_a_budget_are_paired_with_us_without_one():
     cells = {f"realloc/benign/{seed}": told(greedy=0.9, ascent=1.0) for seed in range(1, 6)}
     cells |= {f"realloc_free/benign/{seed}": told(**{"as it is": 2.5}) for seed in range(1, 6)}
-    cells |= {f"s_gbdt/benign/{seed}": told(**{"global": 0.8, "greedy": 0.6}) for seed in range(1, 6)}
+    cells |= {
+        f"s_gbdt/benign/{seed}": told(**{"global": 0.8, "greedy": 0.6}) for seed in range(1, 6)
+    }
     text = to_markdown(cells, ("benign",))
     assert "| **ReAlloc**, no budget | 2.500 / 2.500 (raw 3.500) |" in text
     local, free = text.split("**ReAlloc (no budget) minus rival")

@@ -17,7 +17,10 @@ def windows():
 
 
 def test_every_method_remembers_what_it_may(windows):
-    sizes = {name: len(memory_of(name, windows)) for name in ("fresh", "warm", "raw", "pooled", "pooled2")}
+    sizes = {
+        name: len(memory_of(name, windows))
+        for name in ("fresh", "warm", "raw", "pooled", "pooled2")
+    }
     assert sizes == {"fresh": 150, "warm": 150, "raw": 300, "pooled": 450, "pooled2": 300}
 
 

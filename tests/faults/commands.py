@@ -16,17 +16,19 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import torch._dynamo  # noqa: F401  torch imports it at the first step of an optimiser, which would be in every fork
 
-import realloc.reallocation  # noqa: F401  so does the command line
-from realloc import disk
+import realloc.model.realloc  # noqa: F401  so does the command line
+from realloc.base import disk
 from realloc.cli.main import main
-from realloc.store import Store
-from realloc.store.head import read_head
-from realloc.store.versions import find_faults
+from realloc.storage.store import Store
+from realloc.storage.store.head import read_head
+from realloc.storage.store.versions import find_faults
 from realloc.world import World, WorldParameters
 from tests.faults.recording import BreakingSystem
-from tests.store.light import NOON, snapshot
+from tests.storage.store.light import NOON, snapshot
 
-LATE = 0.6  # where the second half of the kills begins, as a part of the usual CPU: commits come last
+LATE = (
+    0.6  # where the second half of the kills begins, as a part of the usual CPU: commits come last
+)
 TOML = """
 [schema]
 unit = "item_id"
@@ -75,9 +77,13 @@ def write_inputs(folder: Path, windows: int = 3) -> None:
     world = World("medium", seed=5, parameters=replace(WorldParameters(), noise=0.3))
     (folder / "realloc.toml").write_text(TOML)
     for number in range(windows):
-        pq.write_table(world.sample(units=40, periods=5, seed=number).to_arrow(), folder / f"window{number}.parquet")
+        pq.write_table(
+            world.sample(units=40, periods=5, seed=number).to_arrow(),
+            folder / f"window{number}.parquet",
+        )
     pq.write_table(
-        world.sample(units=20, periods=1, seed=99).to_arrow().drop_columns("orders"), folder / "today.parquet"
+        world.sample(units=20, periods=1, seed=99).to_arrow().drop_columns("orders"),
+        folder / "today.parquet",
     )
 
 
@@ -99,7 +105,9 @@ def run(words: list[str], cpu_seconds: float | None = None, prepare=lambda: None
             os.dup2(writer, 1)
             os.dup2(writer, 2)
             sys.stdout, sys.stderr = (os.fdopen(handle, "w", closefd=False) for handle in (1, 2))
-            Store.__init__.__kwdefaults__["clock"] = lambda: NOON  # records hold the time, and ends are compared
+            Store.__init__.__kwdefaults__["clock"] = lambda: (
+                NOON
+            )  # records hold the time, and ends are compared
             prepare()
             sys.argv = ["realloc", *words]
             main()
@@ -138,10 +146,14 @@ def windows_in(store: Path) -> int:
     return len(current.windows)
 
 
-def check_after_kill(store: Path, acknowledged: int, before: dict[str, bytes], after: dict[str, bytes]) -> bool:
+def check_after_kill(
+    store: Path, acknowledged: int, before: dict[str, bytes], after: dict[str, bytes]
+) -> bool:
     """Whether the window in work is in; the store is the one from before or the one after it, byte by byte."""
     found = windows_in(store)
-    assert found in (acknowledged, acknowledged + 1), f"{acknowledged} was acknowledged, the store holds {found}"
+    assert found in (acknowledged, acknowledged + 1), (
+        f"{acknowledged} was acknowledged, the store holds {found}"
+    )
     assert _head_and_versions(store) == (before if found == acknowledged else after)
     return found > acknowledged
 

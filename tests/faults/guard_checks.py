@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from realloc import recommendation
-from realloc.errors import ArtifactError, ReallocError, StoreError
-from realloc.store import canary, commit, head, place, versions
-from realloc.store.store import Store, _check_new
+from realloc.base.errors import ArtifactError, ReallocError, StoreError
+from realloc.model import recommend as recommendation
+from realloc.storage.store import canary, commit, head, place, versions
+from realloc.storage.store.store import Store, _check_new
 from tests.faults.hostile import CASES, WRITING, Opened
 from tests.small import fitted, updated, window
-from tests.store import test_export
-from tests.store.light import NOON, LightStore, grown, snapshot
+from tests.storage.store import test_export
+from tests.storage.store.light import NOON, LightStore, grown, snapshot
 
 
 def refused(call, match: str) -> None:
@@ -271,7 +271,10 @@ def known_rows_at_commit(folder, _):
 
 def of_another_round(folder, _):
     store = Store(folder / "store", clock=lambda: NOON)
-    refused(lambda: store.commit(updated(), window(1)), "Expected a model of round 1 to start with, got round 2")
+    refused(
+        lambda: store.commit(updated(), window(1)),
+        "Expected a model of round 1 to start with, got round 2",
+    )
 
 
 def answers_with(change):
@@ -287,7 +290,10 @@ def answers_with(change):
 
         with patch.context() as patched:
             patched.setattr(recommendation, "recommend_rows", bad)
-            refused(lambda: canary.ask(fitted(), canary.choose_rows(window())), "in the canary's answers")
+            refused(
+                lambda: canary.ask(fitted(), canary.choose_rows(window())),
+                "in the canary's answers",
+            )
 
     return check
 

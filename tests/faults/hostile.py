@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import load, save
 
-from realloc import artifact
-from realloc.artifact import MANIFEST, WEIGHTS
-from realloc.store.head import Head, read_head
-from realloc.store.versions import folder_name, list_versions
+from realloc.base import artifact
+from realloc.base.artifact import MANIFEST, WEIGHTS
+from realloc.storage.store.head import Head, read_head
+from realloc.storage.store.versions import folder_name, list_versions
 
 CASES = {}
 
@@ -52,7 +52,9 @@ class Opened:
         return pickle.dumps(Evil(self.outside / "executed"), protocol)
 
     def path(self, name: str) -> Path:
-        return self.root / name if name in ("HEAD", "FORMAT", "FROZEN", "LOCK") else self.folder / name
+        return (
+            self.root / name if name in ("HEAD", "FORMAT", "FROZEN", "LOCK") else self.folder / name
+        )
 
     def seal(self, part: str, change=None, weights=None, meta=None, manifest=None):
         """Write changed files of a part and let every digest up to HEAD match."""
@@ -65,21 +67,28 @@ class Opened:
             change(tensors, table["meta"])
             (place / WEIGHTS).write_bytes(save(tensors))
         content = (place / WEIGHTS).read_bytes()
-        table["files"] = {WEIGHTS: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}}
+        table["files"] = {
+            WEIGHTS: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        }
         table["meta"] |= meta or {}
         table |= manifest or {}
         table.pop("digest")
         digest = hashlib.sha256(artifact._to_bytes(table)).hexdigest()
         (place / MANIFEST).write_bytes(artifact._to_bytes({**table, "digest": digest}))
         if part == "model":
-            self.seal("record", meta={"model": hashlib.sha256((place / MANIFEST).read_bytes()).hexdigest()})
+            self.seal(
+                "record",
+                meta={"model": hashlib.sha256((place / MANIFEST).read_bytes()).hexdigest()},
+            )
         else:
             self.point()
 
     def point(self):
         """HEAD and the folder's name follow the record, whatever it is."""
         number = int(self.folder.name[:8])
-        head = Head(number, hashlib.sha256((self.folder / "record" / MANIFEST).read_bytes()).hexdigest())
+        head = Head(
+            number, hashlib.sha256((self.folder / "record" / MANIFEST).read_bytes()).hexdigest()
+        )
         target = self.folder.with_name(folder_name(number, head.digest))
         self.folder.rename(target)
         self.folder = target
@@ -92,11 +101,15 @@ FILES = ("HEAD", "FORMAT", "record/manifest.json", "record/weights.safetensors",
 for file in FILES:
     for protocol in (0, 2, 5):
         case(f"pickle of protocol {protocol} as {file}")(
-            lambda store, file=file, protocol=protocol: store.path(file).write_bytes(store.evil(protocol))
+            lambda store, file=file, protocol=protocol: store.path(file).write_bytes(
+                store.evil(protocol)
+            )
         )
 
 for part in ("model", "record"):
-    case(f"sealed pickle as {part} weights")(lambda store, part=part: store.seal(part, weights=store.evil()))
+    case(f"sealed pickle as {part} weights")(
+        lambda store, part=part: store.seal(part, weights=store.evil())
+    )
 
 STRANGERS = (
     "model.pkl", "pytorch_model.bin", "optimizer.pt", "scaler.joblib", "data.npy", "config.yaml", "__init__.py",
@@ -109,7 +122,11 @@ for name in STRANGERS:
 for place in ("versions", "version", "record"):
     case(f"stranger in {place}")(
         lambda store, place=place: (
-            {"versions": store.root / "versions", "version": store.folder, "record": store.folder / "record"}[place]
+            {
+                "versions": store.root / "versions",
+                "version": store.folder,
+                "record": store.folder / "record",
+            }[place]
             / "x.pkl"
         ).write_bytes(store.evil())
     )
@@ -124,7 +141,11 @@ def _(store):
 
 @case("array of objects as weights")
 def _(store):
-    np.save(store.root / "x.npy", np.array([Evil(store.outside / "executed")], dtype=object), allow_pickle=True)
+    np.save(
+        store.root / "x.npy",
+        np.array([Evil(store.outside / "executed")], dtype=object),
+        allow_pickle=True,
+    )
     store.seal("model", weights=(store.root / "x.npy").read_bytes())
 
 
@@ -192,12 +213,16 @@ SEALED = {
     "a time with colours": ("record", {"meta": {"created": "\x1b[31m[/red]"}}),
 }  # fmt: skip
 for name, (part, changes) in SEALED.items():
-    case(f"sealed {part}: {name}")(lambda store, part=part, changes=changes: store.seal(part, **changes))
+    case(f"sealed {part}: {name}")(
+        lambda store, part=part, changes=changes: store.seal(part, **changes)
+    )
 
 
 def changed(name, part):
     """A case that changes tensors and meta of a part, sealed."""
-    return lambda change: case(f"sealed {part}: {name}")(lambda store: store.seal(part, change=change))
+    return lambda change: case(f"sealed {part}: {name}")(
+        lambda store: store.seal(part, change=change)
+    )
 
 
 def first_of(tensors, start):
@@ -250,7 +275,9 @@ def _(tensors, meta):
 
 @changed("rows of the canary that are none", "record")
 def _(tensors, meta):
-    tensors["rows"] = np.frombuffer(np.random.default_rng(0).bytes(len(tensors["rows"])), np.uint8).copy()
+    tensors["rows"] = np.frombuffer(
+        np.random.default_rng(0).bytes(len(tensors["rows"])), np.uint8
+    ).copy()
 
 
 @changed("rows of the canary cut off", "record")
@@ -284,9 +311,15 @@ def moved_away(store, path: Path):
 
 
 for file in FILES:
-    case(f"link to a secret as {file}")(lambda store, file=file: link(store.path(file), store.outside / "secret"))
-    case(f"endless file as {file}")(lambda store, file=file: link(store.path(file), Path("/dev/zero")))
-    case(f"good content behind a link as {file}")(lambda store, file=file: moved_away(store, store.path(file)))
+    case(f"link to a secret as {file}")(
+        lambda store, file=file: link(store.path(file), store.outside / "secret")
+    )
+    case(f"endless file as {file}")(
+        lambda store, file=file: link(store.path(file), Path("/dev/zero"))
+    )
+    case(f"good content behind a link as {file}")(
+        lambda store, file=file: moved_away(store, store.path(file))
+    )
 
     @case(f"pipe as {file}")
     def _(store, file=file):
@@ -298,7 +331,9 @@ for file in FILES:
         store.path(file).unlink()
         store.path(file).mkdir()
 
-    case(f"a terabyte of nothing as {file}")(lambda store, file=file: os.truncate(store.path(file), 2**40))
+    case(f"a terabyte of nothing as {file}")(
+        lambda store, file=file: os.truncate(store.path(file), 2**40)
+    )
 
 
 @case("socket as weights")
@@ -341,9 +376,15 @@ WRITING["links deep in tmp"] = lambda store: (
     (store.root / "tmp" / "a" / "secret").symlink_to(store.outside / "secret"),
 )
 WRITING["LOCK is a link to nothing"] = lambda store: link(store.path("LOCK"), store.outside / "new")
-WRITING["LOCK is a link to a file"] = lambda store: link(store.path("LOCK"), store.outside / "secret")
-WRITING["the next HEAD is a link"] = lambda store: (store.root / "tmp" / "HEAD").symlink_to(store.outside / "new")
-WRITING["the next version is a link"] = lambda store: (store.root / "tmp" / "00000002").symlink_to(store.outside)
+WRITING["LOCK is a link to a file"] = lambda store: link(
+    store.path("LOCK"), store.outside / "secret"
+)
+WRITING["the next HEAD is a link"] = lambda store: (store.root / "tmp" / "HEAD").symlink_to(
+    store.outside / "new"
+)
+WRITING["the next version is a link"] = lambda store: (store.root / "tmp" / "00000002").symlink_to(
+    store.outside
+)
 WRITING["FROZEN is a link"] = lambda store: link(store.path("FROZEN"), store.outside / "secret")
 WRITING["FROZEN is a pipe"] = lambda store: os.mkfifo(store.path("FROZEN"))
 WRITING["FROZEN is endless"] = lambda store: link(store.path("FROZEN"), Path("/dev/zero"))

@@ -58,13 +58,20 @@ class Replayed:
         elif name == "rename":
             target = rest[0]
             node = self.find(path)
-            self.change((self.find(path.parent), path.name, None), (self.find(target.parent), target.name, node))
+            self.change(
+                (self.find(path.parent), path.name, None),
+                (self.find(target.parent), target.name, node),
+            )
         else:
             self.change((self.find(path.parent), path.name, None))
 
     def settle(self, folder: Inode):
         """Everything that touches a synced folder is certain, and what came before it under the same names is history."""
-        touched = [index for index, changes in enumerate(self.pending) if any(c[0] is folder for c in changes)]
+        touched = [
+            index
+            for index, changes in enumerate(self.pending)
+            if any(c[0] is folder for c in changes)
+        ]
         for index in touched:
             for place, name, node in self.pending[index]:
                 _apply(place.disk, name, node)
@@ -73,7 +80,8 @@ class Replayed:
         self.pending = [
             changes
             for index, changes in enumerate(self.pending)
-            if index not in touched and not (index < last and all((id(c[0]), c[1]) in done for c in changes))
+            if index not in touched
+            and not (index < last and all((id(c[0]), c[1]) in done for c in changes))
         ]
 
     def states(self):
@@ -126,7 +134,12 @@ def _walk(folder, path, names, damage, tree) -> bool:
 
 
 def _damaged(content: bytes, damage: str) -> bytes:
-    kinds = {"none": content, "empty": b"", "half": content[: len(content) // 2], "zeros": bytes(len(content))}
+    kinds = {
+        "none": content,
+        "empty": b"",
+        "half": content[: len(content) // 2],
+        "zeros": bytes(len(content)),
+    }
     return kinds[damage]
 
 

@@ -3,9 +3,17 @@
 import contextlib
 import os
 
-from realloc import disk
+from realloc.base import disk
 
-NAMES = ("write_new_file", "make_folder", "rename", "sync_folder", "sync_file", "remove_file", "remove_folder")
+NAMES = (
+    "write_new_file",
+    "make_folder",
+    "rename",
+    "sync_folder",
+    "sync_file",
+    "remove_file",
+    "remove_folder",
+)
 
 
 @contextlib.contextmanager

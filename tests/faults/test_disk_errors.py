@@ -6,9 +6,9 @@ import shutil
 
 import pytest
 
-from realloc.errors import StoreError
+from realloc.base.errors import StoreError
 from tests.faults.recording import stopping
-from tests.store.light import LightStore, grown, snapshot
+from tests.storage.store.light import LightStore, grown, snapshot
 
 ROUNDS = 3
 
@@ -65,7 +65,9 @@ def check(store, failed, rounds):
     number = LightStore(store.path).number() if store.path.exists() else 0
     assert number in (rounds, rounds + 1)
     if failed is None:
-        assert number == rounds + 1  # it failed while old versions were removed: what counts was done
+        assert (
+            number == rounds + 1
+        )  # it failed while old versions were removed: what counts was done
     elif isinstance(failed, StoreError):
         assert ("The version is current" in str(failed)) == (number == rounds + 1)
         assert failed.__cause__.strerror in str(failed)
@@ -96,4 +98,7 @@ def test_control_acknowledging_before_the_pointer_moves_would_be_noticed(tmp_pat
         with stopping(n, Stopped(), after=True), pytest.raises(Stopped):
             other.step()
         outcomes.add(LightStore(other.path).number())
-    assert outcomes == {1, 2}  # so a store that acknowledged at the wrong moment would be told from a right one
+    assert outcomes == {
+        1,
+        2,
+    }  # so a store that acknowledged at the wrong moment would be told from a right one

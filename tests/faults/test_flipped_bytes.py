@@ -8,17 +8,19 @@ import numpy as np
 import pytest
 from safetensors.numpy import load as unpack
 
-from realloc.errors import ReallocError, StoreError
-from realloc.store.head import read_head
-from realloc.store.place import is_store
-from realloc.store.versions import find_faults
-from tests.store.light import LightStore, grown
+from realloc.base.errors import ReallocError, StoreError
+from realloc.storage.store.head import read_head
+from realloc.storage.store.place import is_store
+from realloc.storage.store.versions import find_faults
+from tests.storage.store.light import LightStore, grown
 
 FLIPS, CUTS = 300, 60
 
 
 def files_of(root: Path) -> list[Path]:
-    return sorted(Path(place, name) for place, _, names in os.walk(root) for name in names if name != "LOCK")
+    return sorted(
+        Path(place, name) for place, _, names in os.walk(root) for name in names if name != "LOCK"
+    )
 
 
 def fault_of(root: Path) -> str:
@@ -87,14 +89,18 @@ def test_versions_do_not_mix(tmp_path):
 def test_control_without_digests_a_flipped_weight_would_pass(tmp_path):
     root = grown(tmp_path / "store", 1).path
     weights = next(
-        path for path in files_of(root) if path.name == "weights.safetensors" and path.parent.name == "model"
+        path
+        for path in files_of(root)
+        if path.name == "weights.safetensors" and path.parent.name == "model"
     )
     sound = weights.read_bytes()
     changed = sound[:-1] + bytes([sound[-1] ^ 1])
     assert not np.array_equal(unpack(changed)["w"], unpack(sound)["w"])  # read without a word
 
 
-@pytest.mark.parametrize("name", ["model/weights.safetensors", "model/manifest.json", "record/manifest.json", "HEAD"])
+@pytest.mark.parametrize(
+    "name", ["model/weights.safetensors", "model/manifest.json", "record/manifest.json", "HEAD"]
+)
 def test_after_any_damage_to_what_is_current_a_rollback_works(tmp_path, name):
     store = grown(tmp_path / "store", 3, keep=5)
     current = max((store.path / "versions").iterdir())

@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from realloc.errors import StoreError
+from realloc.base.errors import StoreError
 from tests.faults.test_hostile import in_fork
-from tests.store.light import LightStore, grown, snapshot
+from tests.storage.store.light import LightStore, grown, snapshot
 
 SIZES = (24, 60, 100, 150)  # KiB; fifty of them by `make faults`
 
@@ -20,7 +20,9 @@ def small_disk(folder, kib):
     folder.mkdir()
     try:
         made = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", folder], check=False, capture_output=True
+            ["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", folder],
+            check=False,
+            capture_output=True,
         )
     except FileNotFoundError:
         pytest.skip("there is no `mount`")
@@ -66,7 +68,12 @@ def test_a_disk_that_turned_read_only_is_told_and_still_read(tmp_path):
     with small_disk(tmp_path / "disk", 500) as disk:
         store = grown(disk / "store", 2)
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
-        for write in (store.step, store.rollback, lambda: store.freeze("x"), lambda: LightStore(disk / "new").step()):
+        for write in (
+            store.step,
+            store.rollback,
+            lambda: store.freeze("x"),
+            lambda: LightStore(disk / "new").step(),
+        ):
             with pytest.raises(StoreError, match="Read-only file system"):
                 write()
         assert store.number() == 2
@@ -84,7 +91,11 @@ def test_permission_that_was_lost_is_told_and_what_may_be_read_is(tmp_path):
         os.setgid(65534)
         os.setuid(65534)
         said = [LightStore(store.path).number()]
-        for write in (LightStore(store.path).step, LightStore(store.path).rollback, lambda: store.freeze("x")):
+        for write in (
+            LightStore(store.path).step,
+            LightStore(store.path).rollback,
+            lambda: store.freeze("x"),
+        ):
             try:
                 said.append(str(write()))
             except StoreError as problem:

@@ -11,16 +11,25 @@ import time
 
 import pytest
 
-from realloc.errors import ReallocError
-from realloc.store import Store
-from realloc.store import place as place_module
+from realloc.base.errors import ReallocError
+from realloc.storage.store import Store
+from realloc.storage.store import place as place_module
 from tests.faults.hostile import CASES, WRITING, Opened
 from tests.small import fitted, window
-from tests.store.light import NOON, LightStore
+from tests.storage.store.light import NOON, LightStore
 
 NEVER = ("pickle.", "exec", "compile", "os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.", "socket.connect",
          "ctypes.dlopen", "import", "os.putenv", "urllib.")  # fmt: skip
-CHANGES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.symlink", "os.chmod")
+CHANGES = (
+    "os.rename",
+    "os.remove",
+    "os.rmdir",
+    "os.mkdir",
+    "os.truncate",
+    "os.link",
+    "os.symlink",
+    "os.chmod",
+)
 LONGEST_SECONDS = 2.0
 
 
@@ -47,7 +56,9 @@ class Watched:
                 self.seen.append(f"{event} {arguments!r:.80}")
             elif event == "open" and self.leaves(arguments, inside):
                 self.seen.append(f"written: {arguments[0]}")
-            elif event in CHANGES and not all(self.within(path, inside) for path in self.paths(event, arguments)):
+            elif event in CHANGES and not all(
+                self.within(path, inside) for path in self.paths(event, arguments)
+            ):
                 self.seen.append(f"{event} {arguments!r:.200}")
         finally:
             self.inside = inside
@@ -57,7 +68,9 @@ class Watched:
 
     def leaves(self, arguments, inside):
         path, _, flags = arguments
-        if not isinstance(path, str | bytes | os.PathLike) or not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+        if not isinstance(path, str | bytes | os.PathLike) or not flags & (
+            os.O_WRONLY | os.O_RDWR | os.O_CREAT
+        ):
             return False
         followed = not flags & (os.O_NOFOLLOW | os.O_EXCL)
         return not (self.within(os.path.realpath(path) if followed else path, inside))
@@ -168,7 +181,9 @@ def test_every_hostile_store_is_refused_and_does_nothing(good):
 
 
 def refused(result):
-    return result["said"]["load"].startswith("refused") and not result["said"]["verify"].startswith("done: ()")
+    return result["said"]["load"].startswith("refused") and not result["said"]["verify"].startswith(
+        "done: ()"
+    )
 
 
 def test_a_writer_stays_inside_whatever_lies_there(good):
@@ -178,7 +193,9 @@ def test_a_writer_stays_inside_whatever_lies_there(good):
     assert harmed(found) == {}
 
 
-def test_names_in_the_store_that_python_might_import_are_ignored_and_a_frozen_store_never_hangs(good):
+def test_names_in_the_store_that_python_might_import_are_ignored_and_a_frozen_store_never_hangs(
+    good,
+):
     def calls(root):
         store = Store(root)
         return {"load": store.load, "frozen": lambda: store.frozen, "busy": lambda: store.busy}
@@ -189,7 +206,9 @@ def test_names_in_the_store_that_python_might_import_are_ignored_and_a_frozen_st
     assert harmed(found) == {}
     for name, result in found.items():
         assert result["said"]["load"].startswith("done"), name
-        assert result["said"]["frozen"].startswith("done: None") == (not name.startswith("FROZEN")), name
+        assert result["said"]["frozen"].startswith("done: None") == (
+            not name.startswith("FROZEN")
+        ), name
 
 
 def test_control_a_pickle_that_is_read_is_seen(good):
@@ -197,7 +216,7 @@ def test_control_a_pickle_that_is_read_is_seen(good):
         outside = good / "control"
         outside.mkdir()
         content = Opened(good / "good", outside).evil()
-        said = use(None, watched, good / "good", {"load": lambda: pickle.loads(content)})  # noqa: S301
+        said = use(None, watched, good / "good", {"load": lambda: pickle.loads(content)})
         return {"said": said, "seen": watched.seen, "left": os.listdir(outside)}
 
     found = in_fork(open_it)

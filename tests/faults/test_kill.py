@@ -5,7 +5,7 @@ import random
 import signal
 import time
 
-from tests.store.light import LightStore, grown, snapshot
+from tests.storage.store.light import LightStore, grown, snapshot
 
 KILLS, WINDOWS = 25, 40
 
@@ -66,7 +66,13 @@ def test_kills_lose_nothing_and_leave_the_end_as_it_would_have_been(tmp_path):
     begun = time.perf_counter()
     grown(tmp_path / "plain", 3)
     a_round = (time.perf_counter() - begun) / 3
-    amid = survive(count_windows, tmp_path / "store", lambda path: LightStore(path).number(), KILLS, 3 * a_round + 0.01)
+    amid = survive(
+        count_windows,
+        tmp_path / "store",
+        lambda path: LightStore(path).number(),
+        KILLS,
+        3 * a_round + 0.01,
+    )
     assert amid >= KILLS // 2
     count_windows(tmp_path / "undisturbed", lambda _: None)
     assert snapshot(tmp_path / "store") == snapshot(tmp_path / "undisturbed")
@@ -85,6 +91,8 @@ def test_control_an_acknowledgement_too_early_is_caught(tmp_path):
     for n in range(10):
         acknowledged, _ = run_until_killed(acknowledge_too_early, tmp_path / str(n), 0.02 * n)
         lost += (
-            LightStore(tmp_path / str(n)).number() < acknowledged if (tmp_path / str(n)).exists() else acknowledged > 0
+            LightStore(tmp_path / str(n)).number() < acknowledged
+            if (tmp_path / str(n)).exists()
+            else acknowledged > 0
         )
     assert lost

@@ -5,9 +5,16 @@ import signal
 
 import pytest
 
-from realloc.store import commit
-from realloc.store.store import Store
-from tests.faults.commands import Undisturbed, check_after_kill, commands, run, survive, write_inputs
+from realloc.storage.store import commit
+from realloc.storage.store.store import Store
+from tests.faults.commands import (
+    Undisturbed,
+    check_after_kill,
+    commands,
+    run,
+    survive,
+    write_inputs,
+)
 
 KILLS = (3, 4, 4, 3)  # of the fit, two updates and the advice
 

@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from realloc.errors import StoreError
+from realloc.base.errors import StoreError
 from tests.faults.powerloss import Replayed, lay_down
 from tests.faults.recording import recorded
-from tests.store.light import LightStore, grown
+from tests.storage.store.light import LightStore, grown
 
 
 def record(folder, rounds):
@@ -25,7 +25,9 @@ def bad_states(before, operations, rounds, scratch, start=0):
     """Sentences for states in which the store is not whole, has lost what was acknowledged, or takes no further round."""
     seen, count = set(), 0
     pointed = max(
-        i for i, operation in enumerate(operations) if operation[0] == "rename" and operation[2].name == "HEAD"
+        i
+        for i, operation in enumerate(operations)
+        if operation[0] == "rename" and operation[2].name == "HEAD"
     )
     acknowledged = pointed + 1  # the sync after it, or what stands in its place
     for index, operation in enumerate([None, *operations]):
@@ -74,7 +76,9 @@ def is_caught(folder, rounds, index):
         before, operations = record(folder / "disk", rounds)
         mutant = operations[:index] + operations[index + 1 :]
         if index == len(operations) - 1:
-            mutant.append(("make_folder", folder / "disk" / "acknowledged"))  # a moment after the acknowledgement
+            mutant.append(
+                ("make_folder", folder / "disk" / "acknowledged")
+            )  # a moment after the acknowledgement
         pointed = next(i for i, o in enumerate(mutant) if o[0] == "rename" and o[2].name == "HEAD")
         start = max(index, pointed + 1) if from_pointer else index
         if any(True for _ in bad_states(before, mutant, rounds, folder / "state", start)):
@@ -86,7 +90,9 @@ def is_caught(folder, rounds, index):
 def test_control_without_any_one_sync_a_power_loss_would_break_the_store(tmp_path, rounds):
     (tmp_path / "disk").mkdir()
     _, operations = record(tmp_path / "disk", rounds)
-    assert [operations[index] for index in syncs(operations) if not is_caught(tmp_path, rounds, index)] == []
+    assert [
+        operations[index] for index in syncs(operations) if not is_caught(tmp_path, rounds, index)
+    ] == []
     assert len(syncs(operations)) >= 11
 
 
@@ -99,5 +105,8 @@ def test_control_a_pointer_written_in_place_is_caught(tmp_path):
     in_place = [("remove_file", head), ("create", head, line), ("sync_file", head)]
     mutant = operations[:place] + in_place + operations[place + 1 :]
     end = tmp_path / "disk" / "end"
-    mutant += [("make_folder", end), ("rename", end, end.with_name("HEAD"))]  # stands for the moment of acknowledgement
+    mutant += [
+        ("make_folder", end),
+        ("rename", end, end.with_name("HEAD")),
+    ]  # stands for the moment of acknowledgement
     assert list(itertools.islice(bad_states(before, mutant, 3, tmp_path / "state"), 1))

@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 from realloc.batch.run import Options, recommend_file
-from realloc.ledger import Ledger
-from realloc.store import Store
+from realloc.storage.ledger import Ledger
+from realloc.storage.store import Store
 from tests.batch.conftest import rows
 from tests.faults.powerloss import Replayed, lay_down
 from tests.faults.recording import recorded
@@ -27,7 +27,9 @@ def made(tmp_path_factory):
 
 
 def run(made, disk, day):
-    recommend_file(made / day, made / "store", disk / "recs.parquet", Options(decisions=disk / "decisions"))
+    recommend_file(
+        made / day, made / "store", disk / "recs.parquet", Options(decisions=disk / "decisions")
+    )
 
 
 def record(made, disk, again):
@@ -55,14 +57,22 @@ def look(place, least, ended):
         return f"{len(known)} of {least} batches"
     summary = place / "recs.summary.json"
     told = json.loads(summary.read_bytes())["output"]["sha256"] if summary.exists() else None
-    return "a summary of another batch" if told not in (None, *known) or (ended and told != known[-1]) else None
+    return (
+        "a summary of another batch"
+        if told not in (None, *known) or (ended and told != known[-1])
+        else None
+    )
 
 
 def bad_states(before, operations, again, scratch):
     """Sentences for states that must not be; `count` of them were looked at."""
     seen, bad_states.count = set(), 0
     # Acknowledged: the folder is synced after the output got its name.
-    named = next(i for i, one in enumerate(operations) if one[0] == "rename" and one[2].name == "recs.parquet")
+    named = next(
+        i
+        for i, one in enumerate(operations)
+        if one[0] == "rename" and one[2].name == "recs.parquet"
+    )
     end = ("make_folder", before.root / "the end")  # a moment after the last operation
     for index, operation in enumerate([None, *operations, end]):
         if operation:

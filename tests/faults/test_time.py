@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from realloc.errors import StoreError
-from realloc.store import Store
+from realloc.base.errors import StoreError
+from realloc.storage.store import Store
 from tests.faults.commands import run
 from tests.small import fitted, updated, window
-from tests.store.light import NOON, snapshot
+from tests.storage.store.light import NOON, snapshot
 
 
 def store_at(path, days):

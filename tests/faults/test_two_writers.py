@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from realloc.errors import StoreError
-from realloc.store import store as store_module
-from tests.store.light import LightStore, grown
+from realloc.base.errors import StoreError
+from realloc.storage.store import store as store_module
+from tests.storage.store.light import LightStore, grown
 
 RACES = 5
 
@@ -38,7 +38,9 @@ def race(path, longest=30.0):
     """What each of two writers says who start at the same moment."""
     context = multiprocessing.get_context("fork")
     start, said, told = context.Barrier(2), context.Queue(), context.Event()
-    writers = [context.Process(target=write, args=(path, start, said, told, longest)) for _ in range(2)]
+    writers = [
+        context.Process(target=write, args=(path, start, said, told, longest)) for _ in range(2)
+    ]
     for writer in writers:
         writer.start()
     answers = sorted(said.get(timeout=60) for _ in writers)

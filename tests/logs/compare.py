@@ -23,7 +23,9 @@ Reader = Callable[..., realloc.Logs]
 class Outcome:
     """A reading: logs or a message or something that should never happen."""
 
-    def __init__(self, source: Any, schema: realloc.Schema, today: date, reader: Reader = realloc.read_logs) -> None:
+    def __init__(
+        self, source: Any, schema: realloc.Schema, today: date, reader: Reader = realloc.read_logs
+    ) -> None:
         self.logs: realloc.Logs | None = None
         self.message: str | None = None
         self.crash: Exception | None = None
@@ -61,7 +63,9 @@ def unclear(message: str) -> list[str]:
         found.append("has several lines without being a list")
     if "Traceback" in message or CLASS_NAME.search(message):
         found.append("shows the inside of the program")
-    if re.search(r"[^.]\.\.(\s|$)", message) or re.search(r"(got|converted)[^:]*: Expected ", message):
+    if re.search(r"[^.]\.\.(\s|$)", message) or re.search(
+        r"(got|converted)[^:]*: Expected ", message
+    ):
         found.append("is one message wrapped in another")
     if len(message) > 4000:
         found.append(f"is {len(message)} characters long")
@@ -86,7 +90,9 @@ def difference(got: list[Row], expected: tuple[Row, ...]) -> list[str]:
     """How rows differ from those of the reference."""
     if len(got) != len(expected):
         return [f"{len(got)} rows instead of {len(expected)}"]
-    return [f"{a} instead of {b}" for a, b in zip(got, expected, strict=True) if not _same(a, b)][:1]
+    return [f"{a} instead of {b}" for a, b in zip(got, expected, strict=True) if not _same(a, b)][
+        :1
+    ]
 
 
 def _same(a: Row, b: Row) -> bool:
@@ -105,7 +111,11 @@ def _as_moment(value: date) -> datetime:
 def _count_faults(findings: Sequence[Finding], verdict: Verdict) -> list[str]:
     """Rows set aside must be reported with their number, and so must a file that may have been cut off."""
     counts = {finding.code: finding.rows for finding in findings if finding.code in ASIDE}
-    faults = [] if counts == verdict.aside else [f"reports {counts} rows set aside instead of {verdict.aside}"]
+    faults = (
+        []
+        if counts == verdict.aside
+        else [f"reports {counts} rows set aside instead of {verdict.aside}"]
+    )
     if verdict.cut and "maybe_cut_off" not in {finding.code for finding in findings}:
         faults.append("does not say that the last line has no line end")
     return faults

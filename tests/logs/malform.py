@@ -11,7 +11,9 @@ import realloc
 TODAY = date(2026, 11, 15)
 CHANNELS = ["ads", "coupon", "rebate"]
 SPENDS = realloc.Schema(unit="item", time="date", outcome="orders", channels=CHANNELS)
-SHARES = realloc.Schema(unit="item", time="date", outcome="orders", channels=CHANNELS, budget="budget")
+SHARES = realloc.Schema(
+    unit="item", time="date", outcome="orders", channels=CHANNELS, budget="budget"
+)
 DECLARED = realloc.Schema(
     unit="item",
     time="date",
@@ -21,7 +23,12 @@ DECLARED = realloc.Schema(
     categorical=["color"],
 )
 LONG = realloc.Schema(
-    unit="item", time="date", outcome="orders", channels=CHANNELS, channel_column="channel", spend_column="spend"
+    unit="item",
+    time="date",
+    outcome="orders",
+    channels=CHANNELS,
+    channel_column="channel",
+    spend_column="spend",
 )
 SCHEMAS = {"spends": SPENDS, "shares": SHARES, "declared": DECLARED, "long": LONG}
 
@@ -273,7 +280,15 @@ def base_cells(layout: str, rng: random.Random, units: int = 4, days: int = 3) -
         header = ["item", "date", "budget", *CHANNELS, "orders", "price", "color"]
     if layout == "long":
         header = ["item", "date", "channel", "spend", "orders"]
-    return [header, *(row for unit in range(units) for day in range(days) for row in _rows(layout, rng, unit, day))]
+    return [
+        header,
+        *(
+            row
+            for unit in range(units)
+            for day in range(days)
+            for row in _rows(layout, rng, unit, day)
+        ),
+    ]
 
 
 def _rows(layout: str, rng: random.Random, unit: int, day: int) -> Iterator[list[str]]:
@@ -282,10 +297,19 @@ def _rows(layout: str, rng: random.Random, unit: int, day: int) -> Iterator[list
     parts = [rng.randint(1, 9999) for _ in CHANNELS]
     rest = [orders, f"{rng.randint(100, 9999) / 100}", rng.choice(["red", "blue", "green"])]
     if layout == "long":
-        yield from ([*key, name, f"{part / 100}", orders] for name, part in zip(CHANNELS, parts, strict=True))
+        yield from (
+            [*key, name, f"{part / 100}", orders]
+            for name, part in zip(CHANNELS, parts, strict=True)
+        )
     elif layout == "shares":
         shares = [rng.randint(0, 50) / 100, rng.randint(0, 50) / 100]
-        yield [*key, f"{sum(parts) / 100}", *map(repr, shares), repr(round(1 - sum(shares), 2)), *rest]
+        yield [
+            *key,
+            f"{sum(parts) / 100}",
+            *map(repr, shares),
+            repr(round(1 - sum(shares), 2)),
+            *rest,
+        ]
     else:
         yield [*key, *(f"{part / 100}" for part in parts), *rest]
 
@@ -404,7 +428,9 @@ def _edit_line(change: Callable[[str, random.Random], str], header: bool = False
 def _edit_all(change: Callable[[str], str], skip: int = 0) -> Mutation:
     def mutate(text: str, _: random.Random) -> str:
         lines = text.split("\n")
-        return "\n".join(line if not line or i < skip else change(line) for i, line in enumerate(lines))
+        return "\n".join(
+            line if not line or i < skip else change(line) for i, line in enumerate(lines)
+        )
 
     return mutate
 
@@ -441,7 +467,9 @@ def _insert(signs: str) -> Mutation:
 def _open_quote(line: str, rng: random.Random) -> str:
     fields = line.split(",")
     at = rng.randrange(len(fields))
-    fields[at] = rng.choice(['"' + fields[at], fields[at] + '"', f'"{fields[at]}"0', f'"{fields[at]}" '])
+    fields[at] = rng.choice(
+        ['"' + fields[at], fields[at] + '"', f'"{fields[at]}"0', f'"{fields[at]}" ']
+    )
     return ",".join(fields)
 
 
@@ -486,7 +514,9 @@ TEXT_MUTATIONS: dict[str, Mutation] = {
     "open a quote": _edit_line(_open_quote, header=True),
     "open two last fields": _last_fields_quoted,
     "quote a whole line": _edit_line(lambda line, _: f'"{line}"', header=True),
-    "quote every field": _edit_all(lambda line: ",".join(f'"{field}"' for field in line.split(","))),
+    "quote every field": _edit_all(
+        lambda line: ",".join(f'"{field}"' for field in line.split(","))
+    ),
     "stray signs": _insert("\"',;|\t\n\r \\#\x00\x01\u2028\x85\x1a\x0b"),
     "stray digits": _insert("0123456789.e-+"),
     "stray letters": _insert("aéЖ٣\u200b\ufeff😀"),
@@ -509,7 +539,9 @@ TEXT_MUTATIONS: dict[str, Mutation] = {
     "comment line": _edit_line(lambda line, _: line + "\n# a comment"),
     "total line": lambda text, _: text + "Total,,,,,,,\n",
     "blank first line": lambda text, _: "\n" + text,
-    "upper-case header": lambda text, _: "".join([text.split("\n", 1)[0].upper(), "\n", text.split("\n", 1)[-1]]),
+    "upper-case header": lambda text, _: "".join(
+        [text.split("\n", 1)[0].upper(), "\n", text.split("\n", 1)[-1]]
+    ),
     "blanks in the header": lambda text, _: text.replace(",", " , ", 3),
     "column named twice": lambda text, _: text.replace("orders", "ads", 1),
     "column renamed": lambda text, _: text.replace("orders", "order", 1),
@@ -544,7 +576,9 @@ def _flip_bytes(content: bytes, rng: random.Random) -> bytes:
 def _insert_bytes(content: bytes, rng: random.Random) -> bytes:
     at = rng.randrange(len(content) + 1)
     return (
-        content[:at] + rng.choice([b"\x00", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\x1a"]) + content[at:]
+        content[:at]
+        + rng.choice([b"\x00", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\x1a"])
+        + content[at:]
     )
 
 
@@ -556,10 +590,16 @@ BYTE_MUTATIONS: dict[str, Callable[[bytes, random.Random], bytes]] = {
     "utf-16": lambda content, _: content.decode().encode("utf-16"),
     "utf-16 without mark": lambda content, _: content.decode().encode("utf-16-le"),
     "utf-32": lambda content, _: content.decode().encode("utf-32"),
-    "latin-1": lambda content, _: content.decode().replace("red", "rosé").encode("latin-1", "replace"),
-    "latin-1 ids": lambda content, _: content.decode().replace("i1", "é1").encode("latin-1", "replace"),
+    "latin-1": lambda content, _: (
+        content.decode().replace("red", "rosé").encode("latin-1", "replace")
+    ),
+    "latin-1 ids": lambda content, _: (
+        content.decode().replace("i1", "é1").encode("latin-1", "replace")
+    ),
     "zeros at the end": lambda content, _: content + bytes(64),
-    "zeros in the middle": lambda content, rng: content[: rng.randrange(len(content) + 1)] + bytes(16) + content[40:],
+    "zeros in the middle": lambda content, rng: (
+        content[: rng.randrange(len(content) + 1)] + bytes(16) + content[40:]
+    ),
     "gzip named csv": lambda _, __: b"\x1f\x8b\x08\x00" + bytes(40),
     "parquet named csv": lambda _, __: b"PAR1" + bytes(40) + b"PAR1",
 }

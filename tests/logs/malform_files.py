@@ -27,8 +27,12 @@ CRAFTED: dict[str, tuple[bytes, realloc.Schema]] = {
     "a quote left open swallows a row": _spends(
         HEAD + 'i1,2026-01-05,1,2,3,4,"red\ni2,2026-01-05,1,2,3,4,"blue\n' + ROW.replace("i1", "i3")
     ),
-    "a quote left open swallows the rest": _spends(HEAD + ROW + 'i2,2026-01-05,1,2,3,4,"red\n' + MANY),
-    "a quote left open swallows the last line end": _spends(HEAD + ROW + 'i2,2026-01-05,1,2,3,4,"red\n'),
+    "a quote left open swallows the rest": _spends(
+        HEAD + ROW + 'i2,2026-01-05,1,2,3,4,"red\n' + MANY
+    ),
+    "a quote left open swallows the last line end": _spends(
+        HEAD + ROW + 'i2,2026-01-05,1,2,3,4,"red\n'
+    ),
     "a quote left open in an id": _spends(HEAD + ROW + '"i2,2026-01-05,1,2,3,4,red\n'),
     "an open quote closed two rows later": _spends(
         HEAD + 'i1,2026-01-05,1,2,3,4,"red\ni2,2026-01-05,1,2,3,4,red\ni3,2026-01-05,1,2,3,4,red"\n'
@@ -46,25 +50,38 @@ CRAFTED: dict[str, tuple[bytes, realloc.Schema]] = {
     "a cut that leaves a smaller number": _spends(
         HEAD.replace(",color", "") + "i1,2026-01-05,1,2,3,4\ni2,2026-01-05,1,2,3,1"
     ),
-    "ids that differ in Unicode form": _spends(HEAD + ROW.replace("i1", "é") + ROW.replace("i1", "e\u0301")),
+    "ids that differ in Unicode form": _spends(
+        HEAD + ROW.replace("i1", "é") + ROW.replace("i1", "e\u0301")
+    ),
     "ids that differ in a last blank": _spends(HEAD + ROW + ROW.replace("i1", "i1 ")),
     "ids that differ in case": _spends(HEAD + ROW + ROW.replace("i1", "I1")),
-    "ids that differ in leading zeros": _spends(HEAD + ROW.replace("i1", "01") + ROW.replace("i1", "001")),
+    "ids that differ in leading zeros": _spends(
+        HEAD + ROW.replace("i1", "01") + ROW.replace("i1", "001")
+    ),
     "ids like numbers": _spends(HEAD + ROW.replace("i1", "1e5") + ROW.replace("i1", "100000")),
     "ids like missing values": _spends(HEAD + ROW.replace("i1", "NA") + ROW.replace("i1", "nan")),
     "outcomes of both signs at the edge": _spends(
         HEAD + ROW.replace(",4,", ",1e308,") + "i2,2026-01-05,1,2,3,-1e308,red\n"
     ),
-    "outcomes at the edge": _spends(HEAD + ROW.replace(",4,", ",1.7e308,") + "i2,2026-01-05,1,2,3,1.7e308,red\n"),
+    "outcomes at the edge": _spends(
+        HEAD + ROW.replace(",4,", ",1.7e308,") + "i2,2026-01-05,1,2,3,1.7e308,red\n"
+    ),
     "the year zero": _spends(HEAD + ROW + "i2,0000-01-01,1,2,3,4,red\n"),
     "a byte order mark inside": _spends(HEAD + ROW + "\ufeffi2,2026-01-05,1,2,3,4,red\n"),
-    "a lone surrogate": ((HEAD + ROW + "i\ud8002,2026-01-05,1,2,3,4,red\n").encode("utf-8", "surrogatepass"), SPENDS),
+    "a lone surrogate": (
+        (HEAD + ROW + "i\ud8002,2026-01-05,1,2,3,4,red\n").encode("utf-8", "surrogatepass"),
+        SPENDS,
+    ),
     "a header of one name": _spends("item\ni1\n"),
     "a header of commas": _spends(",,,,\n1,2,3,4,5\n"),
     "a very long line": _spends(HEAD + ROW.replace("red", "x" * 300_000)),
     "a very long header": _spends(HEAD.replace("color", "c" * 300_000) + ROW),
-    "ten thousand columns": _spends(HEAD[:-1] + "".join(f",c{i}" for i in range(10_000)) + "\n" + ROW),
-    "format signs in an id": _spends(HEAD + ROW.replace("i1", "{0}{column!r}%s") + "i2,2026-01-05,-1,2,3,4,red\n"),
+    "ten thousand columns": _spends(
+        HEAD[:-1] + "".join(f",c{i}" for i in range(10_000)) + "\n" + ROW
+    ),
+    "format signs in an id": _spends(
+        HEAD + ROW.replace("i1", "{0}{column!r}%s") + "i2,2026-01-05,-1,2,3,4,red\n"
+    ),
     "shares that are percents in one row": (
         b"item,date,budget,ads,coupon,rebate,orders\ni1,2026-01-05,10,0.5,0.5,0,4\ni2,2026-01-05,10,50,50,0,4\n",
         SHARES,
@@ -73,9 +90,15 @@ CRAFTED: dict[str, tuple[bytes, realloc.Schema]] = {
         b"item,date,channel,spend,orders\ni1,2026-01-05,ads,1,4\ni1,2026-01-05,ads,1,4\n",
         LONG,
     ),
-    "a channel that is not listed": (b"item,date,channel,spend,orders\ni1,2026-01-05,tv,1,4\n", LONG),
+    "a channel that is not listed": (
+        b"item,date,channel,spend,orders\ni1,2026-01-05,tv,1,4\n",
+        LONG,
+    ),
     "a channel with a blank": (b"item,date,channel,spend,orders\ni1,2026-01-05,ads ,1,4\n", LONG),
-    "no channel": (b"item,date,channel,spend,orders\ni1,2026-01-05,,1,4\ni1,2026-01-05,ads,1,4\n", LONG),
+    "no channel": (
+        b"item,date,channel,spend,orders\ni1,2026-01-05,,1,4\ni1,2026-01-05,ads,1,4\n",
+        LONG,
+    ),
     "two outcomes on one day": (
         b"item,date,channel,spend,orders\ni1,2026-01-05,ads,1,4\ni1,2026-01-05,coupon,1,5\n",
         LONG,
@@ -172,8 +195,13 @@ REFUSED_FILES: dict[str, Folder] = {
     "a csv named parquet": lambda root: _write_csv(root / "a.parquet", HEAD + ROW),
     "a parquet named csv": lambda root: _write(root / "a.parquet", HALF).rename(root / "a.csv"),
     "a csv named gz": lambda root: _write_csv(root / "a.csv.gz", HEAD + ROW),
-    "both kinds": lambda root: [_write(root / "a.parquet", HALF), _write_csv(root / "b.csv", HEAD + ROW)],
-    "both kinds in a folder": lambda root: _write_csv(_write(root / "a.parquet", HALF).with_name("b.csv"), HEAD).parent,
+    "both kinds": lambda root: [
+        _write(root / "a.parquet", HALF),
+        _write_csv(root / "b.csv", HEAD + ROW),
+    ],
+    "both kinds in a folder": lambda root: (
+        _write_csv(_write(root / "a.parquet", HALF).with_name("b.csv"), HEAD).parent
+    ),
     "an empty list": lambda _: [],
     "a list of frames": lambda _: [HALF, REST],
     "a list with None": lambda root: [_write(root / "a.parquet", HALF), None],
@@ -182,12 +210,19 @@ REFUSED_FILES: dict[str, Folder] = {
     "a missing column": _pair(HALF, REST.drop_columns(["price"])),
     "text spends in the second file": _pair(HALF, _table(6, 6, ads=["5"] * 12)),
     "whole-number ids, then text": _pair(_table(0, 6, item=NUMBERED), REST),
-    "whole-number ids, then padded text": _pair(_table(0, 6, item=NUMBERED), _table(6, 6, item=PADDED)),
-    "padded text ids, then whole numbers": _pair(_table(0, 6, item=PADDED), _table(6, 6, item=NUMBERED)),
-    "true/false, then numbers": _pair(
-        _table(0, 6, price=[row % 2 == 0 for row in range(12)]), _table(6, 6, price=[float(row) for row in range(12)])
+    "whole-number ids, then padded text": _pair(
+        _table(0, 6, item=NUMBERED), _table(6, 6, item=PADDED)
     ),
-    "text categories, then numbers": _pair(HALF, _table(6, 6, color=[float(row) for row in range(12)])),
+    "padded text ids, then whole numbers": _pair(
+        _table(0, 6, item=PADDED), _table(6, 6, item=NUMBERED)
+    ),
+    "true/false, then numbers": _pair(
+        _table(0, 6, price=[row % 2 == 0 for row in range(12)]),
+        _table(6, 6, price=[float(row) for row in range(12)]),
+    ),
+    "text categories, then numbers": _pair(
+        HALF, _table(6, 6, color=[float(row) for row in range(12)])
+    ),
     "numbers, then text": _pair(HALF, _table(6, 6, price=["cheap"] * 12)),
     "numbers, then dates": _pair(HALF, _table(6, 6, price=[date(2026, 1, 1)] * 12)),
     "dates, then whole numbers": _pair(HALF, _table(6, 6, date=pa.array(range(12)))),
@@ -197,7 +232,9 @@ REFUSED_FILES: dict[str, Folder] = {
     "a partition that contradicts its file": _hive("item=i0", "item=zzz", keep=True),
     "a partition with a bad date": _hive("date=2026-01-05", "date=05.01.2026", column="date"),
     "a partition that holds a spend": _hive("ads=1", "ads=2", column="ads"),
-    "a cut partition": lambda root: _cut(_write(root / "item=i0/part.parquet", HALF.drop_columns(["item"])), root),
+    "a cut partition": lambda root: _cut(
+        _write(root / "item=i0/part.parquet", HALF.drop_columns(["item"])), root
+    ),
     "a link to nowhere": lambda root: _link(root / "a.csv", root / "nope.csv"),
     "a name that is too long": lambda root: root / ("x" * 300 + ".csv"),
     "a NUL in the name": lambda root: str(root / "a\x00.csv"),
@@ -236,20 +273,28 @@ def _link(path: Path, target: Path) -> Path:
 ACCEPTED_FILES: dict[str, Folder] = {
     "two files": _pair(HALF, REST),
     "two files with columns in another order": _pair(HALF, REST.select(REST.column_names[::-1])),
-    "a folder": lambda root: _write(_write(root / "a.parquet", HALF).with_name("b.parquet"), REST).parent,
+    "a folder": lambda root: (
+        _write(_write(root / "a.parquet", HALF).with_name("b.parquet"), REST).parent
+    ),
     "a pattern": lambda root: str(
         _write(_write(root / "a.parquet", HALF).with_name("b.parquet"), REST).parent / "?.parquet"
     ),
     "partitions of units": _hive("item=i0", "item=i1", "item=i2", "item=i3"),
-    "partitions that repeat their file": _hive("item=i0", "item=i1", "item=i2", "item=i3", keep=True),
+    "partitions that repeat their file": _hive(
+        "item=i0", "item=i1", "item=i2", "item=i3", keep=True
+    ),
     "an empty file among them": lambda root: [
         _write(root / "a.parquet", _table()),
         _write(root / "b.parquet", _table().slice(0, 0)),
     ],
-    "bookkeeping beside it": lambda root: _touch("_SUCCESS", ".crc")(_write(root / "a.parquet", _table()).parent),
+    "bookkeeping beside it": lambda root: _touch("_SUCCESS", ".crc")(
+        _write(root / "a.parquet", _table()).parent
+    ),
 }
 
-SCHEMA = '[schema]\nunit = "item"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon"]\n'
+SCHEMA = (
+    '[schema]\nunit = "item"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon"]\n'
+)
 BAD_TOML: dict[str, str | bytes] = {
     "empty": "",
     "no schema": "seed = 1\n",
@@ -329,10 +374,26 @@ BAD_SCHEMAS: dict[str, dict[str, Any]] = {
     "guardrails None": {"guardrails": None},
     "an empty name": {"outcome": ""},
     "unit is time": {"time": "item"},
-    "long, and a channel is the outcome": {"channels": ["ads", "orders"], "channel_column": "c", "spend_column": "s"},
-    "long, and a channel is the date": {"channels": ["ads", "date"], "channel_column": "c", "spend_column": "s"},
-    "long, and a guardrail is the outcome": {"guardrails": ["orders"], "channel_column": "c", "spend_column": "s"},
-    "long, and the propensity is the outcome": {"propensity": "orders", "channel_column": "c", "spend_column": "s"},
+    "long, and a channel is the outcome": {
+        "channels": ["ads", "orders"],
+        "channel_column": "c",
+        "spend_column": "s",
+    },
+    "long, and a channel is the date": {
+        "channels": ["ads", "date"],
+        "channel_column": "c",
+        "spend_column": "s",
+    },
+    "long, and a guardrail is the outcome": {
+        "guardrails": ["orders"],
+        "channel_column": "c",
+        "spend_column": "s",
+    },
+    "long, and the propensity is the outcome": {
+        "propensity": "orders",
+        "channel_column": "c",
+        "spend_column": "s",
+    },
 }
 UNKNOWN_COLUMNS: dict[str, dict[str, Any]] = {
     "categorical misspelt": {"categorical": ["colour"]},
@@ -343,4 +404,9 @@ UNKNOWN_COLUMNS: dict[str, dict[str, Any]] = {
     "currency misspelt": {"currency": "ccy"},
     "budget misspelt": {"budget": "bugdet"},
 }
-GOOD_SCHEMA: dict[str, Any] = {"unit": "item", "time": "date", "outcome": "orders", "channels": CHANNELS}
+GOOD_SCHEMA: dict[str, Any] = {
+    "unit": "item",
+    "time": "date",
+    "outcome": "orders",
+    "channels": CHANNELS,
+}

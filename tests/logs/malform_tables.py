@@ -55,7 +55,9 @@ def base_columns(seed: int, shares: bool = False) -> dict[str, list[Any]]:
 def plain_of(columns: dict[Any, list[Any]]) -> Plain:
     """Columns as records."""
     names = list(columns)
-    return Plain(names, [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+    return Plain(
+        names, [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    )
 
 
 def _values_of(column: pa.ChunkedArray) -> list[Any]:
@@ -69,7 +71,9 @@ def _values_of(column: pa.ChunkedArray) -> list[Any]:
 def plain_of_arrow(table: pa.Table) -> Plain:
     """Records of an Arrow table as Arrow itself says them."""
     columns = [_values_of(column) for column in table.columns]
-    records = [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+    records = [
+        dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)
+    ]
     return Plain(table.column_names, records)
 
 
@@ -81,7 +85,9 @@ def _bad_text(n: int) -> pa.Array:
     """Text that is not UTF-8, as a careless writer leaves it in a file."""
     raw = b"".join(b"\xff%d" % (row % 10) for row in range(n))
     offsets = np.arange(0, 2 * n + 2, 2, dtype=np.int32)
-    return pa.Array.from_buffers(pa.string(), n, [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(raw)])
+    return pa.Array.from_buffers(
+        pa.string(), n, [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(raw)]
+    )
 
 
 def _moments(n: int, unit: str, start: int, step: int, zone: str | None = None) -> pa.Array:
@@ -119,7 +125,9 @@ ARRAYS: dict[str, Callable[[int], pa.Array]] = {
     "text that differs in blanks": lambda n: pa.array(["a" + " " * (row % 2) for row in range(n)]),
     "text that is not UTF-8": _bad_text,
     "text in a dictionary": lambda n: pa.array([f"a{row}" for row in range(n)]).dictionary_encode(),
-    "dictionary of numbers": lambda n: pa.array([1.5 + row for row in range(n)]).dictionary_encode(),
+    "dictionary of numbers": lambda n: pa.array(
+        [1.5 + row for row in range(n)]
+    ).dictionary_encode(),
     "dictionary of whole numbers": lambda n: pa.array(list(range(n))).dictionary_encode(),
     "dictionary of dates": lambda n: pa.array([date(2026, 1, 1)] * n).dictionary_encode(),
     "dictionary with a null": lambda n: pa.array(
@@ -131,8 +139,12 @@ ARRAYS: dict[str, Callable[[int], pa.Array]] = {
     "decimal256": lambda n: pa.array([Decimal("1e40")] * n, pa.decimal256(60, 2)),
     "decimal32": lambda n: pa.array([Decimal("1.5")] * n, pa.decimal32(5, 1)),
     "date64": lambda n: pa.array([date(2026, 1, 1 + row) for row in range(n)], pa.date64()),
-    "date32 far away": lambda n: pa.array([2**31 - 1 - row for row in range(n)], pa.int32()).cast(pa.date32()),
-    "date32 long ago": lambda n: pa.array([-(2**31) + row for row in range(n)], pa.int32()).cast(pa.date32()),
+    "date32 far away": lambda n: pa.array([2**31 - 1 - row for row in range(n)], pa.int32()).cast(
+        pa.date32()
+    ),
+    "date32 long ago": lambda n: pa.array([-(2**31) + row for row in range(n)], pa.int32()).cast(
+        pa.date32()
+    ),
     "seconds that overflow": lambda n: _moments(n, "s", 2**62, 86_400),
     "milliseconds that overflow": lambda n: _moments(n, "ms", 2**61, 86_400_000),
     "seconds": lambda n: _moments(n, "s", 1_767_225_600, 86_400),
@@ -150,7 +162,9 @@ ARRAYS: dict[str, Callable[[int], pa.Array]] = {
     "fixed lists": lambda n: pa.array([[1.0, 2.0]] * n, pa.list_(pa.float64(), 2)),
     "structs": lambda n: pa.array([{"a": 1}] * n),
     "maps": lambda n: pa.array([[("a", 1)]] * n, pa.map_(pa.string(), pa.int64())),
-    "run ends": lambda n: pa.RunEndEncodedArray.from_arrays(pa.array([n], pa.int32()), pa.array([1.5])),
+    "run ends": lambda n: pa.RunEndEncodedArray.from_arrays(
+        pa.array([n], pa.int32()), pa.array([1.5])
+    ),
     "uuid": lambda n: pa.array([bytes([row]) * 16 for row in range(n)], pa.uuid()),
     "json": lambda n: pa.array(["1"] * n, pa.json_()),
     "one value": lambda n: pa.array([5.0] * n),
@@ -176,8 +190,12 @@ def shape_cases(seed: int) -> Iterator[TableCase]:
         "empty": table.slice(0, 0),
         "one row": table.slice(0, 1),
         "no columns": pa.table({}),
-        "no chunks": pa.table({name: pa.chunked_array([], table[name].type) for name in table.column_names}),
-        "empty chunks": pa.concat_tables([table.slice(0, 0), table, table.slice(0, 0), table.slice(0, 0)]),
+        "no chunks": pa.table(
+            {name: pa.chunked_array([], table[name].type) for name in table.column_names}
+        ),
+        "empty chunks": pa.concat_tables(
+            [table.slice(0, 0), table, table.slice(0, 0), table.slice(0, 0)]
+        ),
         "the same rows twice": pa.concat_tables([table, table]),
         "a name twice": twice,
         "an empty name": table.rename_columns([*table.column_names[:-1], ""]),
@@ -187,7 +205,12 @@ def shape_cases(seed: int) -> Iterator[TableCase]:
         "one row per chunk": pa.concat_tables([table.slice(row, 1) for row in range(ROWS)]),
     }
     for name, value in odd.items():
-        yield TableCase(f"arrow: {name}", value, SPENDS, plain_of_arrow(value) if name != "a name twice" else REFUSE)
+        yield TableCase(
+            f"arrow: {name}",
+            value,
+            SPENDS,
+            plain_of_arrow(value) if name != "a name twice" else REFUSE,
+        )
     yield TableCase("arrow: a batch", table.to_batches()[0], SPENDS, plain_of_arrow(table))
 
 
@@ -241,7 +264,9 @@ def pandas_cell_cases(seed: int) -> Iterator[TableCase]:
         for at, cell in enumerate(CELLS):
             columns = base_columns(seed + at)
             columns[part] = [*columns[part][:4], cell, *columns[part][5:]]
-            frame = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
+            frame = pd.DataFrame(
+                {name: pd.Series(values, dtype=object) for name, values in columns.items()}
+            )
             plain = plain_of(columns) if part not in ("price", "color") else None
             yield TableCase(f"pandas: a {part} is {cell!r:.40}", frame, SPENDS, plain)
 
@@ -270,8 +295,12 @@ PANDAS_CHANGES: dict[str, FrameChange] = {
     "spends as text": lambda frame: frame.astype(dict.fromkeys(CHANNELS, str)),
     "spends in categories": lambda frame: frame.astype(dict.fromkeys(CHANNELS, "category")),
     "units in categories": lambda frame: frame.astype({"item": "category"}),
-    "dates in categories": lambda frame: frame.assign(date=frame["date"].astype(str).astype("category")),
-    "nullable numbers": lambda frame: frame.astype({**dict.fromkeys(CHANNELS, "Float64"), "orders": "Int64"}),
+    "dates in categories": lambda frame: frame.assign(
+        date=frame["date"].astype(str).astype("category")
+    ),
+    "nullable numbers": lambda frame: frame.astype(
+        {**dict.fromkeys(CHANNELS, "Float64"), "orders": "Int64"}
+    ),
     "arrow numbers": lambda frame: frame.astype(dict.fromkeys(CHANNELS, "double[pyarrow]")),
     "arrow text": lambda frame: frame.astype({"item": "string[pyarrow]"}),
     "complex spends": lambda frame: frame.astype({"ads": complex}),
@@ -283,9 +312,15 @@ PANDAS_CHANGES: dict[str, FrameChange] = {
     "true/false units": lambda frame: frame.assign(item=True),
     "date units": lambda frame: frame.assign(item=frame["date"]),
     "interval units": lambda frame: frame.assign(item=pd.interval_range(0, len(frame))),
-    "dates with a zone": lambda frame: frame.assign(date=pd.to_datetime(frame["date"]).dt.tz_localize("Asia/Tokyo")),
-    "dates in seconds": lambda frame: frame.assign(date=pd.to_datetime(frame["date"]).astype("datetime64[s]")),
-    "dates as periods": lambda frame: frame.assign(date=pd.PeriodIndex(frame["date"].astype(str), freq="D")),
+    "dates with a zone": lambda frame: frame.assign(
+        date=pd.to_datetime(frame["date"]).dt.tz_localize("Asia/Tokyo")
+    ),
+    "dates in seconds": lambda frame: frame.assign(
+        date=pd.to_datetime(frame["date"]).astype("datetime64[s]")
+    ),
+    "dates as periods": lambda frame: frame.assign(
+        date=pd.PeriodIndex(frame["date"].astype(str), freq="D")
+    ),
     "dates as whole numbers": lambda frame: frame.assign(date=20260101 + np.arange(len(frame))),
     "dates as floats": lambda frame: frame.assign(date=1.5e9 + np.arange(len(frame))),
     "dates in the future": lambda frame: frame.assign(date=date(2027, 1, 1)),
@@ -299,7 +334,9 @@ PANDAS_CHANGES: dict[str, FrameChange] = {
     "negative spends": lambda frame: frame.assign(ads=-1.0),
     "zero spends": lambda frame: frame.assign(**dict.fromkeys(CHANNELS, 0.0)),
     "huge spends": lambda frame: frame.assign(ads=1e300),
-    "huge outcomes": lambda frame: frame.assign(orders=[1e308 * (-1) ** row for row in range(len(frame))]),
+    "huge outcomes": lambda frame: frame.assign(
+        orders=[1e308 * (-1) ** row for row in range(len(frame))]
+    ),
     "upside down": lambda frame: frame.T,
     "price too large for a feature": lambda frame: frame.assign(price=1e39),
 }
@@ -327,11 +364,15 @@ POLARS_CHANGES: dict[str, PolarsChange] = {
     "one row": lambda frame: frame.head(1),
     "all null": lambda frame: frame.select(pl.lit(None).alias(name) for name in frame.columns),
     "spends as text": lambda frame: frame.with_columns(pl.col(CHANNELS).cast(pl.String)),
-    "spends as decimals": lambda frame: frame.with_columns(pl.col(CHANNELS).cast(pl.Decimal(12, 2))),
+    "spends as decimals": lambda frame: frame.with_columns(
+        pl.col(CHANNELS).cast(pl.Decimal(12, 2))
+    ),
     "spends as lists": lambda frame: frame.with_columns(pl.concat_list(CHANNELS).alias("ads")),
     "spends as structs": lambda frame: frame.with_columns(pl.struct(CHANNELS).alias("ads")),
     "units in categories": lambda frame: frame.with_columns(pl.col("item").cast(pl.Categorical)),
-    "units as enum": lambda frame: frame.with_columns(pl.col("item").cast(pl.Enum(["i0", "i1", "i2", "i3"]))),
+    "units as enum": lambda frame: frame.with_columns(
+        pl.col("item").cast(pl.Enum(["i0", "i1", "i2", "i3"]))
+    ),
     "units as bytes": lambda frame: frame.with_columns(pl.col("item").cast(pl.Binary)),
     "dates as moments": lambda frame: frame.with_columns(pl.col("date").cast(pl.Datetime("ns"))),
     "dates with a zone": lambda frame: frame.with_columns(
@@ -340,7 +381,9 @@ POLARS_CHANGES: dict[str, PolarsChange] = {
     "dates as times": lambda frame: frame.with_columns(pl.lit(5).cast(pl.Time).alias("date")),
     "dates as durations": lambda frame: frame.with_columns(pl.duration(days=1).alias("date")),
     "dates as whole numbers": lambda frame: frame.with_columns(pl.col("date").cast(pl.Int32)),
-    "objects": lambda frame: frame.with_columns(pl.Series("color", [object()] * len(frame), dtype=pl.Object)),
+    "objects": lambda frame: frame.with_columns(
+        pl.Series("color", [object()] * len(frame), dtype=pl.Object)
+    ),
     "int128": lambda frame: frame.with_columns(pl.lit(2**100).cast(pl.Int128).alias("orders")),
     "infinite": lambda frame: frame.with_columns(pl.lit(math.inf).alias("ads")),
     "NaN": lambda frame: frame.with_columns(pl.lit(math.nan).alias("orders")),
@@ -356,7 +399,12 @@ def polars_cases(seed: int) -> Iterator[TableCase]:
     for label, change in POLARS_CHANGES.items():
         for schema in (SPENDS, SHARES):
             frame = change(pl.DataFrame(base_columns(seed, shares=schema is SHARES)))
-            yield TableCase(f"polars: {label}, {schema.budget or 'spends'}", frame, schema, _plain_of_polars(frame))
+            yield TableCase(
+                f"polars: {label}, {schema.budget or 'spends'}",
+                frame,
+                schema,
+                _plain_of_polars(frame),
+            )
 
 
 def _plain_of_polars(frame: pl.DataFrame | pl.LazyFrame) -> Plain | None:
@@ -393,7 +441,9 @@ BREAKS: dict[str, Callable[[bytes, int, random.Random], bytes]] = {
     "bit": _flip,
     "footer bit": lambda content, at, rng: _flip(content, len(content) - 1 - at // 3, rng),
     "removed": lambda content, at, rng: content[:at] + content[at + rng.randint(1, 9) :],
-    "inserted": lambda content, at, rng: content[:at] + rng.randbytes(rng.randint(1, 9)) + content[at:],
+    "inserted": lambda content, at, rng: (
+        content[:at] + rng.randbytes(rng.randint(1, 9)) + content[at:]
+    ),
     "head lost": lambda content, at, _: content[at:],
 }
 

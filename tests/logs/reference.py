@@ -136,7 +136,9 @@ def _check_names(table: Plain, schema: realloc.Schema) -> None:
     long = schema.channel_column is not None
     channels = (schema.channel_column, schema.spend_column) if long else schema.channels
     needed = [schema.unit, schema.time, schema.outcome, *channels, *(schema.features or ())]
-    absent = [name for name in [*needed, schema.budget] if name is not None and name not in table.names]
+    absent = [
+        name for name in [*needed, schema.budget] if name is not None and name not in table.names
+    ]
     if absent:
         raise Refused(f"no column {absent[0]!r}")
 
@@ -152,7 +154,9 @@ def _read(record: dict[Any, Any], schema: realloc.Schema, today: date, text: boo
     spends = tuple(0.0 if math.isnan(spend) else spend for spend in spends)
     budget = math.fsum(spends) if schema.budget is None else _amount(record[schema.budget], text)
     outcome = _number(record[schema.outcome], text, allow_bool=True)
-    return Row(_unit(record[schema.unit]), _moment(record[schema.time], today), spends, outcome, budget)
+    return Row(
+        _unit(record[schema.unit]), _moment(record[schema.time], today), spends, outcome, budget
+    )
 
 
 def _amount(value: Any, text: bool) -> float:
@@ -197,7 +201,7 @@ def _is_missing(value: Any) -> bool:
     if value is None:
         return True
     try:
-        return not bool(value == value)  # noqa: PLR0124
+        return not bool(value == value)
     except TypeError:  # pandas.NA
         return True
     except ValueError:  # an array
@@ -292,5 +296,8 @@ def _pivot(rows: list[Row], records: Sequence[dict[Any, Any]], schema: realloc.S
         if not math.isnan(known) and not math.isnan(row.outcome) and known != row.outcome:
             raise Refused("two outcomes on one day")
         outcomes[key] = row.outcome if math.isnan(known) else known
-    wide = [(key, tuple(spent.get(name, 0.0) for name in schema.channels)) for key, spent in days.items()]
+    wide = [
+        (key, tuple(spent.get(name, 0.0) for name in schema.channels))
+        for key, spent in days.items()
+    ]
     return [Row(*key, spends, outcomes[key], math.fsum(spends)) for key, spends in wide]

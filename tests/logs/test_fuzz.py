@@ -22,7 +22,7 @@ import pytest
 
 import realloc
 from realloc.cli.main import main
-from realloc.logs import csvtext
+from realloc.logs.reading import csvtext
 from tests.logs import malform, malform_files, malform_tables
 from tests.logs.compare import Outcome, difference, unclear
 from tests.logs.malform import SPENDS, TODAY, CsvCase
@@ -90,7 +90,9 @@ def csv_faults(cases: Iterable[CsvCase], folder: Path) -> dict[str, list[str]]:
     for case in cases:
         path = folder / f"logs{case.ending}"
         path.write_bytes(case.content)
-        verdict = judge_csv(case.content, case.schema, TODAY, "\t" if case.ending == ".tsv" else ",")
+        verdict = judge_csv(
+            case.content, case.schema, TODAY, "\t" if case.ending == ".tsv" else ","
+        )
         faults = judge_one(path, case.schema, verdict)
         if faults:
             found[case.name] = faults
@@ -108,16 +110,24 @@ def verdict_of(case: TableCase) -> Verdict | None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", ["cells", "columns", "mutations", "crafted", "separators"])
-def test_malformed_csv_is_refused_or_read_as_the_reference_reads_it(group: str, tmp_path: Path) -> None:
+def test_malformed_csv_is_refused_or_read_as_the_reference_reads_it(
+    group: str, tmp_path: Path
+) -> None:
     faults = csv_faults(csv_groups()[group], tmp_path)
     assert not faults, report(faults)
 
 
 def test_small_blocks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csvtext, "BLOCK_BYTES", 512)
-    quoting = [case for case in csv_groups()["mutations"] if re.search("quote|cut|line|comma", case.name)][:120]
+    quoting = [
+        case for case in csv_groups()["mutations"] if re.search("quote|cut|line|comma", case.name)
+    ][:120]
     faults = csv_faults(quoting, tmp_path)
-    faults = {name: found for name, found in faults.items() if not found[0].startswith("refused, though sound")}
+    faults = {
+        name: found
+        for name, found in faults.items()
+        if not found[0].startswith("refused, though sound")
+    }
     assert not faults, report(faults)
 
 
@@ -133,7 +143,9 @@ def test_parquet_of_every_type_is_refused_or_read_as_the_reference_reads_it(tmp_
     faults: dict[str, list[str]] = {}
     written = 0
     for case in [*table_groups()["arrow"], *table_groups()["shapes"]]:
-        content = malform_tables.parquet_bytes(case.table) if isinstance(case.table, pa.Table) else None
+        content = (
+            malform_tables.parquet_bytes(case.table) if isinstance(case.table, pa.Table) else None
+        )
         if content is None:
             continue
         written += 1
@@ -152,10 +164,15 @@ def test_parquet_of_every_type_is_refused_or_read_as_the_reference_reads_it(tmp_
     [
         ({"write_page_checksum": True}, True),
         ({"write_page_checksum": True, "compression": "none"}, True),
-        ({"compression": "none", "use_dictionary": False}, False),  # nothing in the file could tell: no traceback only
+        (
+            {"compression": "none", "use_dictionary": False},
+            False,
+        ),  # nothing in the file could tell: no traceback only
     ],
 )
-def test_broken_parquet_is_refused_or_unharmed(options: dict[str, object], detects: bool, tmp_path: Path) -> None:
+def test_broken_parquet_is_refused_or_unharmed(
+    options: dict[str, object], detects: bool, tmp_path: Path
+) -> None:
     table = pa.table(malform_tables.base_columns(SEED))
     content = malform_tables.parquet_bytes(table, **options)
     assert content is not None
@@ -174,18 +191,24 @@ def test_broken_parquet_is_refused_or_unharmed(options: dict[str, object], detec
 
 
 @pytest.mark.parametrize("name", malform_files.REFUSED_FILES)
-def test_wrong_files_and_objects_are_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_files_and_objects_are_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     outcome = Outcome(malform_files.REFUSED_FILES[name](tmp_path), SPENDS, TODAY)
     assert outcome.faults(Verdict(refused=name)) == []
     assert outcome.message is not None
     if name in malform_files.WRONG_OBJECTS:
-        assert outcome.message.startswith("Expected a path, a list of paths, or a pandas, polars or pyarrow table")
+        assert outcome.message.startswith(
+            "Expected a path, a list of paths, or a pandas, polars or pyarrow table"
+        )
 
 
 @pytest.mark.parametrize("name", malform_files.ACCEPTED_FILES)
 def test_several_files_are_read_as_one(name: str, tmp_path: Path) -> None:
-    verdict = judge_records(malform_tables.plain_of_arrow(pa.table(malform_tables.base_columns(8))), SPENDS, TODAY)
+    verdict = judge_records(
+        malform_tables.plain_of_arrow(pa.table(malform_tables.base_columns(8))), SPENDS, TODAY
+    )
     outcome = Outcome(malform_files.ACCEPTED_FILES[name](tmp_path), SPENDS, TODAY)
     assert outcome.message is None
     assert outcome.faults(verdict) == []
@@ -238,18 +261,79 @@ outcome = "orders"
 channels = ["ads", "coupon", "rebate"]
 """
 WORST = [
-    *("drop a field", "add a field", "extra field on every row", "trailing comma on every row", "open a quote"),
-    *("open two last fields", "quote a whole line", "copy a line", "semicolons", "tabs", "pipes", "no header"),
-    *("header twice", "header at the end", "title line", "excel sep line", "comment line", "total line"),
-    *("blank first line", "upper-case header", "column named twice", "column renamed", "line break in the header"),
-    *("nothing but the header", "empty", "only blanks", "backslash quotes", "json instead", "html instead"),
-    *("extra first field on every row", "blank line of spaces", "one line with semicolons", "space before quote"),
-    *("utf-16", "utf-16 without mark", "utf-32", "latin-1", "latin-1 ids", "zeros at the end", "zeros in the middle"),
+    *(
+        "drop a field",
+        "add a field",
+        "extra field on every row",
+        "trailing comma on every row",
+        "open a quote",
+    ),
+    *(
+        "open two last fields",
+        "quote a whole line",
+        "copy a line",
+        "semicolons",
+        "tabs",
+        "pipes",
+        "no header",
+    ),
+    *(
+        "header twice",
+        "header at the end",
+        "title line",
+        "excel sep line",
+        "comment line",
+        "total line",
+    ),
+    *(
+        "blank first line",
+        "upper-case header",
+        "column named twice",
+        "column renamed",
+        "line break in the header",
+    ),
+    *(
+        "nothing but the header",
+        "empty",
+        "only blanks",
+        "backslash quotes",
+        "json instead",
+        "html instead",
+    ),
+    *(
+        "extra first field on every row",
+        "blank line of spaces",
+        "one line with semicolons",
+        "space before quote",
+    ),
+    *(
+        "utf-16",
+        "utf-16 without mark",
+        "utf-32",
+        "latin-1",
+        "latin-1 ids",
+        "zeros at the end",
+        "zeros in the middle",
+    ),
     *("gzip named csv", "parquet named csv", "inserted bytes"),
 ]
 UNREADABLE = [
-    *("extra field on every row", "trailing comma on every row", "add a field", "semicolons", "empty", "only blanks"),
-    *("blank first line", "utf-16", "latin-1", "zeros in the middle", "nothing but the header", "html instead"),
+    *(
+        "extra field on every row",
+        "trailing comma on every row",
+        "add a field",
+        "semicolons",
+        "empty",
+        "only blanks",
+    ),
+    *(
+        "blank first line",
+        "utf-16",
+        "latin-1",
+        "zeros in the middle",
+        "nothing but the header",
+        "html instead",
+    ),
 ]
 
 
@@ -320,7 +404,9 @@ def broken_parquet(part: str) -> bytes:
     table = pa.table({**columns, **spends})
     if part in table.column_names:
         at = table.column_names.index(part)
-        table = table.set_column(at, part, malform_tables.ARRAYS["text that is not UTF-8"](len(table)))
+        table = table.set_column(
+            at, part, malform_tables.ARRAYS["text that is not UTF-8"](len(table))
+        )
     content = malform_tables.parquet_bytes(table)
     assert content is not None
     return content[:-30] if part == "end" else content
@@ -329,7 +415,11 @@ def broken_parquet(part: str) -> bytes:
 @pytest.mark.parametrize("part", ["item", "date", "ads_spend", "orders", "color", "end"])
 @pytest.mark.parametrize("verb", ["check", "init"])
 def test_parquet_that_is_not_text_ends_with_2_and_writes_nothing(
-    verb: str, part: str, desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    verb: str,
+    part: str,
+    desk: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (desk / "logs.parquet").write_bytes(broken_parquet(part))
     before = snapshot(desk)
@@ -339,7 +429,9 @@ def test_parquet_that_is_not_text_ends_with_2_and_writes_nothing(
     assert said.err.startswith("realloc: Expected ")
 
 
-def test_init_writes_a_config_for_the_same_table_unharmed(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_writes_a_config_for_the_same_table_unharmed(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (desk / "logs.parquet").write_bytes(broken_parquet("nothing"))
     assert run(["init", "logs.parquet"], monkeypatch) == 0
     assert (desk / "realloc.toml").exists()
@@ -354,7 +446,9 @@ def test_names_with_markup_end_well(
     said = capsys.readouterr().out
     assert "[/id] item" in said
     assert "[y].toml" in said
-    assert run(["check", "[x].csv", "--config", "[y].toml"], monkeypatch) == 0, capsys.readouterr().out
+    assert run(["check", "[x].csv", "--config", "[y].toml"], monkeypatch) == 0, (
+        capsys.readouterr().out
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux only")
@@ -378,12 +472,16 @@ SHELL = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("verb", "name"), SHELL)
-def test_the_command_itself_ends_with_2_and_writes_nothing(verb: str, name: str, desk: Path) -> None:
+def test_the_command_itself_ends_with_2_and_writes_nothing(
+    verb: str, name: str, desk: Path
+) -> None:
     (desk / "logs.csv").write_bytes(broken_log(name))
     before = snapshot(desk)
     arguments = ["logs.csv", "--config", "config.toml"] if verb == "check" else ["logs.csv"]
     command = [sys.executable, "-c", "from realloc.cli.main import main; main()", verb, *arguments]
-    ended = subprocess.run(command, cwd=desk, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(
+        command, cwd=desk, capture_output=True, text=True, timeout=60, check=False
+    )
     assert_refused(ended.returncode, ended.stdout + ended.stderr, before, desk)
 
 
@@ -395,7 +493,11 @@ def test_there_are_at_least_two_thousand_cases_and_always_the_same() -> None:
     assert csv == csv_groups.__wrapped__()
     broken = 3 * BREAKS_EACH * len(malform_tables.BREAKS)
     tables = sum(map(len, table_groups().values()))
-    crafted = len(malform_files.REFUSED_FILES) + len(malform_files.BAD_TOML) + len(malform_files.BAD_SCHEMAS)
+    crafted = (
+        len(malform_files.REFUSED_FILES)
+        + len(malform_files.BAD_TOML)
+        + len(malform_files.BAD_SCHEMAS)
+    )
     distinct = len({case.content for group in csv.values() for case in group})
     assert distinct > 1_000
     assert distinct + tables + broken + crafted > 2_000
@@ -403,7 +505,9 @@ def test_there_are_at_least_two_thousand_cases_and_always_the_same() -> None:
 
 def test_the_sound_log_is_accepted_before_it_is_broken(tmp_path: Path) -> None:
     sound = [
-        CsvCase(layout, malform.render(malform.base_cells(layout, random.Random(turn))).encode(), schema)
+        CsvCase(
+            layout, malform.render(malform.base_cells(layout, random.Random(turn))).encode(), schema
+        )
         for layout, schema in malform.SCHEMAS.items()
         for turn in range(5)
     ]
@@ -416,7 +520,11 @@ def test_the_sound_log_is_accepted_before_it_is_broken(tmp_path: Path) -> None:
 
 
 def test_the_reference_both_accepts_and_refuses_many() -> None:
-    verdicts = [judge_csv(case.content, case.schema, TODAY) for group in csv_groups().values() for case in group]
+    verdicts = [
+        judge_csv(case.content, case.schema, TODAY)
+        for group in csv_groups().values()
+        for case in group
+    ]
     refused = sum(verdict.refused is not None for verdict in verdicts)
     assert refused > 500
     assert len(verdicts) - refused > 200
@@ -446,13 +554,21 @@ def careless_reader(source: Path, schema: realloc.Schema, **_: object) -> reallo
     frame["date"] = pd.date_range("2025-01-01", periods=len(frame))
     frame["item"] = frame["item"].astype(str)
     for name in (*schema.channels, schema.outcome):
-        frame[name] = pd.to_numeric(frame[name], errors="coerce").fillna(0.0).clip(lower=0.01, upper=1e9)
+        frame[name] = (
+            pd.to_numeric(frame[name], errors="coerce").fillna(0.0).clip(lower=0.01, upper=1e9)
+        )
     return realloc.read_logs(frame[["item", "date", *schema.channels, schema.outcome]], schema)
 
 
 @pytest.mark.parametrize(
     "name",
-    ["extra field on every row", "trailing comma on every row", "copy a line", "open two last fields", "total line"],
+    [
+        "extra field on every row",
+        "trailing comma on every row",
+        "copy a line",
+        "open two last fields",
+        "total line",
+    ],
 )
 def test_a_careless_reader_is_caught(name: str, tmp_path: Path) -> None:
     path = tmp_path / "logs.csv"
@@ -465,7 +581,10 @@ def test_pandas_shifts_columns_where_a_field_is_too_many_and_that_is_seen(tmp_pa
     path = tmp_path / "logs.csv"
     path.write_text("item,date,ads,coupon,rebate,orders\n" + "i1,2026-01-05,1,2,3,4,5\n" * 2)
     shifted = pd.read_csv(path)
-    assert shifted["orders"].tolist() == [5, 5]  # pandas took the item for an index: nothing stands where it was
+    assert shifted["orders"].tolist() == [
+        5,
+        5,
+    ]  # pandas took the item for an index: nothing stands where it was
     assert judge_csv(path.read_bytes(), SPENDS, TODAY).refused == "7 fields under a header of 6"
 
 
@@ -490,7 +609,11 @@ def test_every_part_of_a_row_is_compared() -> None:
 
 def test_rows_set_aside_without_a_word_are_seen(tmp_path: Path) -> None:
     path = tmp_path / "logs.csv"
-    path.write_text(malform_files.HEAD + malform_files.ROW + "i2,2026-01-05,0,0,0,4,red\ni3,2026-01-05,1,2,3,,red")
+    path.write_text(
+        malform_files.HEAD
+        + malform_files.ROW
+        + "i2,2026-01-05,0,0,0,4,red\ni3,2026-01-05,1,2,3,,red"
+    )
     verdict = judge_csv(path.read_bytes(), SPENDS, TODAY)
     assert verdict.aside == {"zero_budget": 1, "missing_outcome": 1}
     assert verdict.cut

@@ -5,7 +5,7 @@ import pytest
 
 from realloc import LogError, Schema, World, audit_source, read_logs
 from realloc.logs.guess import Hints, guess_schema
-from realloc.logs.source import open_source
+from realloc.logs.reading.source import open_source
 from realloc.world.platform import Marketplace
 
 
@@ -18,7 +18,11 @@ def test_shares_without_names_are_found_by_their_sum():
         logs = World(regime="hard", seed=1, channels=channels).sample(units=40, periods=5, seed=0)
         found = guess(logs.to_arrow())
         expected = logs.schema
-        assert (found.unit, found.time, found.outcome) == (expected.unit, expected.time, expected.outcome)
+        assert (found.unit, found.time, found.outcome) == (
+            expected.unit,
+            expected.time,
+            expected.outcome,
+        )
         assert (found.channels, found.budget) == (expected.channels, expected.budget)
 
 
@@ -27,11 +31,17 @@ def test_the_marketplace_is_understood():
     logs = market.sample(items=100, days=20, seed=0)
     found = guess(logs.to_arrow())
     assert (found.unit, found.time, found.outcome) == ("item_id", "date", "orders")
-    assert (found.channels, found.budget, found.propensity) == (logs.schema.channels, "budget", "propensity")
+    assert (found.channels, found.budget, found.propensity) == (
+        logs.schema.channels,
+        "budget",
+        "propensity",
+    )
 
 
 def test_spends_are_found_by_name_and_totals_are_not_channels(frame):
-    named = frame.rename(columns={"ads": "ads_spend", "coupon": "spend_coupon", "rebate": "RebateCost"})
+    named = frame.rename(
+        columns={"ads": "ads_spend", "coupon": "spend_coupon", "rebate": "RebateCost"}
+    )
     named["total_spend"] = frame[["ads", "coupon", "rebate"]].sum(axis=1)
     found = guess(named)
     assert found.channels == ("ads_spend", "spend_coupon", "RebateCost")
@@ -51,7 +61,11 @@ def test_csv_and_frame_give_the_same_guess(share_frame, tmp_path):
 
 def test_real_logs_are_understood(real_data):
     found = guess(real_data("conjura") / "conjura_slice_4999rows.csv")
-    assert (found.unit, found.time, found.outcome) == ("MMM_TIMESERIES_ID", "DATE_DAY", "ALL_PURCHASES")
+    assert (found.unit, found.time, found.outcome) == (
+        "MMM_TIMESERIES_ID",
+        "DATE_DAY",
+        "ALL_PURCHASES",
+    )
     assert len(found.channels) == 9
     assert found.currency == "CURRENCY_CODE"
     panel = guess(real_data("meridian") / "geo_all_channels.csv")
@@ -63,7 +77,10 @@ def test_real_logs_are_understood(real_data):
     ("change", "text"),
     [
         (lambda f: f.drop(columns="date"), "a column of dates"),
-        (lambda f: f.drop(columns="budget").assign(ads=f["ads"] * 7), "two or more channel columns"),
+        (
+            lambda f: f.drop(columns="budget").assign(ads=f["ads"] * 7),
+            "two or more channel columns",
+        ),
         (lambda f: f.drop(columns="orders"), "an outcome column"),
         (lambda f: f.drop(columns=["item", "category"]), "at most one row per 'date'"),
         (lambda f: f.head(0), "the log is empty"),
@@ -106,14 +123,19 @@ def test_percents_are_found_and_the_audit_says_what_they_are(share_frame, factor
 
 
 def test_a_repeated_row_or_file_is_left_to_the_audit(share_frame):
-    for repeated in (pd.concat([share_frame, share_frame.iloc[[4]]]), pd.concat([share_frame, share_frame])):
+    for repeated in (
+        pd.concat([share_frame, share_frame.iloc[[4]]]),
+        pd.concat([share_frame, share_frame]),
+    ):
         found = guess(repeated)
         assert found.unit == "item"
         assert [finding.code for finding in audit_source(repeated, found).errors] == ["duplicates"]
 
 
 def test_the_long_layout_is_found(frame):
-    long = frame.melt(["item", "date", "orders", "price"], ["ads", "coupon", "rebate"], "channel", "spend")
+    long = frame.melt(
+        ["item", "date", "orders", "price"], ["ads", "coupon", "rebate"], "channel", "spend"
+    )
     found = guess(long)
     assert (found.channel_column, found.spend_column, found.unit) == ("channel", "spend", "item")
     assert found.channels == ("ads", "coupon", "rebate")
@@ -124,7 +146,11 @@ def test_hints_help_where_names_do_not(frame):
     plain = frame.rename(columns={"orders": "bookings"})
     hints = Hints(outcome="bookings", channels=("ads", "coupon", "rebate"))
     found = guess_schema(open_source(plain), hints)
-    assert (found.outcome, found.channels, found.budget) == ("bookings", ("ads", "coupon", "rebate"), None)
+    assert (found.outcome, found.channels, found.budget) == (
+        "bookings",
+        ("ads", "coupon", "rebate"),
+        None,
+    )
     with pytest.raises(LogError, match=r"Expected a column 'booking'.* Did you mean 'bookings'\?"):
         guess_schema(open_source(plain), Hints(outcome="booking"))
 

@@ -37,8 +37,12 @@ def test_part_sizes_are_as_asked():
 
 def test_a_split_depends_on_ids_and_seed_only():
     shuffled = read_logs(make_frame(units=23, days=5).sample(frac=1, random_state=2), SPENDS)
-    assert units_of(split_by_unit(LOGS, (0.5, 0.5), 4)[0]) == units_of(split_by_unit(shuffled, (0.5, 0.5), 4)[0])
-    assert units_of(split_by_unit(LOGS, (0.5, 0.5), 4)[0]) != units_of(split_by_unit(LOGS, (0.5, 0.5), 5)[0])
+    assert units_of(split_by_unit(LOGS, (0.5, 0.5), 4)[0]) == units_of(
+        split_by_unit(shuffled, (0.5, 0.5), 4)[0]
+    )
+    assert units_of(split_by_unit(LOGS, (0.5, 0.5), 4)[0]) != units_of(
+        split_by_unit(LOGS, (0.5, 0.5), 5)[0]
+    )
 
 
 def test_grouped_units_stay_together():

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from realloc.logs import Schema, read_logs
-from realloc.monitor import count_columns, measure, summary
+from realloc.logs import Schema, read_logs, summary
+from realloc.logs.divergence import divergence
+from realloc.monitor import count_columns, measure
 from realloc.monitor.age import age_of
 from realloc.monitor.coverage import compare_coverage, measure_coverage
-from realloc.monitor.distance import divergence
 from realloc.monitor.drift import add_counts
 from tests.batch.conftest import NOW
 from tests.small import fitted, window
@@ -36,7 +36,9 @@ def drawn(seed: int, units: int = 400, days: int = 5, shift: float = 0.0, kinds=
             "orders": random.poisson(5, n).astype(float),
             "ads": 10 * ads,
             "coupon": 10 * (1 - ads),
-            "price": np.repeat(random.normal(size=units), days) + 0.3 * random.normal(size=n) + shift,
+            "price": np.repeat(random.normal(size=units), days)
+            + 0.3 * random.normal(size=n)
+            + shift,
             "kind": np.repeat(random.choice(kinds, units), days),
         }
     )
@@ -52,7 +54,13 @@ def test_a_summary_is_small_plain_and_says_where_values_lie():
     told = summary(drawn(0))
     assert json.loads(json.dumps(told)) == told
     assert len(json.dumps(told)) < 4000
-    assert set(told["columns"]) == {"budget", "feature price", "feature kind", "share ads", "share coupon"}
+    assert set(told["columns"]) == {
+        "budget",
+        "feature price",
+        "feature kind",
+        "share ads",
+        "share coupon",
+    }
     assert sum(told["columns"]["feature price"]["parts"]) == pytest.approx(1)
 
 
@@ -103,7 +111,10 @@ def test_what_changes_from_day_to_day_in_training_is_usual():
 
 def test_counts_of_batches_add_up_to_those_of_all_rows():
     told, logs = summary(drawn(0)), drawn(1)
-    parts = [count_columns(told, logs.take(np.arange(first, first + 500))) for first in range(0, 2000, 500)]
+    parts = [
+        count_columns(told, logs.take(np.arange(first, first + 500)))
+        for first in range(0, 2000, 500)
+    ]
     total: dict[str, list[int]] = {}
     for part in parts:
         total = add_counts(total, part)
@@ -114,7 +125,10 @@ def test_the_null_of_the_distance_is_what_it_says():
     """Of samples of one population, one in a hundred lies beyond the 99th percentile."""
     random = np.random.default_rng(0)
     p = np.full(10, 0.1)
-    chances = [divergence(random.multinomial(500, p), random.multinomial(3000, p)).chance for _ in range(2000)]
+    chances = [
+        divergence(random.multinomial(500, p), random.multinomial(3000, p)).chance
+        for _ in range(2000)
+    ]
     assert np.mean(np.array(chances) < 0.01) == pytest.approx(0.01, abs=0.007)
     assert np.mean(np.array(chances) < 0.5) == pytest.approx(0.5, abs=0.05)
 

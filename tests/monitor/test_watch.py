@@ -7,22 +7,22 @@ import pandas as pd
 import pytest
 
 from realloc.batch.watch import lines, watch
-from realloc.store import Store
+from realloc.storage.store import Store
 from tests.batch.conftest import NOW, _made, place, recommend  # noqa: F401  fixtures
 from tests.cli.conftest import run  # noqa: F401  a fixture
 from tests.small import window
 
 
-def write(place, frame, name="window.parquet"):  # noqa: F811
+def write(place, frame, name="window.parquet"):
     frame.to_parquet(place / name)
     return str(place / name)
 
 
-def store_of(place):  # noqa: F811
+def store_of(place):
     return Store(place / "store", clock=lambda: NOW)
 
 
-def test_a_calm_window_raises_no_alarm_and_says_what_is_not_known(place):  # noqa: F811
+def test_a_calm_window_raises_no_alarm_and_says_what_is_not_known(place):
     told = watch(store_of(place), write(place, window(96).to_pandas()))
     assert told["alarms"] == []
     assert told["version"] == 1
@@ -32,17 +32,19 @@ def test_a_calm_window_raises_no_alarm_and_says_what_is_not_known(place):  # noq
     assert json.loads(json.dumps(told)) == told
 
 
-def test_drift_a_freeze_and_age_raise_alarms(place):  # noqa: F811
+def test_drift_a_freeze_and_age_raise_alarms(place):
     frame = window(96).to_pandas().assign(c1=99.0)
     store = store_of(place)
     store.freeze("odd prices")
-    found = watch(Store(place / "store", clock=lambda: NOW + pd.Timedelta(days=60)), write(place, frame))["alarms"]
+    found = watch(
+        Store(place / "store", clock=lambda: NOW + pd.Timedelta(days=60)), write(place, frame)
+    )["alarms"]
     assert any("frozen since" in alarm for alarm in found)
     assert any("'feature c1'" in alarm for alarm in found)
     assert any("60 days old" in alarm for alarm in found)
 
 
-def test_a_version_without_a_summary_says_not_known_and_never_zero(place):  # noqa: F811
+def test_a_version_without_a_summary_says_not_known_and_never_zero(place):
     from dataclasses import replace
 
     from realloc.batch import watch as module
@@ -60,7 +62,7 @@ def test_a_version_without_a_summary_says_not_known_and_never_zero(place):  # no
     assert "Drift against training: not known" in "\n".join(lines(told))
 
 
-def outcomes_of(place, effect):  # noqa: F811
+def outcomes_of(place, effect):
     """The decided rows with an outcome: half of the units treated, which gain `effect` times what was promised."""
     logs = window(97, units=40).to_pandas().head(150)
     found = pd.read_parquet(place / "recs.parquet")
@@ -71,7 +73,7 @@ def outcomes_of(place, effect):  # noqa: F811
 
 
 @pytest.mark.parametrize(("effect", "change"), [(1.0, "none"), (-1.0, "stop")])
-def test_a_random_hold_out_says_whether_gains_are_real(place, effect, change):  # noqa: F811
+def test_a_random_hold_out_says_whether_gains_are_real(place, effect, change):
     recommend(place)
     told = watch(store_of(place), write(place, outcomes_of(place, effect)), arm="arm")
     found = told["realised"]
@@ -81,14 +83,14 @@ def test_a_random_hold_out_says_whether_gains_are_real(place, effect, change):  
     assert bool(told["alarms"]) == (change == "stop")
 
 
-def test_without_a_hold_out_nothing_is_claimed(place):  # noqa: F811
+def test_without_a_hold_out_nothing_is_claimed(place):
     recommend(place)
     found = watch(store_of(place), write(place, outcomes_of(place, 1.0)))["realised"]
     assert found["calibration"] is None
     assert "cannot be told from luck" in found["why_not"]
 
 
-def test_the_command_prints_alarms_and_exits_with_two(place, run):  # noqa: F811
+def test_the_command_prints_alarms_and_exits_with_two(place, run):
     calm = write(place, window(96).to_pandas())
     assert "Support:" in run("monitor", "--store", place / "store", "--logs", calm).stdout
     odd = write(place, window(96).to_pandas().assign(c1=99.0), "odd.parquet")
@@ -97,7 +99,7 @@ def test_the_command_prints_alarms_and_exits_with_two(place, run):  # noqa: F811
     assert "have drifted" in done.stderr
 
 
-def test_the_audit_command_finds_a_flipped_byte(place, run):  # noqa: F811
+def test_the_audit_command_finds_a_flipped_byte(place, run):
     recommend(place)
     told = json.loads(run("audit", "--store", place / "store", "--json").stdout)
     assert told["replays"][0]["differ"] == 0

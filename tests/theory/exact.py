@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from realloc.networks.branch import BranchShape
-from realloc.simplex import Floats, tangent_basis
-from realloc.student.potential import Potential, build
-from realloc.teacher.sample import Scaling
+from realloc.base.simplex import Floats, tangent_basis
+from realloc.learn.networks.branch import BranchShape
+from realloc.learn.student.potential import Potential, build
+from realloc.learn.teacher.sample import Scaling
 
 # Times (q,) → points and velocities, both (n, q, K).
 Path = Callable[[Floats], tuple[Floats, Floats]]
@@ -37,10 +37,17 @@ def finite_law(confounded: bool = True, curved: float = 0.0, seed: int = 0) -> L
     state = np.repeat(np.arange(3), 9)
     shares, mass = np.concatenate(points), np.concatenate(odds) / 3
     slope = random.normal(size=(3, 3)) * 2
-    mean = np.array([3.0, -1, 5])[state] + (slope[state] * shares).sum(1) + curved * np.square(shares).sum(1)
+    mean = (
+        np.array([3.0, -1, 5])[state]
+        + (slope[state] * shares).sum(1)
+        + curved * np.square(shares).sum(1)
+    )
     noise = random.uniform(0.5, 1.5, len(state))
     return Law(
-        np.tile(state, 2), np.tile(shares, (2, 1)), np.concatenate([mean + noise, mean - noise]), np.tile(mass, 2) / 2
+        np.tile(state, 2),
+        np.tile(shares, (2, 1)),
+        np.concatenate([mean + noise, mean - noise]),
+        np.tile(mass, 2) / 2,
     )
 
 
@@ -95,10 +102,20 @@ def integrate(field: Callable[[Floats], Floats], pieces: list[Path], nodes: int)
     return np.asarray(total)
 
 
-def random_student(form: str, states: int = 5, channels: int = 3, members: int = 2, seed: int = 0) -> Potential:
+def random_student(
+    form: str, states: int = 5, channels: int = 3, members: int = 2, seed: int = 0
+) -> Potential:
     """A potential whose every parameter is random: curved in the shares, different in every state and member."""
-    scaling = Scaling(torch.full((channels,), 1 / channels), torch.linspace(4.0, 7.0, channels), 3.0)
-    student = build(form, members, BranchShape(inputs=states, channels=channels, width=16, trunk=8), scaling, seed)
+    scaling = Scaling(
+        torch.full((channels,), 1 / channels), torch.linspace(4.0, 7.0, channels), 3.0
+    )
+    student = build(
+        form,
+        members,
+        BranchShape(inputs=states, channels=channels, width=16, trunk=8),
+        scaling,
+        seed,
+    )
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in student.network.parameters():

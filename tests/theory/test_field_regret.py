@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from realloc import World
-from realloc.decision.search import SearchConfig, gain_of_potential, search_greedy
-from realloc.simplex import Floats, project_tangent
+from realloc.base.simplex import Floats, project_tangent
+from realloc.decide.search.greedy import SearchConfig, gain_of_potential, search_greedy
 from realloc.world.oracle import true_support
 from realloc.world.response import Surface
 from realloc.world.support import Region
@@ -38,7 +38,11 @@ def reach() -> Reach:
     logs = world.sample(units=80, periods=1, seed=1)
     state, start = world.state(logs), np.array(logs.shares)
     inside = np.flatnonzero(world.region(state).inside(start))
-    surface, region, start = world.surface(state).take(inside), world.region(state).take(inside), start[inside]
+    surface, region, start = (
+        world.surface(state).take(inside),
+        world.region(state).take(inside),
+        start[inside],
+    )
     longest = world.parameters.max_length
     steps = np.arange(-12, 13) * STEP
     first, second = (grid.ravel() for grid in np.meshgrid(steps, steps))
@@ -46,7 +50,9 @@ def reach() -> Reach:
     offsets = offsets[np.linalg.norm(offsets, axis=1) <= longest]
     ends = start[:, None] + offsets
     feasible = ends.min(-1) >= 0
-    reachable = feasible & region.path_inside(start, np.maximum(ends, 0), world.parameters.path_intervals)
+    reachable = feasible & region.path_inside(
+        start, np.maximum(ends, 0), world.parameters.path_intervals
+    )
     return Reach(surface, region, start, ends, reachable, longest)
 
 
@@ -61,7 +67,10 @@ class Wave:
     phase: Floats  # (n,) φ
 
     def take(self, rows: np.ndarray) -> "Wave":
-        own = {name: getattr(self, name)[rows] for name in ("origin", "direction", "frequency", "phase")}
+        own = {
+            name: getattr(self, name)[rows]
+            for name in ("origin", "direction", "frequency", "phase")
+        }
         return replace(self, **own)
 
     def value(self, p: Floats) -> Floats:
@@ -79,7 +88,9 @@ def random_wave(size: float, seed: int) -> Wave:
     random, n = np.random.default_rng(seed), len(reach().start)
     direction = project_tangent(random.normal(size=(n, 3)))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    return Wave(size, reach().start, direction, random.uniform(1, 8, n), random.uniform(0, 2 * np.pi, n))
+    return Wave(
+        size, reach().start, direction, random.uniform(1, 8, n), random.uniform(0, 2 * np.pi, n)
+    )
 
 
 def misleading_wave(size: float) -> Wave:
@@ -113,7 +124,9 @@ def greedy(*waves: Wave) -> Floats:
         return r.surface.take(rows).value(p) + sum(wave.take(rows).value(p) for wave in waves)
 
     config = SearchConfig(steps=(STEP, 2 * STEP), max_steps=12, max_length=r.longest)
-    return search_greedy(r.start, gain_of_potential(value), true_support(r.region, 10), config).shares
+    return search_greedy(
+        r.start, gain_of_potential(value), true_support(r.region, 10), config
+    ).shares
 
 
 def regret(chosen: Floats) -> float:
@@ -123,7 +136,9 @@ def regret(chosen: Floats) -> float:
 
 def search_error(chosen: Floats, *waves: Wave) -> float:
     """ε_search = E[sup Δ̂ − Δ̂(π̂)]."""
-    return float(np.mean(best(learned(reach().ends, *waves)) - learned(chosen[:, None], *waves)[:, 0]))
+    return float(
+        np.mean(best(learned(reach().ends, *waves)) - learned(chosen[:, None], *waves)[:, 0])
+    )
 
 
 def uplift_errors(wave: Wave, seed: int = 0) -> tuple[Floats, Floats]:
@@ -137,7 +152,9 @@ def uplift_errors(wave: Wave, seed: int = 0) -> tuple[Floats, Floats]:
     middle = r.ends[row, other]
     second = r.region.take(row).path_inside(middle, r.ends[row, end][:, None])[:, 0]
     row, end, middle = row[second], end[second], middle[second]
-    detour = np.linalg.norm(middle - r.start[row], axis=1) + np.linalg.norm(r.ends[row, end] - middle, axis=1)
+    detour = np.linalg.norm(middle - r.start[row], axis=1) + np.linalg.norm(
+        r.ends[row, end] - middle, axis=1
+    )
     errors = np.concatenate([error[r.reachable], error[row, end]])
     return errors, np.concatenate([length[r.reachable], detour])
 
@@ -154,9 +171,14 @@ def test_the_waves_field_is_as_far_from_the_truth_as_said(seed):
     for wave in (random_wave(2.0, seed), misleading_wave(2.0)):
         norms = np.linalg.norm(wave.field(reach().ends), axis=-1)
         assert 1.9 < norms.max() <= 2.0 + FLOAT
-        up, down = reach().ends + 1e-5 * wave.direction[:, None], reach().ends - 1e-5 * wave.direction[:, None]
+        up, down = (
+            reach().ends + 1e-5 * wave.direction[:, None],
+            reach().ends - 1e-5 * wave.direction[:, None],
+        )
         slope = (wave.value(up) - wave.value(down)) / 2e-5
-        assert slope == pytest.approx((wave.field(reach().ends) * wave.direction[:, None]).sum(-1), abs=1e-6)
+        assert slope == pytest.approx(
+            (wave.field(reach().ends) * wave.direction[:, None]).sum(-1), abs=1e-6
+        )
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -184,7 +206,9 @@ def test_regret_of_the_greedy_search_is_within_the_bound_with_its_search_error(s
 
 
 def test_with_the_fields_error_understated_ten_times_the_regret_breaks_the_bound():
-    ratios = [regret(exhaustive(misleading_wave(size))) / (2 * reach().longest * size) for size in SIZES]
+    ratios = [
+        regret(exhaustive(misleading_wave(size))) / (2 * reach().longest * size) for size in SIZES
+    ]
     assert 0.1 < max(ratios) <= 1
 
 
@@ -195,7 +219,9 @@ def test_a_search_that_stops_early_breaks_the_bound_unless_its_search_error_is_c
 
 
 def test_errors_of_teacher_composite_and_student_add_up_in_the_end_to_end_bound():
-    parts = [misleading_wave(size) for size in (4.0, 2.0, 1.0)]  # ε_T, ε_comp, ε_S, one on top of the other
+    parts = [
+        misleading_wave(size) for size in (4.0, 2.0, 1.0)
+    ]  # ε_T, ε_comp, ε_S, one on top of the other
     total = sum(wave.size for wave in parts)
     field = sum(wave.field(reach().ends) for wave in parts)
     assert np.linalg.norm(field, axis=-1).max() <= total + FLOAT

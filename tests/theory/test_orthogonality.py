@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from realloc.networks.branch import Branch, BranchShape
-from realloc.teacher.loss import Heads, Terms, composite_loss
-from realloc.teacher.moment import (
+from realloc.learn.networks.branch import Branch, BranchShape
+from realloc.learn.teacher.loss import Heads, Terms, composite_loss
+from realloc.learn.teacher.moment import (
     LocalNuisances,
     curvature,
     local_nuisances,
@@ -17,8 +17,8 @@ from realloc.teacher.moment import (
     second_order,
     solve_moment,
 )
-from realloc.teacher.network import NetworkConfig, teacher_loss
-from realloc.teacher.sample import Sample, Scaling
+from realloc.learn.teacher.network import NetworkConfig, teacher_loss
+from realloc.learn.teacher.sample import Sample, Scaling
 from tests.theory.exact import Law, finite_law
 
 LAW = finite_law(curved=4.0)
@@ -29,7 +29,9 @@ FLOAT = 1e-13  # sums of 54 terms of size one
 def errors(seed: int, size: float = 1.0) -> LocalNuisances:
     """Errors of m and e that differ from state to state, per row."""
     random = np.random.default_rng(seed)
-    return LocalNuisances(size * random.normal(size=3)[LAW.state], size * 0.3 * random.normal(size=(3, 2))[LAW.state])
+    return LocalNuisances(
+        size * random.normal(size=3)[LAW.state], size * 0.3 * random.normal(size=(3, 2))[LAW.state]
+    )
 
 
 def off(nuisances: LocalNuisances, delta: LocalNuisances, sign: float = 1.0) -> LocalNuisances:
@@ -47,7 +49,10 @@ def test_derivative_of_the_moment_in_both_nuisances_is_zero(seed):
     beta, delta, none = solve_moment(LOCAL, truth), errors(seed), errors(seed, 0.0)
     for direction in (replace(delta, e=none.e), replace(delta, m=none.m), delta):
         # Ψ is quadratic in (m, e), so a central difference over any step is its derivative.
-        up, down = moment(beta, LOCAL, off(truth, direction)), moment(beta, LOCAL, off(truth, direction, -1.0))
+        up, down = (
+            moment(beta, LOCAL, off(truth, direction)),
+            moment(beta, LOCAL, off(truth, direction, -1.0)),
+        )
         assert np.abs(up - down).max() / 2 < FLOAT
 
 
@@ -65,7 +70,10 @@ def test_error_of_the_root_falls_with_the_square_of_the_nuisance_errors():
     truth = local_nuisances(LOCAL, LAW.state)
     beta = solve_moment(LOCAL, truth)
     sizes = [0.2 * 0.5**k for k in range(6)]
-    found = [float(np.linalg.norm(solve_moment(LOCAL, off(truth, errors(1, size))) - beta)) for size in sizes]
+    found = [
+        float(np.linalg.norm(solve_moment(LOCAL, off(truth, errors(1, size))) - beta))
+        for size in sizes
+    ]
     assert order(found) == pytest.approx(2, abs=0.05)
 
 
@@ -88,14 +96,18 @@ def test_plug_in_score_is_not_orthogonal():
 @pytest.mark.parametrize("seed", range(10))
 def test_error_of_the_root_is_within_the_normalised_remainder(seed):
     one = LAW.state == seed % 3
-    local = localise(LAW.shares[one], LAW.outcome[one], np.array([0.35, 0.35, 0.3]), 0.6, LAW.mass[one])
+    local = localise(
+        LAW.shares[one], LAW.outcome[one], np.array([0.35, 0.35, 0.3]), 0.6, LAW.mass[one]
+    )
     random, truth = np.random.default_rng(seed), local_nuisances(local)
     beta, sigma = solve_moment(local, truth), curvature(local, truth)
     delta = LocalNuisances(random.normal(size=()), 0.1 * random.normal(size=2))
     error = np.linalg.norm(solve_moment(local, off(truth, delta)) - beta)
     # Σ with the wrong e is Σ + δ_eδ_eᵀ, so the exact error is Σ⁻¹ times the remainder over 1 + δ_eᵀΣ⁻¹δ_e.
     r_orth = np.linalg.norm(np.linalg.solve(sigma, second_order(beta, delta)))
-    assert error == pytest.approx(r_orth / (1 + delta.e @ np.linalg.solve(sigma, delta.e)), rel=1e-9)
+    assert error == pytest.approx(
+        r_orth / (1 + delta.e @ np.linalg.solve(sigma, delta.e)), rel=1e-9
+    )
     r_m, r_e = abs(float(delta.m)), np.linalg.norm(delta.e)
     raw = r_e * (r_m + np.linalg.norm(beta) * r_e) / np.linalg.eigvalsh(sigma)[0]
     assert error <= r_orth <= raw
@@ -115,19 +127,28 @@ def as_sample(law: Law) -> Sample:
     folds = torch.zeros(len(m), dtype=torch.int64)
     tensors = [torch.from_numpy(values) for values in (x, law.shares, law.outcome, m, e)]
     scaling = Scaling(torch.zeros(3), torch.ones(3), 1.0)
-    return Sample(*tensors, folds=folds, units=folds, weights=torch.from_numpy(law.mass), scaling=scaling)
+    return Sample(
+        *tensors, folds=folds, units=folds, weights=torch.from_numpy(law.mass), scaling=scaling
+    )
 
 
 def true_branch(sample: Sample) -> Branch:
     """A branch that is linear in the shares, with every state's own least-squares slopes and its mean as baseline head."""
-    branch = Branch(1, BranchShape(inputs=3, channels=3, width=4, trunk=2, heads=2), seed=0).double()
+    branch = Branch(
+        1, BranchShape(inputs=3, channels=3, width=4, trunk=2, heads=2), seed=0
+    ).double()
     assert branch.context.path is not None
     with torch.no_grad():
         for k in range(3):
             rows = sample.x[:, k] > 0
             w = sample.weights[rows].sqrt()[:, None]
-            design, residual = (sample.z - sample.e)[rows] * w, (sample.y - sample.m)[rows, None] * w
-            branch.context.path[0, k, :3] = torch.linalg.lstsq(design, residual, driver="gelsd").solution[:, 0]
+            design, residual = (
+                (sample.z - sample.e)[rows] * w,
+                (sample.y - sample.m)[rows, None] * w,
+            )
+            branch.context.path[0, k, :3] = torch.linalg.lstsq(
+                design, residual, driver="gelsd"
+            ).solution[:, 0]
             branch.context.path[0, k, 7] = sample.m[rows][0]  # after a (3), s (2) and w (2)
     return branch
 
@@ -160,7 +181,9 @@ def test_implemented_loss_is_orthogonal_for_a_linear_residual(centred, seed):
 def test_factual_term_alone_is_first_order_in_m_exactly_where_shares_are_confounded(confounded):
     sample = as_sample(finite_law(confounded))
     slopes = true_branch(sample).context.path[0, :, :3].detach()
-    centre = (sample.z * sample.weights[:, None]).sum(0)  # the same for every state: r does not know e
+    centre = (sample.z * sample.weights[:, None]).sum(
+        0
+    )  # the same for every state: r does not know e
     own = sample.x @ slopes
     baseline = sample.m - ((sample.e - centre) * own).sum(1)
     shift = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)[sample.x.argmax(1)]
@@ -168,7 +191,9 @@ def test_factual_term_alone_is_first_order_in_m_exactly_where_shares_are_confoun
     def gradient(m: torch.Tensor) -> torch.Tensor:
         a = slopes.clone().requires_grad_()
         r = ((sample.z - centre) * (sample.x @ a)).sum(1)
-        loss = composite_loss(Terms(sample.y[None], m[None], r[None], r[None]), sample.weights[None], (1, 0, 0), None)
+        loss = composite_loss(
+            Terms(sample.y[None], m[None], r[None], r[None]), sample.weights[None], (1, 0, 0), None
+        )
         return torch.autograd.grad(loss.sum(), a)[0]
 
     assert gradient(baseline).abs().max() < FLOAT

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from realloc import World
-from realloc.decision.search import SearchConfig, gain_of_potential, search_greedy
-from realloc.simplex import Floats, path_length, tangent_basis
+from realloc.base.simplex import Floats, path_length, tangent_basis
+from realloc.decide.search.greedy import SearchConfig, gain_of_potential, search_greedy
 from tests.theory.exact import Path, bent, integrate, random_student, through
 
 ROWS = 40
@@ -17,7 +17,15 @@ def ways(seed: int = 0) -> tuple[Floats, Floats, list[list[Path]]]:
     random = np.random.default_rng(seed)
     start, end, *others = (random.dirichlet(np.full(3, 3.0), ROWS) for _ in range(5))
     bends = [random.normal(size=(ROWS, 3)) for _ in range(2)]
-    return start, end, [through([start, end]), through([start, *others, end]), *([bent(start, end, b)] for b in bends)]
+    return (
+        start,
+        end,
+        [
+            through([start, end]),
+            through([start, *others, end]),
+            *([bent(start, end, b)] for b in bends),
+        ],
+    )
 
 
 def states(seed: int = 0) -> np.ndarray:
@@ -46,7 +54,9 @@ def test_the_students_gain_is_the_integral_of_its_field_along_any_path(form):
     for member in range(student.members):
         for pieces in paths:
             found = integrate(lambda p, member=member: student.field(x, p)[member], pieces, NODES)
-            scale = np.abs(student.field(x, np.stack([start, end], axis=1))).max()  # × a length of about one
+            scale = np.abs(
+                student.field(x, np.stack([start, end], axis=1))
+            ).max()  # × a length of about one
             assert np.abs(found - gain[member]).max() < 1e-5 * scale
 
 
@@ -73,7 +83,9 @@ def test_a_field_that_rotates_has_no_potential_and_its_integrals_differ_between_
 def greedy(gain) -> tuple:
     start = np.random.default_rng(1).dirichlet(np.full(3, 3.0), ROWS)
     config = SearchConfig(steps=(0.01, 0.02, 0.05), max_steps=12, max_length=0.5)
-    return start, search_greedy(start, gain, lambda rows, s, c: np.ones(c.shape[:2], dtype=bool), config)
+    return start, search_greedy(
+        start, gain, lambda rows, s, c: np.ones(c.shape[:2], dtype=bool), config
+    )
 
 
 @pytest.mark.parametrize("form", ["branch", "plain"])
@@ -99,4 +111,6 @@ def test_gains_by_slopes_alone_do_not_telescope():
 
     start, trace = greedy(first_order)
     gain = student.gain(x, start, trace.shares).mean(0)
-    assert np.median(np.abs(trace.gain - gain)[trace.steps > 0]) > 0.02 * np.median(trace.gain[trace.steps > 0])
+    assert np.median(np.abs(trace.gain - gain)[trace.steps > 0]) > 0.02 * np.median(
+        trace.gain[trace.steps > 0]
+    )

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from realloc import World
-from realloc.errors import LogError
-from realloc.simplex import Floats, tangent_basis
-from realloc.teacher.moment import (
+from realloc.base.errors import LogError
+from realloc.base.simplex import Floats, tangent_basis
+from realloc.learn.teacher.moment import (
     Local,
     LocalNuisances,
     curvature,
@@ -91,9 +91,13 @@ def root_noise(h: float) -> float:
 
 def test_noise_of_the_root_grows_as_the_rate_says_while_the_curvature_shrinks():
     widths = [0.2 * 0.5**k for k in range(5)]
-    assert order([root_noise(h) for h in widths]) == pytest.approx(-2, abs=0.01)  # √(1 / h^{K+1}), K = 3
+    assert order([root_noise(h) for h in widths]) == pytest.approx(
+        -2, abs=0.01
+    )  # √(1 / h^{K+1}), K = 3
     local = quadratic(widths[-1])
-    assert curvature(local, local_nuisances(local)) / widths[-1] ** 2 == pytest.approx(np.eye(2) / 6, abs=1e-3)
+    assert curvature(local, local_nuisances(local)) / widths[-1] ** 2 == pytest.approx(
+        np.eye(2) / 6, abs=1e-3
+    )
 
 
 def test_a_linear_response_has_no_bias_at_any_bandwidth():
@@ -114,7 +118,10 @@ def context(row: int = 0, seed: int = 3):
     """One context of the paper's world, its response and its law, at its logged shares."""
     world = World("hard", seed=seed)
     state = world.state(world.sample(units=20, periods=1, seed=1))
-    surface, law = world.surface(state).take(np.array([row])), world.policy.law(state).take(np.array([row]))
+    surface, law = (
+        world.surface(state).take(np.array([row])),
+        world.policy.law(state).take(np.array([row])),
+    )
     return world, surface, law, world.policy.mean(state)[row]
 
 
@@ -122,7 +129,9 @@ def world_moment(surface, law, place: Floats, bandwidth: float) -> tuple[Local, 
     shares, area = disc(place, bandwidth, nodes=40)
     # The law's density is one of log-ratios; ∏p is what their volume is worth on the simplex.
     mass = area * np.exp(law.log_density(shares[None])[0]) / shares.prod(axis=1)
-    return localise(shares, surface.value(shares[None])[0], place, bandwidth, mass), surface.gradient(place[None])[0]
+    return localise(
+        shares, surface.value(shares[None])[0], place, bandwidth, mass
+    ), surface.gradient(place[None])[0]
 
 
 @pytest.mark.parametrize("row", range(4))
@@ -131,7 +140,13 @@ def test_root_goes_to_the_worlds_field(row):
     errors = []
     for k in range(5):
         local, field = world_moment(surface, law, place, 0.08 * 0.5**k)
-        errors.append(float(np.linalg.norm(tangent_basis(3) @ solve_moment(local, local_nuisances(local)) - field)))
+        errors.append(
+            float(
+                np.linalg.norm(
+                    tangent_basis(3) @ solve_moment(local, local_nuisances(local)) - field
+                )
+            )
+        )
     assert order(errors) == pytest.approx(2, abs=0.1)
     assert errors[-1] < 1e-2 * np.linalg.norm(field)
 
@@ -145,7 +160,9 @@ def test_roots_of_samples_lie_around_the_populations_as_far_as_noise_puts_them()
     for _ in range(40):
         many = np.zeros(n, np.int64)
         shares = law.take(many).sample(random.standard_normal((2, n)), random.random(n))
-        outcome = surface.value(shares[None])[0] + world.parameters.noise * random.standard_normal(n)
+        outcome = surface.value(shares[None])[0] + world.parameters.noise * random.standard_normal(
+            n
+        )
         local = localise(shares, outcome, place, 0.1)
         nuisances = local_nuisances(local)
         found, a = solve_moment(local, nuisances), local.z - nuisances.e

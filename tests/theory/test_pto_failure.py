@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from realloc.simplex import project_tangent
+from realloc.base.simplex import project_tangent
 
 GRID = np.linspace(0, 1, 1001)
 
@@ -30,7 +30,9 @@ def test_the_fit_converges_while_the_field_diverges():
         t = (np.arange(200_000) + 0.5) / 200_000  # midpoints, at least 125 in each wave
         errors.append(float(np.mean(np.square(np.sin(n * t)) / n)))
         slope = np.sqrt(n) * np.cos(n * GRID)  # includes 0, where it is largest
-        field = project_tangent(np.stack([np.zeros_like(slope), slope], axis=-1))  # ∇_p of a function of p₂
+        field = project_tangent(
+            np.stack([np.zeros_like(slope), slope], axis=-1)
+        )  # ∇_p of a function of p₂
         slopes.append(float(np.linalg.norm(field, axis=-1).max()))
         assert errors[-1] == pytest.approx((0.5 - np.sin(2 * n) / (4 * n)) / n, rel=1e-3)
         assert errors[-1] <= 1 / n

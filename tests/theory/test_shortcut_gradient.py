@@ -5,12 +5,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from realloc.simplex import Floats, project_tangent, tangent_basis
-from realloc.teacher.moment import local_nuisances, localise, solve_moment
+from realloc.base.simplex import Floats, project_tangent, tangent_basis
+from realloc.learn.teacher.moment import local_nuisances, localise, solve_moment
 from tests.theory.exact import disc
 
 PRIOR = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64)  # of an unobserved U with three values
-CONFOUNDED = torch.tensor([[6.0, 3, 3], [3, 6, 2], [2, 3, 5]], dtype=torch.float64)  # Dirichlet logging given U
+CONFOUNDED = torch.tensor(
+    [[6.0, 3, 3], [3, 6, 2], [2, 3, 5]], dtype=torch.float64
+)  # Dirichlet logging given U
 IGNORABLE = CONFOUNDED[:1].expand(3, 3)
 PLACES = np.random.default_rng(0).dirichlet([5, 5, 5], 6)
 
@@ -44,7 +46,10 @@ def jacobian(function, place: Floats) -> Tensor:
 def parts(place: Floats, habits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Causal gradient, re-weighted slopes less the causal gradient, and the covariance with the logging score."""
     p = torch.tensor(place)
-    slopes, scores = jacobian(structural, place), jacobian(lambda q: log_logging(q, habits), place)  # (3, K)
+    slopes, scores = (
+        jacobian(structural, place),
+        jacobian(lambda q: log_logging(q, habits), place),
+    )  # (3, K)
     f, phi = posterior(p, habits), structural(p)
     causal = PRIOR @ slopes
     covariance = (f * phi) @ scores - (f @ phi) * (f @ scores)
@@ -79,7 +84,9 @@ def test_shortcut_bias_is_zero_under_ignorability(place):
 
 
 @pytest.mark.parametrize(("habits", "ignorable"), [(CONFOUNDED, False), (IGNORABLE, True)])
-def test_the_orthogonal_moment_finds_the_observational_gradient_whatever_the_causal_one_is(habits, ignorable):
+def test_the_orthogonal_moment_finds_the_observational_gradient_whatever_the_causal_one_is(
+    habits, ignorable
+):
     place, width = PLACES[0], 1e-3
     shares, area = disc(place, width)
     rows = [torch.tensor(row) for row in shares]
@@ -91,4 +98,6 @@ def test_the_orthogonal_moment_finds_the_observational_gradient_whatever_the_cau
     causal = project_tangent(parts(place, habits)[0].numpy())
     assert field == pytest.approx(seen, abs=1e-4)
     # The bandwidth's own bias is of order width², here 4e-6.
-    assert np.linalg.norm(field - causal) < 1e-4 if ignorable else np.linalg.norm(field - causal) > 1
+    assert (
+        np.linalg.norm(field - causal) < 1e-4 if ignorable else np.linalg.norm(field - causal) > 1
+    )

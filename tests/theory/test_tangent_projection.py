@@ -5,14 +5,14 @@ import pytest
 import torch
 
 from realloc import World
-from realloc.networks.branch import Branch, BranchShape
-from realloc.simplex import edge_directions, project_tangent, tangent_basis, tangent_projector
-from realloc.teacher.committee import Weighing
-from realloc.teacher.fit import Teacher
-from realloc.teacher.gaussian import KernelSurface
-from realloc.teacher.kernel import Kernel
-from realloc.teacher.network import NetworkSurface
-from realloc.teacher.sample import Scaling
+from realloc.base.simplex import edge_directions, project_tangent, tangent_basis, tangent_projector
+from realloc.learn.networks.branch import Branch, BranchShape
+from realloc.learn.teacher.committee import Weighing
+from realloc.learn.teacher.fit import Teacher
+from realloc.learn.teacher.gaussian import KernelSurface
+from realloc.learn.teacher.kernel import Kernel
+from realloc.learn.teacher.network import NetworkSurface
+from realloc.learn.teacher.sample import Scaling
 from tests.theory.exact import random_student
 
 SINGLE = 1e-5  # float32 sums of a few terms, relative to the largest
@@ -20,19 +20,25 @@ SINGLE = 1e-5  # float32 sums of a few terms, relative to the largest
 
 def places(n: int = 50, channels: int = 3) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(0)
-    return random.normal(size=(n, 5)).astype(np.float32), random.dirichlet(np.full(channels, 3.0), n)
+    return random.normal(size=(n, 5)).astype(np.float32), random.dirichlet(
+        np.full(channels, 3.0), n
+    )
 
 
 def random_teacher(channels: int = 3, members: int = 2) -> Teacher:
     """Both surfaces with random parameters."""
     generator = torch.Generator().manual_seed(0)
-    branch = Branch(members, BranchShape(inputs=5, channels=channels, width=16, trunk=8, heads=2), seed=0)
+    branch = Branch(
+        members, BranchShape(inputs=5, channels=channels, width=16, trunk=8, heads=2), seed=0
+    )
     with torch.no_grad():
         for parameter in branch.parameters():
             parameter.add_(0.5 * torch.randn(parameter.shape, generator=generator))
     drawn = [torch.randn(30, size, generator=generator) for size in (5, channels, members)]
     kernel = KernelSurface(Kernel(5).requires_grad_(False), *drawn)
-    scaling = Scaling(torch.full((channels,), 1 / channels), torch.linspace(4.0, 7.0, channels), 3.0)
+    scaling = Scaling(
+        torch.full((channels,), 1 / channels), torch.linspace(4.0, 7.0, channels), 3.0
+    )
     weighing = Weighing((0.6, 0.4), 1.0, (1.0, 1.0), 1.0, 30, 9.0)
     return Teacher((kernel, NetworkSurface(branch.requires_grad_(False))), weighing, scaling)
 
@@ -63,7 +69,10 @@ def test_the_students_field_sums_to_zero_and_its_slopes_alone_do_not(form, chann
     student, (x, shares) = random_student(form, channels=channels), places(channels=channels)
     field = student.field(x, shares[:, None])
     assert np.abs(field.sum(-1)).max() < SINGLE * np.abs(field).max()
-    states, z = torch.from_numpy(x).expand(2, -1, -1), student.scaling.shares(torch.from_numpy(shares).float())
+    states, z = (
+        torch.from_numpy(x).expand(2, -1, -1),
+        student.scaling.shares(torch.from_numpy(shares).float()),
+    )
     slopes = student.network.open(states).slopes(z.expand(2, -1, -1)) * student.scaling.inverse
     assert slopes.sum(-1).abs().median() > 0.1 * slopes.abs().median()
 

@@ -8,6 +8,14 @@ def test_the_same_name_gives_the_same_draws():
 
 
 def test_every_part_of_the_name_matters():
-    keys = [(1, "noise"), (2, "noise"), (1, "items"), (1, "noise", 0), (1, "noise", "0"), (11, "noise"), ("1", "noise")]
+    keys = [
+        (1, "noise"),
+        (2, "noise"),
+        (1, "items"),
+        (1, "noise", 0),
+        (1, "noise", "0"),
+        (11, "noise"),
+        ("1", "noise"),
+    ]
     firsts = {stream(*key).random() for key in keys}
     assert len(firsts) == len(keys)

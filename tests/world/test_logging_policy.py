@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from realloc.simplex import from_log_ratio, softmax, to_log_ratio
+from realloc.base.simplex import from_log_ratio, softmax, to_log_ratio
 from realloc.world import REGIMES, Regime, World
 from tests.world.drawn import ALL_REGIMES, draw
 
@@ -10,7 +10,9 @@ def test_the_mean_is_the_papers_equation():
     world = World("extreme", 4)
     _, state, _ = draw(world)
     w, r = world.policy.weights, REGIMES["extreme"]
-    drive = state.S @ w.W_S.T + r.confounding * state.C @ w.W_C.T + np.log1p(state.B)[:, None] * w.w_B
+    drive = (
+        state.S @ w.W_S.T + r.confounding * state.C @ w.W_C.T + np.log1p(state.B)[:, None] * w.w_B
+    )
     assert np.allclose(world.policy.mean(state), softmax(1.5 * 0.45 * drive))
 
 
@@ -18,12 +20,18 @@ def test_the_mean_is_the_papers_equation():
 def test_logged_actions_have_the_conditional_moments(regime):
     world = World(regime, 1)
     logs, state, shares = draw(world, units=3000, periods=4)
-    law, eps, c = world.policy.law(state), world.regime.exploration, world.parameters.exploration_scale
+    law, eps, c = (
+        world.policy.law(state),
+        world.regime.exploration,
+        world.parameters.exploration_scale,
+    )
     standard = (to_log_ratio(shares).T - law.centre) / law.spread
     variance = (1 - eps) + eps * c**2
     fourth = 3 * ((1 - eps) + eps * c**4)
     assert np.abs(standard.mean(axis=1)).max() < 5 * np.sqrt(variance / len(logs))
-    assert np.abs(standard.var(axis=1) - variance).max() < 5 * np.sqrt((fourth - variance**2) / len(logs))
+    assert np.abs(standard.var(axis=1) - variance).max() < 5 * np.sqrt(
+        (fourth - variance**2) / len(logs)
+    )
 
 
 def test_spread_follows_the_effect_coordinate():
@@ -40,7 +48,9 @@ def test_the_density_integrates_to_one(channels):
     law = world.policy.law(state)
     reach = 8 * world.parameters.exploration_scale * law.spread.max()
     axis = np.linspace(-reach, reach, 801)
-    offsets = np.stack(np.meshgrid(*[axis] * (channels - 1), indexing="ij"), axis=-1).reshape(-1, channels - 1)
+    offsets = np.stack(np.meshgrid(*[axis] * (channels - 1), indexing="ij"), axis=-1).reshape(
+        -1, channels - 1
+    )
     shares = from_log_ratio(law.centre.T[:, None, :] + offsets)
     mass = np.exp(law.log_density(shares)).sum(axis=1) * (axis[1] - axis[0]) ** (channels - 1)
     assert np.allclose(mass, 1, atol=1e-6)

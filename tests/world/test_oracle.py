@@ -3,9 +3,9 @@ from math import comb
 import numpy as np
 import pytest
 
-from realloc.decision.search import SearchConfig
-from realloc.errors import ConfigError
-from realloc.simplex import path_length
+from realloc.base.errors import ConfigError
+from realloc.base.simplex import path_length
+from realloc.decide.search.greedy import SearchConfig
 from realloc.world import World
 from realloc.world.oracle import search_config, search_global, search_local, simplex_grid
 from tests.world.drawn import ALL_REGIMES, draw
@@ -41,10 +41,16 @@ def test_at_the_end_no_allowed_step_gains():
     _, state, start = draw(world, units=50, periods=1)
     free = SearchConfig(steps=world.parameters.steps, max_steps=60, max_length=9.0)
     end = search_local(world, state, start, free).shares
-    for move in np.vstack([np.eye(3)[[1, 2, 0]] - np.eye(3), np.eye(3)[[2, 0, 1]] - np.eye(3)]) * 0.01:
+    for move in (
+        np.vstack([np.eye(3)[[1, 2, 0]] - np.eye(3), np.eye(3)[[2, 0, 1]] - np.eye(3)]) * 0.01
+    ):
         further = end + move
-        possible = (further.min(axis=1) >= 0) & world.supported(state, start, np.maximum(further, 0))
-        assert np.all(world.response(state, further)[possible] <= world.response(state, end)[possible])
+        possible = (further.min(axis=1) >= 0) & world.supported(
+            state, start, np.maximum(further, 0)
+        )
+        assert np.all(
+            world.response(state, further)[possible] <= world.response(state, end)[possible]
+        )
 
 
 @pytest.mark.parametrize("regime", ["benign", "extreme"])
@@ -70,8 +76,13 @@ def test_more_movement_never_hurts_the_average():
     world = World("benign", 1)
     _, state, start = draw(world, units=100, periods=1)
     usual = search_config(world.parameters)
-    half = SearchConfig(steps=usual.steps, max_steps=usual.max_steps, max_length=usual.max_length / 2)
-    value = [world.response(state, search_local(world, state, start, c).shares).mean() for c in (half, usual)]
+    half = SearchConfig(
+        steps=usual.steps, max_steps=usual.max_steps, max_length=usual.max_length / 2
+    )
+    value = [
+        world.response(state, search_local(world, state, start, c).shares).mean()
+        for c in (half, usual)
+    ]
     assert value[0] < value[1]
 
 
@@ -84,5 +95,7 @@ def test_the_grid_holds_every_point_once(channels, parts):
 
 
 def test_a_grid_too_fine_is_refused():
-    with pytest.raises(ConfigError, match="Expected at most 200,000 grid points, got .* Use a coarser grid"):
+    with pytest.raises(
+        ConfigError, match="Expected at most 200,000 grid points, got .* Use a coarser grid"
+    ):
         simplex_grid(9, 40)

@@ -3,12 +3,14 @@ from dataclasses import replace
 
 import pytest
 
-from realloc.errors import ConfigError
+from realloc.base.errors import ConfigError
 from realloc.world.regimes import REGIMES, Regime, WorldParameters, find_regime, parameters_hash
 
 
 def test_the_four_regimes_are_the_papers():
-    table = {name: (r.confounding, r.overlap, r.boundary, r.exploration) for name, r in REGIMES.items()}
+    table = {
+        name: (r.confounding, r.overlap, r.boundary, r.exploration) for name, r in REGIMES.items()
+    }
     assert table == {
         "benign": (0.25, 0.40, 0.0, 0.10),
         "medium": (0.75, 0.25, 0.0, 0.05),
@@ -19,8 +21,19 @@ def test_the_four_regimes_are_the_papers():
 
 def test_what_the_paper_states_is_kept():
     p = WorldParameters()
-    assert (p.block_size, p.shock_scale, p.budget_noise, p.budget_min, p.budget_max) == (6, 0.35, 0.2, 0.2, 5.0)
-    assert (p.logit_scale, p.spread_tilt, p.slope_confounding, p.interaction_shift) == (0.45, 0.2, 0.35, 0.4)
+    assert (p.block_size, p.shock_scale, p.budget_noise, p.budget_min, p.budget_max) == (
+        6,
+        0.35,
+        0.2,
+        0.2,
+        5.0,
+    )
+    assert (p.logit_scale, p.spread_tilt, p.slope_confounding, p.interaction_shift) == (
+        0.45,
+        0.2,
+        0.35,
+        0.4,
+    )
     assert (p.treatment_scale, p.energy_shares, p.rotation_scale) == (4.0, (0.45, 0.35, 0.20), 1.2)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from realloc.simplex import Floats, edge_directions, project_tangent, softmax, tangent_basis
+from realloc.base.simplex import Floats, edge_directions, project_tangent, softmax, tangent_basis
 from realloc.world import State, World, WorldParameters
 from realloc.world.response import Surface, anchor, gradient_energies
 from realloc.world.world import calibration_sample
@@ -23,7 +23,9 @@ def as_torch(surface: Surface, shares: torch.Tensor) -> torch.Tensor:
     local = (t(surface.slope.T) * z).sum(1)
     A = t(np.moveaxis(surface.curvature, -1, 0).copy())
     shift = t(w.shift).expand_as(z)
-    interaction = 0.5 * torch.einsum("ni,nij,nj->n", z, A, z) + torch.einsum("ni,nij,nj->n", z, A, shift)
+    interaction = 0.5 * torch.einsum("ni,nij,nj->n", z, A, z) + torch.einsum(
+        "ni,nij,nj->n", z, A, shift
+    )
     r = z.norm(dim=1)
     bumps = torch.exp(-(z[:, None, :] - t(w.centres)).square().sum(-1) / (2 * p.peak_width**2))
     bracket = (t(surface.peaks.T) * bumps).sum(1) - p.cannibalization
@@ -52,7 +54,10 @@ def test_gradient_equals_finite_differences(channels):
     p, step = everywhere(len(state), channels), 1e-5
     gradient = world.gradient(state, p)
     for direction in edge_directions(channels):
-        slope = (world.response(state, p + step * direction) - world.response(state, p - step * direction)) / (2 * step)
+        slope = (
+            world.response(state, p + step * direction)
+            - world.response(state, p - step * direction)
+        ) / (2 * step)
         # Central differences err by step²·third derivative/6, here below 1e-6.
         assert np.allclose(gradient @ direction, slope, atol=1e-5)
 

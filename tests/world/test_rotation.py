@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from realloc.simplex import softmax
+from realloc.base.simplex import softmax
 from realloc.world import World
 from realloc.world.rotation import logit_tilt, window_bias
 from tests.world.drawn import draw
@@ -12,7 +12,9 @@ def test_the_bias_is_a_cycle(channels):
     bias = np.array([window_bias(w, channels, 6) for w in range(7)])
     assert np.allclose(bias[0], bias[6])
     assert np.allclose(bias[:6].sum(axis=0), 0)
-    assert np.abs(np.diff(bias, axis=0)).max() <= 2 * np.sin(np.pi / 6) + 1e-12  # smooth: no jump between windows
+    assert (
+        np.abs(np.diff(bias, axis=0)).max() <= 2 * np.sin(np.pi / 6) + 1e-12
+    )  # smooth: no jump between windows
 
 
 def test_every_channel_has_its_turn():
@@ -26,7 +28,9 @@ def test_a_window_moves_the_logging_mean_as_written():
     rotated = world.state(logs, window=2)
     expected = softmax(np.log(world.policy.mean(state)) + logit_tilt(2, 3, world.parameters))
     assert np.allclose(world.policy.mean(rotated), expected)
-    assert not np.allclose(np.array(logs.shares).mean(axis=0), world.policy.mean(state).mean(axis=0), atol=0.05)
+    assert not np.allclose(
+        np.array(logs.shares).mean(axis=0), world.policy.mean(state).mean(axis=0), atol=0.05
+    )
 
 
 def test_a_window_leaves_state_and_response_alone():

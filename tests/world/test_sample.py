@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from realloc.errors import ConfigError
+from realloc.base.errors import ConfigError
 from realloc.world import World
 from realloc.world import sample as sampling
 from tests.world.drawn import ALL_REGIMES
@@ -20,7 +20,11 @@ def test_columns_are_the_contracts():
     assert table.schema.field("date").type == pa.date32()
     assert {str(table.schema.field(n).type) for n in ("ads", "budget", "orders")} == {"double"}
     assert {str(table.schema.field(n).type) for n in logs.features} == {"float"}
-    assert table["item_id"].to_pylist()[:3] == ["s4-item-000000", "s4-item-000000", "s4-item-000001"]
+    assert table["item_id"].to_pylist()[:3] == [
+        "s4-item-000000",
+        "s4-item-000000",
+        "s4-item-000001",
+    ]
     assert table["date"].to_pylist()[:2] == [date(2025, 1, 1), date(2025, 1, 2)]
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from realloc.decision.search import gain_of_potential
-from realloc.errors import LogError
+from realloc.base.errors import LogError
+from realloc.decide.search.greedy import gain_of_potential
 from realloc.world import World
 from realloc.world.oracle import search_local, true_gain, true_support
 from realloc.world.score import decompose_loss, score_field, score_shares
@@ -71,7 +71,10 @@ def test_a_potential_gives_its_differences():
     gain = gain_of_potential(lambda rows, shares: surface.take(rows).value(shares))
     rows = np.array([3, 7])
     candidates = np.stack([START[rows], np.roll(START[rows], 1, axis=1)], axis=1)
-    found, truth = gain(rows, START[rows], candidates), true_gain(surface)(rows, START[rows], candidates)
+    found, truth = (
+        gain(rows, START[rows], candidates),
+        true_gain(surface)(rows, START[rows], candidates),
+    )
     assert np.allclose(found, truth)
     assert np.all(found[:, 0] == 0)
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
 from realloc.world import World, WorldParameters
 from realloc.world.state import draw_shocks, read_state
 from tests.world.drawn import draw
@@ -61,6 +61,7 @@ def test_take_keeps_rows_together():
 def test_logs_of_another_world_are_refused():
     logs, _, _ = draw(World("hard", 1))
     with pytest.raises(
-        LogError, match="Expected logs of this world with the features c1 … s7 and the budget, got none 'c7'"
+        LogError,
+        match="Expected logs of this world with the features c1 … s7 and the budget, got none 'c7'",
     ):
         read_state(logs, WorldParameters(block_size=7))

@@ -28,7 +28,9 @@ def test_the_region_is_a_level_set_of_the_density():
 
 
 def test_without_exploration_the_radius_is_a_chi_square_quantile():
-    world = World(Regime(name="narrow", confounding=0.5, overlap=0.2, boundary=0.0, exploration=0.0), 1)
+    world = World(
+        Regime(name="narrow", confounding=0.5, overlap=0.2, boundary=0.0, exploration=0.0), 1
+    )
     _, state, _ = draw(world)
     region = open_region(world.policy.law(state), 0.9)
     assert np.isclose(region.radius_squared, chi2.ppf(0.9, 2))

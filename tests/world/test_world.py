@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
 from realloc.world import Regime, World, WorldParameters
 from tests.world.drawn import draw
 
@@ -29,7 +29,9 @@ def test_a_changed_card_is_refused():
 
 
 def test_a_card_of_another_world_is_refused():
-    with pytest.raises(ConfigError, match="Expected the card of a 'paper' world, format 1, got 'platform' 1"):
+    with pytest.raises(
+        ConfigError, match="Expected the card of a 'paper' world, format 1, got 'platform' 1"
+    ):
         World.from_card({"world": "platform", "format": 1})
 
 
@@ -38,12 +40,16 @@ def test_logs_serve_where_a_state_does():
     logs, state, shares = draw(world)
     assert np.array_equal(world.response(logs, shares), world.response(state, shares))
     assert np.array_equal(world.gradient(logs, shares), world.gradient(state, shares))
-    assert np.array_equal(world.supported(logs, shares, shares), world.supported(state, shares, shares))
+    assert np.array_equal(
+        world.supported(logs, shares, shares), world.supported(state, shares, shares)
+    )
     assert np.array_equal(world.log_density(logs, shares), world.log_density(state, shares))
 
 
 def test_one_channel_is_refused():
-    with pytest.raises(ConfigError, match="Expected at least 2 channels to move budget between, got 1"):
+    with pytest.raises(
+        ConfigError, match="Expected at least 2 channels to move budget between, got 1"
+    ):
         World("hard", 1, channels=1)
 
 
@@ -54,7 +60,9 @@ def test_repr_says_which_world():
 def test_a_frame_is_a_state_too_and_wrong_shapes_are_refused():
     world = World(regime="hard", seed=1)
     logs = world.sample(units=4, periods=2, seed=0)
-    assert np.array_equal(world.response(logs.to_pandas(), logs.shares), world.response(logs, logs.shares))
+    assert np.array_equal(
+        world.response(logs.to_pandas(), logs.shares), world.response(logs, logs.shares)
+    )
     with pytest.raises(LogError, match="got none 'budget'"):
         world.response(logs.to_pandas().drop(columns="budget"), logs.shares)
     with pytest.raises(LogError, match=r"shape \(8, 3\), one row per context, got \(2, 3\)"):

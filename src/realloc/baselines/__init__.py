@@ -20,8 +20,8 @@ from realloc.baselines.teacher_only import TeacherOnly
 from realloc.baselines.uniform import Uniform
 from realloc.baselines.vcnet import VCNet
 from realloc.baselines.warm_teacher import WarmTeacher
-from realloc.policy import Policy
-from realloc.teacher.config import SURFACES, TeacherConfig
+from realloc.decide.types import Policy
+from realloc.learn.teacher.config import SURFACES, TeacherConfig
 
 BASELINES: dict[str, Callable[..., Policy]] = {
     "logging": Logging,

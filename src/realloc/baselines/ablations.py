@@ -7,16 +7,24 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from realloc.config import Config
+from realloc.base.progress import Progress, silent
+from realloc.base.simplex import Floats
+from realloc.learn.memory import label_moves
+from realloc.learn.student import Potential
+from realloc.learn.support.support import Mask, Opened, Rows, Support
+from realloc.learn.teacher import Teacher, Window
 from realloc.logs import Logs
-from realloc.progress import Progress, silent
-from realloc.reallocation import ReAlloc
-from realloc.replay import label_moves
-from realloc.rounds import Learned, RoundState, for_size, of_all, repeated_places, run_round, teach
-from realloc.simplex import Floats
-from realloc.student import Potential
-from realloc.support.support import Mask, Opened, Rows, Support
-from realloc.teacher import Teacher, Window
+from realloc.model.config import Config
+from realloc.model.realloc import ReAlloc
+from realloc.model.round import (
+    Learned,
+    RoundState,
+    for_size,
+    of_all,
+    repeated_places,
+    run_round,
+    teach,
+)
 
 AT_ONCE = 256  # rows whose candidates a committee values at a time
 States = NDArray[np.float32]
@@ -27,7 +35,9 @@ class WithoutOrthogonalization(ReAlloc):
 
     def __init__(self, config: Config | None = None) -> None:
         config = config or Config()
-        super().__init__(replace(config, teacher=replace(config.teacher, surfaces=("factual",))), quiet=True)
+        super().__init__(
+            replace(config, teacher=replace(config.teacher, surfaces=("factual",))), quiet=True
+        )
 
 
 class WithoutStudent(ReAlloc):
@@ -46,7 +56,9 @@ class WithoutStudent(ReAlloc):
     ) -> RoundState:
         window.audit().require()
         seed = self.config.seed if seed is None else seed
-        return run_round(None, window, self.config, seed, weights, progress or silent, learn_directly)
+        return run_round(
+            None, window, self.config, seed, weights, progress or silent, learn_directly
+        )
 
 
 def learn_directly(
@@ -55,7 +67,9 @@ def learn_directly(
     """`rounds.learn` with Stage I alone: what is deployed is the teacher. Its memory of labels is one row that nothing asks."""
     asked, config = config.teacher.surfaces, for_size(config, len(rows.x))
     nuisances, teacher = teach(former, rows, config, rounds, seed, progress)
-    replay = label_moves(teacher, rows, config.moves, rounds, seed, stays=lambda rank: np.argsort(rank)[:1])
+    replay = label_moves(
+        teacher, rows, config.moves, rounds, seed, stays=lambda rank: np.argsort(rank)[:1]
+    )
     deployed = cast("Potential", Deployed(teacher))  # the same answers to the same questions
     weighing = of_all(teacher.weighing, config.teacher.surfaces, asked)
     places = repeated_places(deployed, rows, nuisances)
@@ -97,7 +111,10 @@ class DeployedReading:
         """μ(end) − μ(start) of every member: starts (a, K), ends (a, m, K) → (M, a, m)."""
         both = np.concatenate([start[:, None], ends], axis=1)
         parts = [
-            self.teacher.values(_tensor(self.x[rows[first : first + AT_ONCE]]), _tensor(both[first : first + AT_ONCE]))
+            self.teacher.values(
+                _tensor(self.x[rows[first : first + AT_ONCE]]),
+                _tensor(both[first : first + AT_ONCE]),
+            )
             for first in range(0, max(len(rows), 1), AT_ONCE)
         ]
         values = torch.cat(parts, dim=1).double().numpy()
@@ -126,7 +143,9 @@ class WithoutSupport(ReAlloc):
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config, quiet=True)
 
-    def fit(self, logs: Any, weights: Floats | None = None, progress: Progress | None = None) -> Self:
+    def fit(
+        self, logs: Any, weights: Floats | None = None, progress: Progress | None = None
+    ) -> Self:
         """Fit as ReAlloc, then forget where the logs hold evidence."""
         super().fit(logs, weights, progress)
         self.state = replace(self.fitted, support=forget(self.fitted.support))

@@ -7,9 +7,15 @@ trunk units that look at one channel each. There is no interaction between chann
 import torch
 from torch import Tensor
 
-from realloc.baselines.backbone import Backbone, NetworkPolicy, NetworkResponse, Surface, fit_factual
+from realloc.baselines.backbone import (
+    Backbone,
+    NetworkPolicy,
+    NetworkResponse,
+    Surface,
+    fit_factual,
+)
 from realloc.baselines.response import Task
-from realloc.networks.branch import Branch, BranchShape, OpenedBranch
+from realloc.learn.networks.branch import Branch, BranchShape, OpenedBranch
 
 UNITS = 16  # of the trunk, per channel
 
@@ -21,7 +27,9 @@ class Additive(Surface):
 
     def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:
         super().__init__()
-        shape = BranchShape(inputs=states, channels=channels, width=settings.width, trunk=UNITS * channels, heads=1)
+        shape = BranchShape(
+            inputs=states, channels=channels, width=settings.width, trunk=UNITS * channels, heads=1
+        )
         self.branch = Branch(settings.members, shape, seed)
         self.branch.context = settings.stack(states, sum(self.branch.sizes), seed)
         self.register_buffer("mask", torch.eye(channels).repeat_interleave(UNITS, dim=1))  # (K, W)
@@ -34,7 +42,9 @@ class Additive(Surface):
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         """f."""
         opened = self.branch.open(x)
-        apart = OpenedBranch(opened.directions * self.mask, opened.a, opened.s, opened.w, opened.heads)
+        apart = OpenedBranch(
+            opened.directions * self.mask, opened.a, opened.s, opened.w, opened.heads
+        )
         return opened.heads + apart.value(z)
 
 

@@ -14,17 +14,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from realloc.base.errors import ConfigError
+from realloc.base.simplex import Floats
+from realloc.base.validation import check_types, nearest
 from realloc.baselines.lbfgs import Climbable, search_lbfgs
 from realloc.baselines.response import ResponsePolicy, States, Task
-from realloc.config import Config
-from realloc.errors import ConfigError
-from realloc.fields import check_types, nearest
-from realloc.networks.config import TrainConfig
-from realloc.networks.stack import ACTIVATIONS, Shape, Stack
-from realloc.networks.train import Loss, Split, train
-from realloc.simplex import Floats
-from realloc.teacher.fit import Window
-from realloc.teacher.sample import Scaling, scale
+from realloc.learn.networks.config import TrainConfig
+from realloc.learn.networks.stack import ACTIVATIONS, Shape, Stack
+from realloc.learn.networks.train import Loss, Split, train
+from realloc.learn.teacher.fit import Window
+from realloc.learn.teacher.sample import Scaling, scale
+from realloc.model.config import Config
 
 CHUNK = 16_384  # places valued at a time
 
@@ -45,7 +45,9 @@ class Backbone:
     def __post_init__(self) -> None:
         check_types(self, "the backbone")
         if self.activation not in ACTIVATIONS:
-            raise ConfigError(f"Unknown `activation` {self.activation!r}.{nearest(self.activation, ACTIVATIONS)}")
+            raise ConfigError(
+                f"Unknown `activation` {self.activation!r}.{nearest(self.activation, ACTIVATIONS)}"
+            )
         if self.members < 1 or self.width < 1:
             raise ConfigError(
                 f"Expected `members` and `width` of at least 1, got {self.members} members of width {self.width}."
@@ -82,7 +84,10 @@ class Rows:
     def split(self, members: int) -> Split:
         """Member i is judged by fold i."""
         held = [i % (int(self.folds.max()) + 1) for i in range(members)]
-        return Split([torch.where(self.folds != f)[0] for f in held], [torch.where(self.folds == f)[0] for f in held])
+        return Split(
+            [torch.where(self.folds != f)[0] for f in held],
+            [torch.where(self.folds == f)[0] for f in held],
+        )
 
     def scaled(self, outcome: Floats) -> Tensor:
         """Differences of outcomes (n,) in the units of y."""
@@ -143,12 +148,19 @@ class NetworkResponse:
     def mean(self, x: Tensor, p: Tensor) -> Tensor:
         """At states (n, d) and shares (n, q, K), differentiable: (n, q)."""
         M, z = self.surface.members, self.scaling.shares(p)
-        return self.surface(x.expand(M, *x.shape), z.expand(M, *z.shape)).mean(0) * self.scaling.outcome
+        return (
+            self.surface(x.expand(M, *x.shape), z.expand(M, *z.shape)).mean(0)
+            * self.scaling.outcome
+        )
 
-    def _chunks(self, x: States, shares: Floats, compute: Callable[[Tensor, Tensor], Tensor]) -> Floats:
+    def _chunks(
+        self, x: States, shares: Floats, compute: Callable[[Tensor, Tensor], Tensor]
+    ) -> Floats:
         size = max(1, CHUNK // shares.shape[1])
         parts = [
-            compute(as_double(x[first : first + size]), as_double(shares[first : first + size])).numpy()
+            compute(
+                as_double(x[first : first + size]), as_double(shares[first : first + size])
+            ).numpy()
             for first in range(0, max(len(x), 1), size)
         ]
         return np.concatenate(parts)
@@ -159,7 +171,9 @@ class NetworkPolicy(ResponsePolicy):
 
     response: NetworkResponse
 
-    def __init__(self, search: str = "ascent", config: Config | None = None, settings: Backbone | None = None) -> None:
+    def __init__(
+        self, search: str = "ascent", config: Config | None = None, settings: Backbone | None = None
+    ) -> None:
         super().__init__(search, config)
         self.settings = settings or Backbone()
 
@@ -177,14 +191,20 @@ class NetworkPolicy(ResponsePolicy):
         return lambda rows, shares: self.response.mean(states[rows], shares)
 
 
-def fit_surface(surface: Surface, rows: Rows, loss: Loss, settings: Backbone, seed: int) -> NetworkResponse:
+def fit_surface(
+    surface: Surface, rows: Rows, loss: Loss, settings: Backbone, seed: int
+) -> NetworkResponse:
     """Train all members at once."""
     held_out = train(surface, loss, rows.split(surface.members), settings.training(), seed)
     # In double precision from here on: a row's answer must not depend on the batch it came in.
-    return NetworkResponse(surface.requires_grad_(False).double(), rows.scaling, float(held_out.mean()))
+    return NetworkResponse(
+        surface.requires_grad_(False).double(), rows.scaling, float(held_out.mean())
+    )
 
 
-def fit_factual(make: Callable[[int, int, Backbone, int], Surface], task: Task, settings: Backbone) -> NetworkResponse:
+def fit_factual(
+    make: Callable[[int, int, Backbone, int], Surface], task: Task, settings: Backbone
+) -> NetworkResponse:
     """y ≈ f(x, p) by squared error, of the surface that `make` gives for d states, K channels, settings and a seed."""
     rows = open_rows(task.window)
     surface = make(rows.x.shape[1], rows.z.shape[1], settings, task.seed)

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc import simplex
+from realloc.base import simplex
 from realloc.baselines.fitted import Fitted
+from realloc.decide.types import Decision, keep
 from realloc.logs import Logs, unit_folds
-from realloc.policy import Decision, keep
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +22,9 @@ Floats = NDArray[np.float64]
 class ConstantField(Fitted):
     """Move `step` along the one edge that the log as a whole favours."""
 
-    def __init__(self, step: float = 0.05, confidence: float = 1.645, least_support: float = 0.05) -> None:
+    def __init__(
+        self, step: float = 0.05, confidence: float = 1.645, least_support: float = 0.05
+    ) -> None:
         self.step, self.confidence, self.least_support = step, confidence, least_support
         self.field: Floats = np.empty(0)
         self.covariance: Floats = np.empty((0, 0))
@@ -37,7 +39,9 @@ class ConstantField(Fitted):
         gram = np.linalg.pinv(z.T @ z)
         beta = gram @ (z.T @ y)
         scores = z * (y - z @ beta)[:, None]
-        clustered = np.stack([np.bincount(logs.unit_codes, weights=column) for column in scores.T], axis=1)
+        clustered = np.stack(
+            [np.bincount(logs.unit_codes, weights=column) for column in scores.T], axis=1
+        )
         self.field = Q @ beta
         self.covariance = Q @ gram @ (clustered.T @ clustered) @ gram @ Q.T
         self.centre = logs.shares.mean(axis=0)
@@ -50,13 +54,17 @@ class ConstantField(Fitted):
         kept = keep(logs, "no_gain")
         pairs, directions = simplex.edges(len(self.field)), simplex.edge_directions(len(self.field))
         gain = directions @ self.field * self.step
-        error = np.sqrt(np.einsum("ek,kl,el->e", directions, self.covariance, directions)) * self.step
+        error = (
+            np.sqrt(np.einsum("ek,kl,el->e", directions, self.covariance, directions)) * self.step
+        )
         lower = gain - self.confidence * error
         best = int(np.argmax(lower))
         k, l = pairs[best]
         able = (logs.shares[:, k] >= self.step) & (logs.shares[:, l] > 0)
         end = np.where(able[:, None], logs.shares + self.step * directions[best], logs.shares)
-        support = 1 - np.searchsorted(self.distances, self._distance(end), side="left") / len(self.distances)
+        support = 1 - np.searchsorted(self.distances, self._distance(end), side="left") / len(
+            self.distances
+        )
         reason = np.select(
             [
                 np.full(len(logs), gain[best] <= 0),
@@ -96,12 +104,16 @@ def _design(logs: Logs) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _cross_fit(design: Floats, target: Floats, folds: NDArray[np.int64], ridge: float = 1.0) -> Floats:
+def _cross_fit(
+    design: Floats, target: Floats, folds: NDArray[np.int64], ridge: float = 1.0
+) -> Floats:
     """Ridge predictions for each fold from the others."""
     predicted = np.empty_like(target)
     penalty = ridge * np.eye(design.shape[1])
     for fold in np.unique(folds):
         train = folds != fold
-        weights = np.linalg.solve(design[train].T @ design[train] + penalty, design[train].T @ target[train])
+        weights = np.linalg.solve(
+            design[train].T @ design[train] + penalty, design[train].T @ target[train]
+        )
         predicted[~train] = design[~train] @ weights
     return predicted

@@ -2,7 +2,13 @@
 
 from torch import Tensor
 
-from realloc.baselines.backbone import Backbone, NetworkPolicy, NetworkResponse, Surface, fit_factual
+from realloc.baselines.backbone import (
+    Backbone,
+    NetworkPolicy,
+    NetworkResponse,
+    Surface,
+    fit_factual,
+)
 from realloc.baselines.response import Task
 
 

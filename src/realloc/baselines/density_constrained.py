@@ -12,16 +12,22 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from realloc.baselines.backbone import Backbone, NetworkPolicy, NetworkResponse, as_double, fit_factual
+from realloc.base.errors import ConfigError
+from realloc.base.simplex import Floats, tangent_basis
+from realloc.base.validation import check_types
+from realloc.baselines.backbone import (
+    Backbone,
+    NetworkPolicy,
+    NetworkResponse,
+    as_double,
+    fit_factual,
+)
 from realloc.baselines.lbfgs import Climbable, starts
 from realloc.baselines.response import States, Task
 from realloc.baselines.s_network import Joint
-from realloc.config import Config
-from realloc.decision.search import SupportFunction
-from realloc.errors import ConfigError
-from realloc.fields import check_types
-from realloc.simplex import Floats, tangent_basis
-from realloc.support.density import Border
+from realloc.decide.search.greedy import SupportFunction
+from realloc.learn.support.density import Border
+from realloc.model.config import Config
 
 LEAST = 1e-9  # share whose logarithm is still taken
 BUDGET = -1.0  # stands for the movement budget of the config
@@ -41,7 +47,12 @@ class DensityConfig:
 
     def __post_init__(self) -> None:
         check_types(self, "the density constraint")
-        if not 0 < self.quantile < 1 or self.turns < 1 or min(self.rate, self.penalty) <= 0 or self.growth < 1:
+        if (
+            not 0 < self.quantile < 1
+            or self.turns < 1
+            or min(self.rate, self.penalty) <= 0
+            or self.growth < 1
+        ):
             raise ConfigError(
                 "Expected `quantile` in (0, 1), `turns` of at least 1, `rate` and `penalty` above 0, `growth` of at least 1."
             )
@@ -55,7 +66,9 @@ class DensityConstrained(NetworkPolicy):
     def __init__(self, config: Config | None = None, settings: DensityConfig | None = None) -> None:
         self.own = settings or DensityConfig()
         super().__init__("global", config, self.own.outcome)
-        self.within = self.config.decision.max_length if self.own.within == BUDGET else self.own.within
+        self.within = (
+            self.config.decision.max_length if self.own.within == BUDGET else self.own.within
+        )
 
     def fit_response(self, task: Task) -> NetworkResponse:
         """Squared error; the density is the policy's support."""
@@ -99,7 +112,9 @@ class Case:
         return radius(self.border, self.rows, p) - self.limit
 
 
-def ascend(case: Case, logits: Tensor, settings: DensityConfig, within: float | None) -> tuple[Tensor, Tensor]:
+def ascend(
+    case: Case, logits: Tensor, settings: DensityConfig, within: float | None
+) -> tuple[Tensor, Tensor]:
     """The best shares (b, K) with enough density on every ascent, and their worth (b,); −inf: there were none."""
     theta = logits.clone().requires_grad_()
     optimizer = torch.optim.Adam([theta], lr=settings.rate)
@@ -108,7 +123,10 @@ def ascend(case: Case, logits: Tensor, settings: DensityConfig, within: float | 
         p = case.place(theta, within)
         worth, excess = case.worth(case.rows, p[:, None])[:, 0], case.excess(p)
         better = (excess <= 0) & (worth > held)
-        best, held = torch.where(better[:, None], p.detach(), best), torch.where(better, worth.detach(), held)
+        best, held = (
+            torch.where(better[:, None], p.detach(), best),
+            torch.where(better, worth.detach(), held),
+        )
         penalty = settings.penalty * settings.growth**turn * case.unit
         optimizer.zero_grad()
         (penalty * excess.clamp(min=0) - worth).sum().backward()
@@ -118,7 +136,13 @@ def ascend(case: Case, logits: Tensor, settings: DensityConfig, within: float | 
 
 def radius(border: Border, rows: Tensor, p: Tensor) -> Tensor:
     """`Border.radius` at shares (b, K) of states `rows` (b,), differentiable: (b,)."""
-    density, basis, inside = border.density, as_double(tangent_basis(p.shape[-1])), p.clamp(min=LEAST)
+    density, basis, inside = (
+        border.density,
+        as_double(tangent_basis(p.shape[-1])),
+        p.clamp(min=LEAST),
+    )
     u = inside.log() @ basis if density.kind == "log_ratio" else inside.sqrt()
-    off = (u - as_double(density.origin)) @ as_double(density.whiten) - as_double(border.centre)[rows]
+    off = (u - as_double(density.origin)) @ as_double(density.whiten) - as_double(border.centre)[
+        rows
+    ]
     return off.norm(dim=-1) / as_double(border.scale)[rows]

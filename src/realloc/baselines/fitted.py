@@ -3,9 +3,9 @@
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
+from realloc.decide.types import Decision, recommend
 from realloc.logs import Logs, Schema
-from realloc.policy import Decision, recommend
 
 
 class Fitted(ABC):
@@ -17,7 +17,9 @@ class Fitted(ABC):
     def fit(self, logs: Logs) -> Self:
         """Learn from logs that pass the audit."""
         if not isinstance(logs, Logs):
-            raise LogError(f"Expected logs (from `read_logs`) to fit on, got {type(logs).__name__}.")
+            raise LogError(
+                f"Expected logs (from `read_logs`) to fit on, got {type(logs).__name__}."
+            )
         logs.audit().require()
         self.schema = logs.pinned_schema
         self.learn(logs)

@@ -11,10 +11,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from realloc.baselines.backbone import Backbone, NetworkPolicy, NetworkResponse, Rows, Surface, fit_surface, open_rows
+from realloc.base.errors import ConfigError
+from realloc.baselines.backbone import (
+    Backbone,
+    NetworkPolicy,
+    NetworkResponse,
+    Rows,
+    Surface,
+    fit_surface,
+    open_rows,
+)
 from realloc.baselines.response import Task
-from realloc.config import Config
-from realloc.errors import ConfigError
+from realloc.model.config import Config
 
 KNOWN = 128  # rows of a batch that the process knows; up to as many others are asked about
 NOISE = 0.5  # variance of a scaled outcome that the process does not explain
@@ -31,7 +39,9 @@ class GIKSConfig(Backbone):
     def __post_init__(self) -> None:
         super().__post_init__()
         if min(self.interpolation, self.smoothing) < 0 or not 0 < self.near <= 1:
-            raise ConfigError("Expected `interpolation` and `smoothing` of at least 0 and `near` in (0, 1].")
+            raise ConfigError(
+                "Expected `interpolation` and `smoothing` of at least 0 and `near` in (0, 1]."
+            )
 
 
 class Represented(Surface):
@@ -76,7 +86,9 @@ class GIKSLoss:
         f = self.surface.head(phi, torch.stack([z, near], dim=2))  # (M, b, 2)
         slopes = torch.autograd.grad(f[..., 0].sum(), z, retain_graph=True)[0]
         label = y + (slopes * (near - z.detach())).sum(-1)
-        loss = (f[..., 0] - y).square().mean(1) + self.settings.interpolation * (f[..., 1] - label).square().mean(1)
+        loss = (f[..., 0] - y).square().mean(1) + self.settings.interpolation * (
+            f[..., 1] - label
+        ).square().mean(1)
         return loss + self.settings.smoothing * self.smooth(phi, z.detach(), y)
 
     def near(self, z: Tensor) -> Tensor:
@@ -91,7 +103,9 @@ class GIKSLoss:
         known, asked = phi[:, :count], phi[:, count : 2 * count]
         at, to = z[:, :count], z.roll(1, dims=1)[:, count : 2 * count]
         with torch.no_grad():
-            mean, variance = predict(kernel(known, at, known, at), kernel(asked, to, known, at), y[:, :count])
+            mean, variance = predict(
+                kernel(known, at, known, at), kernel(asked, to, known, at), y[:, :count]
+            )
         off = self.surface.head(asked, to.unsqueeze(2))[..., 0] - mean
         return (off.square() * (1 - variance)).mean(1)
 
@@ -115,7 +129,10 @@ class GIKS(NetworkPolicy):
     """Learning from shares that rows did not have."""
 
     def __init__(
-        self, search: str = "ascent", config: Config | None = None, settings: GIKSConfig | None = None
+        self,
+        search: str = "ascent",
+        config: Config | None = None,
+        settings: GIKSConfig | None = None,
     ) -> None:
         self.own = settings or GIKSConfig()
         super().__init__(search, config, self.own)

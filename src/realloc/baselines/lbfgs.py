@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from realloc.simplex import Floats
+from realloc.base.simplex import Floats
 
 # (rows (a,), shares (a, q, K)) → (a, q), differentiable in the shares
 Climbable = Callable[[Tensor, Tensor], Tensor]
@@ -29,7 +29,9 @@ def search_lbfgs(worth: Climbable, start: Floats) -> Floats:
     n, K = start.shape
     begun = starts(torch.from_numpy(np.array(start, dtype=np.float64)))  # (n, S, K)
     rows = torch.arange(n).repeat_interleave(begun.shape[1])
-    ends = torch.softmax(climb(lambda p: worth(rows, p), begun.flatten(0, 1).log()), -1).view(n, -1, K)
+    ends = torch.softmax(climb(lambda p: worth(rows, p), begun.flatten(0, 1).log()), -1).view(
+        n, -1, K
+    )
     ends = torch.cat([torch.from_numpy(np.array(start, dtype=np.float64))[:, None], ends], dim=1)
     with torch.no_grad():
         best = worth(torch.arange(n), ends).argmax(1)  # the first of equals: the start

@@ -1,8 +1,8 @@
 """Logging: keep every historical allocation."""
 
 from realloc.baselines.fitted import Fitted
+from realloc.decide.types import Decision, keep
 from realloc.logs import Logs
-from realloc.policy import Decision, keep
 
 
 class Logging(Fitted):

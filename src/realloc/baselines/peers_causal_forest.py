@@ -5,12 +5,12 @@ y − m̂(x) = θ(x)·[t − ê(x)] + noise,   θ a forest of honest trees
 The response is linear in the shares of every state: it knows which way is up, not how far to go.
 """
 
+from realloc.base.imports import need
+from realloc.base.simplex import tangent_basis
 from realloc.baselines.peers_dml import MODELS, Effect, check_models, make_models, split_by
 from realloc.baselines.response import Response, ResponsePolicy, Task
-from realloc.config import Config
-from realloc.extras import need
 from realloc.logs import Logs
-from realloc.simplex import tangent_basis
+from realloc.model.config import Config
 
 
 class CausalForestDMLPolicy(ResponsePolicy):

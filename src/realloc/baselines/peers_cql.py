@@ -12,15 +12,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from realloc.base.imports import need
+from realloc.base.simplex import Floats, project, tangent_basis
 from realloc.baselines.response import Response, ResponsePolicy, States, Task
-from realloc.config import Config
-from realloc.decision.search import SupportFunction
-from realloc.extras import need
+from realloc.decide.search.greedy import SupportFunction
+from realloc.decide.types import Decision
+from realloc.learn.nuisances import NuisanceConfig, cross_fit
 from realloc.logs import Logs
-from realloc.nuisances import NuisanceConfig, cross_fit
-from realloc.policy import Decision
-from realloc.recommendation import count_transfers
-from realloc.simplex import Floats, project, tangent_basis
+from realloc.model.config import Config
+from realloc.model.recommend import count_transfers
 
 BATCH, WIDTH, RATE, SAMPLES = 256, 64, 1e-3, 4
 DECAY = 1.0  # of the critic's weights
@@ -43,7 +43,9 @@ class Box:
     def shares(self, actions: NDArray[np.float32]) -> Floats:
         """The nearest shares of actions (n, K−1): (n, K)."""
         K = actions.shape[-1] + 1
-        return project((self.centre + self.half * actions.astype(np.float64)) @ tangent_basis(K).T + 1 / K)
+        return project(
+            (self.centre + self.half * actions.astype(np.float64)) @ tangent_basis(K).T + 1 / K
+        )
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,11 @@ class CQLPolicy(ResponsePolicy):
     """The actor's shares: as they are, or pulled back until they keep the support and the movement budget (`limited`)."""
 
     def __init__(
-        self, config: Config | None = None, limited: bool = True, weight: float = 0.02, steps: int = 1000
+        self,
+        config: Config | None = None,
+        limited: bool = True,
+        weight: float = 0.02,
+        steps: int = 1000,
     ) -> None:
         super().__init__("ascent", config)
         self.limited, self.weight, self.steps = limited, weight, steps
@@ -86,13 +92,20 @@ class CQLPolicy(ResponsePolicy):
         t = rows.shares @ tangent_basis(rows.shares.shape[1])
         box = Box((t.max(axis=0) + t.min(axis=0)) / 2, np.ptp(t, axis=0) / 2 + 1e-9)
         ridge = NuisanceConfig(folds=task.config.nuisances.folds, models=("ridge",))
-        left = rows.outcome - cross_fit(rows.x, rows.shares, rows.outcome, rows.folds, ridge, task.seed).outcome
+        left = (
+            rows.outcome
+            - cross_fit(rows.x, rows.shares, rows.outcome, rows.folds, ridge, task.seed).outcome
+        )
         unit = float(left.std())
-        algo = self.train(rows.x, box.actions(rows.shares), (left / unit).astype(np.float32), task.seed)
+        algo = self.train(
+            rows.x, box.actions(rows.shares), (left / unit).astype(np.float32), task.seed
+        )
         self.agent = Agent(algo, box, unit)
         return self.agent
 
-    def train(self, x: States, actions: NDArray[np.float32], rewards: NDArray[np.float32], seed: int) -> Any:
+    def train(
+        self, x: States, actions: NDArray[np.float32], rewards: NDArray[np.float32], seed: int
+    ) -> Any:
         """`steps` updates on batches of one-step episodes."""
         batch = need("d3rlpy.dataset", "peers").TransitionMiniBatch
         random = np.random.default_rng(seed)
@@ -109,7 +122,11 @@ class CQLPolicy(ResponsePolicy):
 
     def decide(self, logs: Logs) -> Decision:
         """Where the actor goes, or the largest part of the way there that is allowed."""
-        x, start, every = self.encoder.encode(logs).values, np.array(logs.shares), np.arange(len(logs))
+        x, start, every = (
+            self.encoder.encode(logs).values,
+            np.array(logs.shares),
+            np.arange(len(logs)),
+        )
         opened = self.support.at(x)
         ends = self.agent.act(x)
         if self.limited:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from realloc.base.errors import ConfigError
+from realloc.base.imports import need
+from realloc.base.simplex import Floats, tangent_basis
 from realloc.baselines.response import States
-from realloc.errors import ConfigError
-from realloc.extras import need
-from realloc.simplex import Floats, tangent_basis
 
 MODELS = ("products", "boosting")
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -65,7 +65,9 @@ def expand_slopes(t: Floats, degree: int) -> Floats:
 
 def split_by(folds: NDArray[np.int64]) -> list[Split]:
     """Rows to learn from and rows to predict, for every fold: whole units on either side."""
-    return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)]
+    return [
+        (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)
+    ]
 
 
 def check_models(names: Sequence[str]) -> tuple[str, ...]:
@@ -104,7 +106,10 @@ def boosting(seed: int) -> Any:
 
 def products() -> Any:
     """Ridge regression on features, their squares and products."""
-    preprocessing, linear = need("sklearn.preprocessing", "peers"), need("sklearn.linear_model", "peers")
+    preprocessing, linear = (
+        need("sklearn.preprocessing", "peers"),
+        need("sklearn.linear_model", "peers"),
+    )
     return need("sklearn.pipeline", "peers").make_pipeline(
         preprocessing.PolynomialFeatures(degree=2, include_bias=False),
         preprocessing.StandardScaler(),

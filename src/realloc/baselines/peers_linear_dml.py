@@ -6,13 +6,13 @@ With `degree` 2 the shares' squares and products are treatments of their own, so
 interact; with degree 1 the response is linear in the shares and a search always ends at a border.
 """
 
+from realloc.base.errors import ConfigError
+from realloc.base.imports import need
+from realloc.base.simplex import tangent_basis
 from realloc.baselines.peers_dml import MODELS, Effect, check_models, make_models, split_by
 from realloc.baselines.response import Response, ResponsePolicy, Task
-from realloc.config import Config
-from realloc.errors import ConfigError
-from realloc.extras import need
 from realloc.logs import Logs
-from realloc.simplex import tangent_basis
+from realloc.model.config import Config
 
 DEGREES = (1, 2)
 
@@ -30,7 +30,9 @@ class LinearDMLPolicy(ResponsePolicy):
     ) -> None:
         super().__init__(search, config)
         if degree not in DEGREES or state_degree not in DEGREES:
-            raise ConfigError(f"Expected `degree` and `state_degree` of 1 or 2, got {degree} and {state_degree}.")
+            raise ConfigError(
+                f"Expected `degree` and `state_degree` of 1 or 2, got {degree} and {state_degree}."
+            )
         self.degree, self.state_degree, self.models = degree, state_degree, check_models(models)
 
     def learn(self, logs: Logs) -> None:
@@ -46,8 +48,12 @@ class LinearDMLPolicy(ResponsePolicy):
         estimator = dml.LinearDML(
             model_y=model_y,
             model_t=model_t,
-            featurizer=polynomial(self.state_degree, include_bias=False) if self.state_degree > 1 else None,
-            treatment_featurizer=polynomial(self.degree, include_bias=False) if self.degree > 1 else None,
+            featurizer=polynomial(self.state_degree, include_bias=False)
+            if self.state_degree > 1
+            else None,
+            treatment_featurizer=polynomial(self.degree, include_bias=False)
+            if self.degree > 1
+            else None,
             cv=split_by(rows.folds),
             random_state=task.seed % 2**31,
         )

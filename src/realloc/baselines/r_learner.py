@@ -2,20 +2,31 @@
 
 from torch import Tensor
 
-from realloc.baselines.backbone import Backbone, NetworkPolicy, NetworkResponse, as_tensor, fit_surface, open_rows
+from realloc.baselines.backbone import (
+    Backbone,
+    NetworkPolicy,
+    NetworkResponse,
+    as_tensor,
+    fit_surface,
+    open_rows,
+)
 from realloc.baselines.context_only import Linear
 from realloc.baselines.response import Task
-from realloc.config import Config
-from realloc.nuisances import Nuisances, cross_fit
-from realloc.rounds import draw, for_size
+from realloc.learn.nuisances import Nuisances, cross_fit
+from realloc.model.config import Config
+from realloc.model.round import draw, for_size
 
-SETTINGS = Backbone(weight_decay=1.5)  # residuals hold less to learn; by held-out error on world seed 201
+SETTINGS = Backbone(
+    weight_decay=1.5
+)  # residuals hold less to learn; by held-out error on world seed 201
 
 
 class RLearner(NetworkPolicy):
     """The orthogonal learner whose slopes do not depend on the shares."""
 
-    def __init__(self, search: str = "ascent", config: Config | None = None, settings: Backbone | None = None) -> None:
+    def __init__(
+        self, search: str = "ascent", config: Config | None = None, settings: Backbone | None = None
+    ) -> None:
         super().__init__(search, config, settings or SETTINGS)
 
     def fit_response(self, task: Task) -> NetworkResponse:
@@ -36,4 +47,12 @@ def fit_nuisances(task: Task) -> Nuisances:
     """m̂ and ê exactly as ReAlloc has them."""
     window, config = task.window, for_size(task.config, len(task.window.x))
     seed = draw(config.seed, "nuisances", 0)
-    return cross_fit(window.x, window.shares, window.outcome, window.folds, config.nuisances, seed, window.weights)
+    return cross_fit(
+        window.x,
+        window.shares,
+        window.outcome,
+        window.folds,
+        config.nuisances,
+        seed,
+        window.weights,
+    )

@@ -15,23 +15,31 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from realloc.base.errors import ConfigError
+from realloc.base.simplex import Floats, edge_directions, edges, project_tangent
+from realloc.base.validation import nearest
 from realloc.baselines.fitted import Fitted
-from realloc.config import Config
-from realloc.decision.ascent import search_ascent
-from realloc.decision.search import GainFunction, SearchConfig, SupportFunction, gain_of_potential, search_greedy
-from realloc.errors import ConfigError
-from realloc.features import Encoder, fit_encoder
-from realloc.fields import nearest
+from realloc.decide.search.ascent import search_ascent
+from realloc.decide.search.greedy import (
+    GainFunction,
+    SearchConfig,
+    SupportFunction,
+    gain_of_potential,
+    search_greedy,
+)
+from realloc.decide.types import Decision
+from realloc.learn.features import Encoder, fit_encoder
+from realloc.learn.support import fit_support, remember_logged
+from realloc.learn.teacher.fit import Window
 from realloc.logs import Logs
-from realloc.policy import Decision
-from realloc.recommendation import count_transfers, join
-from realloc.rounds import draw, open_window
-from realloc.simplex import Floats, edge_directions, edges, project_tangent
-from realloc.support import fit_support, remember_logged
-from realloc.teacher.fit import Window
+from realloc.model.config import Config
+from realloc.model.recommend import count_transfers, join
+from realloc.model.round import draw, open_window
 
 SEARCHES = ("global", "constrained", "greedy", "ascent")
-ANYWHERE = SearchConfig(steps=(0.01, 0.02, 0.05, 0.1, 0.2, 0.4), max_steps=1, max_length=2.0, max_turns=100)
+ANYWHERE = SearchConfig(
+    steps=(0.01, 0.02, 0.05, 0.1, 0.2, 0.4), max_steps=1, max_length=2.0, max_turns=100
+)
 PLACES = 400_000  # predicted at a time
 LATTICE, LARGEST = 0.01, 5000  # step, and the size above which a lattice is no longer searched
 NEAR = 0.02  # of a finite difference
@@ -80,7 +88,9 @@ class ResponsePolicy(Fitted):
         config, seed = self.config, self.config.seed
         self.encoder = self.open_encoder(logs)
         window = open_window(logs, self.encoder, config, seed, None)
-        logged = remember_logged(None, logs, window.x, 0, config.support.rows, draw(seed, "logged", 0))
+        logged = remember_logged(
+            None, logs, window.x, 0, config.support.rows, draw(seed, "logged", 0)
+        )
         self.support = fit_support(logged, config.support, draw(seed, "support", 0))
         self.response = self.fit_response(Task(window, config, draw(seed, type(self).__name__, 0)))
 
@@ -102,11 +112,17 @@ class ResponsePolicy(Fitted):
 
     def gain(self, logs: Logs, to: Floats) -> Floats:
         """Predicted gain of going to the shares `to` (n, K): (n,)."""
-        found = self.response.values(self.encoder.encode(logs).values, np.stack([logs.shares, to], axis=1))
+        found = self.response.values(
+            self.encoder.encode(logs).values, np.stack([logs.shares, to], axis=1)
+        )
         return found[:, 1] - found[:, 0]
 
     def _decide(self, logs: Logs) -> Decision:
-        x, start, every = self.encoder.encode(logs).values, np.array(logs.shares), np.arange(len(logs))
+        x, start, every = (
+            self.encoder.encode(logs).values,
+            np.array(logs.shares),
+            np.arange(len(logs)),
+        )
         opened = self.support.at(x)
         ends = self._search(x, start, opened.allowed)
         gain = self.gain_at(x)(every, start, ends[:, None])[:, 0]
@@ -127,7 +143,11 @@ class ResponsePolicy(Fitted):
             return self.search_anywhere(x, start)
         if self.search == "greedy":
             return search_greedy(start, gain, allowed, settings).shares
-        moves = lattice(start.shape[1], LATTICE, settings.max_length) if self.search == "constrained" else None
+        moves = (
+            lattice(start.shape[1], LATTICE, settings.max_length)
+            if self.search == "constrained"
+            else None
+        )
         if moves is None:
             return search_ascent(start, gain, allowed, settings).shares
         return search_lattice(start, moves, gain, allowed)
@@ -160,13 +180,17 @@ def lattice(channels: int, step: float, length: float) -> Floats | None:
     reach = int(length / np.sqrt(2) / step + 1e-9)
     if (2 * reach + 1) ** (channels - 1) > LARGEST:
         return None
-    free = np.stack(np.meshgrid(*[np.arange(-reach, reach + 1)] * (channels - 1), indexing="ij"), axis=-1)
+    free = np.stack(
+        np.meshgrid(*[np.arange(-reach, reach + 1)] * (channels - 1), indexing="ij"), axis=-1
+    )
     free = free.reshape(-1, channels - 1)
     moves = np.column_stack([free, -free.sum(axis=1)]) * step
     return moves[np.sqrt(2) * np.abs(moves).sum(axis=1) / 2 <= length + 1e-12]
 
 
-def search_lattice(start: Floats, moves: Floats, gain: GainFunction, allowed: SupportFunction) -> Floats:
+def search_lattice(
+    start: Floats, moves: Floats, gain: GainFunction, allowed: SupportFunction
+) -> Floats:
     """The best allowed of `moves` (m, K) from every start, (n, K)."""
     rows = np.arange(len(start))
     ends = start[:, None] + moves

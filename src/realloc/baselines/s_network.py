@@ -6,10 +6,18 @@ With one member and ReLU it is the paper's S-NN; with several and SiLU the ensem
 import torch
 from torch import Tensor
 
-from realloc.baselines.backbone import Backbone, NetworkPolicy, NetworkResponse, Surface, fit_factual
+from realloc.baselines.backbone import (
+    Backbone,
+    NetworkPolicy,
+    NetworkResponse,
+    Surface,
+    fit_factual,
+)
 from realloc.baselines.response import Task
 
-PAPER = Backbone(members=1, activation="relu", weight_decay=1.5)  # a single network needs more decay
+PAPER = Backbone(
+    members=1, activation="relu", weight_decay=1.5
+)  # a single network needs more decay
 
 
 class Joint(Surface):

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import lightgbm as lgb
 import numpy as np
 
+from realloc.base.errors import ConfigError
+from realloc.base.simplex import Floats
+from realloc.base.validation import check_types
 from realloc.baselines.response import ResponsePolicy, States, Task
-from realloc.config import Config
-from realloc.errors import ConfigError
-from realloc.fields import check_types
-from realloc.simplex import Floats
+from realloc.model.config import Config
 
 PATIENCE = 50
 
@@ -41,7 +41,10 @@ class TreeResponse:
         """At states (n, d) and shares (n, q, K): (n, q)."""
         n, q, _ = shares.shape
         inputs = join(np.repeat(x, q, axis=0), shares.reshape(n * q, -1))
-        found = [np.asarray(booster.predict(inputs, num_threads=1), dtype=np.float64) for booster in self.boosters]
+        found = [
+            np.asarray(booster.predict(inputs, num_threads=1), dtype=np.float64)
+            for booster in self.boosters
+        ]
         return np.mean(found, axis=0).reshape(n, q)
 
 
@@ -49,7 +52,10 @@ class STrees(ResponsePolicy):
     """The joint S-learner by trees."""
 
     def __init__(
-        self, search: str = "ascent", config: Config | None = None, settings: TreeConfig | None = None
+        self,
+        search: str = "ascent",
+        config: Config | None = None,
+        settings: TreeConfig | None = None,
     ) -> None:
         super().__init__(search, config)
         self.settings = settings or TreeConfig()
@@ -57,7 +63,9 @@ class STrees(ResponsePolicy):
     def fit_response(self, task: Task) -> TreeResponse:
         """One booster per member."""
         folds = int(task.window.folds.max()) + 1
-        return TreeResponse(tuple(fit_booster(task, self.settings, i % folds) for i in range(self.settings.members)))
+        return TreeResponse(
+            tuple(fit_booster(task, self.settings, i % folds) for i in range(self.settings.members))
+        )
 
 
 def fit_booster(task: Task, settings: TreeConfig, fold: int) -> lgb.Booster:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from realloc.base.simplex import Floats
 from realloc.baselines.response import ResponsePolicy, States, Task
-from realloc.config import Config
-from realloc.nuisances import cross_fit
-from realloc.rounds import draw
-from realloc.simplex import Floats
-from realloc.teacher import Start, SurfaceConfigs, Teacher, fit_teacher
+from realloc.learn.nuisances import cross_fit
+from realloc.learn.teacher import Start, SurfaceConfigs, Teacher, fit_teacher
+from realloc.model.config import Config
+from realloc.model.round import draw
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,20 @@ class TeacherOnly(ResponsePolicy):
         """Stage I, with the seeds of a first round."""
         rows, config = task.window, task.config
         nuisances = cross_fit(
-            rows.x, rows.shares, rows.outcome, rows.folds, config.nuisances, draw(config.seed, "nuisances", 0)
+            rows.x,
+            rows.shares,
+            rows.outcome,
+            rows.folds,
+            config.nuisances,
+            draw(config.seed, "nuisances", 0),
         )
-        surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network, factual=config.factual)
+        surfaces = SurfaceConfigs(
+            kernel=config.kernel, network=config.network, factual=config.factual
+        )
         seed = draw(config.seed, "teacher", 0)
-        return TeacherResponse(fit_teacher(rows, nuisances, config.teacher, surfaces, seed, start=self.start()))
+        return TeacherResponse(
+            fit_teacher(rows, nuisances, config.teacher, surfaces, seed, start=self.start())
+        )
 
     def start(self) -> Start | None:
         """Where surfaces begin to learn: nowhere."""

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from realloc.baselines.fitted import Fitted
+from realloc.decide.types import Decision, keep
 from realloc.logs import Logs
-from realloc.policy import Decision, keep
 
 
 class Uniform(Fitted):

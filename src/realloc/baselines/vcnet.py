@@ -15,12 +15,23 @@ from itertools import combinations
 import torch
 from torch import Tensor, nn
 
-from realloc.baselines.backbone import Backbone, NetworkPolicy, NetworkResponse, Rows, Surface, fit_surface, open_rows
+from realloc.base.errors import ConfigError
+from realloc.baselines.backbone import (
+    Backbone,
+    NetworkPolicy,
+    NetworkResponse,
+    Rows,
+    Surface,
+    fit_surface,
+    open_rows,
+)
 from realloc.baselines.response import Task
-from realloc.config import Config
-from realloc.errors import ConfigError
+from realloc.model.config import Config
 
-BINS, LEAST = 10, 0.1  # of the density: bins per channel, and the smallest relative density that is divided by
+BINS, LEAST = (
+    10,
+    0.1,
+)  # of the density: bins per channel, and the smallest relative density that is divided by
 KNOTS = (1 / 3, 2 / 3)
 HIDDEN = 32  # of the head
 
@@ -51,12 +62,18 @@ class Varying(Surface):
         M, K, W = settings.members, rows.z.shape[1], settings.width
         self.pairs = list(combinations(range(K), 2))
         size = 1 + (2 + len(KNOTS)) * K + len(self.pairs)
-        self.body = settings.stack(rows.x.shape[1], K * BINS, seed)  # its outputs are the logits of π
-        self.first = nn.Parameter(torch.randn(M, W, size * HIDDEN, generator=generator) * (2 / W / size) ** 0.5)
+        self.body = settings.stack(
+            rows.x.shape[1], K * BINS, seed
+        )  # its outputs are the logits of π
+        self.first = nn.Parameter(
+            torch.randn(M, W, size * HIDDEN, generator=generator) * (2 / W / size) ** 0.5
+        )
         self.second = nn.Parameter(torch.zeros(M, HIDDEN, size))
         self.epsilon = nn.Parameter(torch.zeros(M, size, 1))
         self.register_buffer("knots", torch.quantile(rows.z, torch.tensor(KNOTS), dim=0))  # (2, K)
-        self.register_buffer("edges", torch.quantile(rows.z, torch.arange(1, BINS) / BINS, dim=0).T.contiguous())
+        self.register_buffer(
+            "edges", torch.quantile(rows.z, torch.arange(1, BINS) / BINS, dim=0).T.contiguous()
+        )
         bins = nn.functional.one_hot(self.bins(rows.z), BINS)
         self.register_buffer("frequency", bins.float().mean(0).clamp(min=1e-3))  # (K, BINS)
 
@@ -109,7 +126,10 @@ class VCNet(NetworkPolicy):
     """Varying coefficient network."""
 
     def __init__(
-        self, search: str = "ascent", config: Config | None = None, settings: VCNetConfig | None = None
+        self,
+        search: str = "ascent",
+        config: Config | None = None,
+        settings: VCNetConfig | None = None,
     ) -> None:
         self.own = settings or VCNetConfig()
         super().__init__(search, config, self.own)
@@ -118,4 +138,10 @@ class VCNet(NetworkPolicy):
         """The three terms together."""
         rows = open_rows(task.window)
         surface = Varying(rows, self.own, task.seed)
-        return fit_surface(surface, rows, lambda index: vcnet_loss(surface, rows, index, self.own), self.own, task.seed)
+        return fit_surface(
+            surface,
+            rows,
+            lambda index: vcnet_loss(surface, rows, index, self.own),
+            self.own,
+            task.seed,
+        )

@@ -1,9 +1,9 @@
 """WarmTeacher: a teacher that goes on from the last window's weights and lengths, without any memory of its rows."""
 
 from realloc.baselines.teacher_only import TeacherOnly, TeacherResponse
-from realloc.features import Encoder
+from realloc.learn.features import Encoder
+from realloc.learn.teacher import Start
 from realloc.logs import Logs
-from realloc.teacher import Start
 
 
 class WarmTeacher(TeacherOnly):

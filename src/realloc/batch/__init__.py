@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from realloc.lazy import load_when_used
+from realloc.base.imports import load_when_used
 
 if TYPE_CHECKING:
     from realloc.batch.run import Done, Options, recommend_file

@@ -5,21 +5,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from realloc.base.errors import ArtifactError, StoreError
+from realloc.base.progress import Progress, silent
+from realloc.base.validation import from_table
 from realloc.batch.score import Decider
-from realloc.brake import LaunchLimits
-from realloc.config import Config
-from realloc.decision.config import DecisionConfig
-from realloc.decision.constraints import Constraints
-from realloc.errors import ArtifactError, StoreError
-from realloc.fields import from_table
+from realloc.decide.config import DecisionConfig
+from realloc.decide.constraints.constraints import Constraints
+from realloc.decide.types import Decision, keep
 from realloc.logs import Logs, Schema
-from realloc.policy import Decision, keep
-from realloc.progress import Progress, silent
-from realloc.serving.canary import check
-from realloc.serving.scorer import open_model, settings_of
-from realloc.store import Store, Version
-from realloc.store.frozen import REASON, newest_record
-from realloc.store.versions import MODEL, check_model
+from realloc.model.config import Config
+from realloc.model.publish_limits import LaunchLimits
+from realloc.serve.canary import check
+from realloc.serve.scorer import open_model, settings_of
+from realloc.storage.store import Store, Version
+from realloc.storage.store.frozen import REASON, newest_record
+from realloc.storage.store.versions import MODEL, check_model
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,9 @@ class Opened:
 
     decider: Decider
     record: Version | None
-    settings: dict[str, Any]  # everything about decisions that could be set, for the key and the log
+    settings: dict[
+        str, Any
+    ]  # everything about decisions that could be set, for the key and the log
     limits: LaunchLimits
     state: Any = None  # what a model has learned; None: frozen
     config: Config | None = None
@@ -55,7 +57,9 @@ class Opened:
         """Whether a row's state looks back at earlier rows of its unit."""
         return self.state is not None and self.state.encoder.history is not None
 
-    def decide(self, logs: Logs, pools: dict[str, float] | None = None, progress: Progress = silent) -> Decision:
+    def decide(
+        self, logs: Logs, pools: dict[str, float] | None = None, progress: Progress = silent
+    ) -> Decision:
         """The answers to rows, with caps over all of them."""
         if self.state is None or self.config is None:
             return keep(logs, REASON)
@@ -102,17 +106,30 @@ def _fetch(store: Store, number: int | None) -> tuple[Any, Config, Schema, Versi
         return scorer.state, scorer.config, scorer.schema, record
     except (ArtifactError, StoreError):
         model = store.load(number)  # says what is wrong, or can be asked
-        return model.fitted, model.config, model.known_schema, None if number is None else store.kept(number).version
+        return (
+            model.fitted,
+            model.config,
+            model.known_schema,
+            None if number is None else store.kept(number).version,
+        )
 
 
 def _decide(
-    state: Any, config: Config, logs: Logs, pools: dict[str, float] | None = None, progress: Progress = silent
+    state: Any,
+    config: Config,
+    logs: Logs,
+    pools: dict[str, float] | None = None,
+    progress: Progress = silent,
 ) -> Decision:
-    from realloc.recommendation import recommend_rows  # noqa: PLC0415  torch loads only where a model is asked
+    from realloc.model.recommend import recommend_rows
 
     return recommend_rows(state, logs, config, config.constraints, pools, progress)
 
 
 def with_rules(asked: Asked, config: Config | None) -> Asked:
     """The same with the rules of another config."""
-    return asked if config is None else replace(asked, decision=config.decision, constraints=config.constraints)
+    return (
+        asked
+        if config is None
+        else replace(asked, decision=config.decision, constraints=config.constraints)
+    )

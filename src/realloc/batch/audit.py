@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from realloc.base.errors import ReallocError
+from realloc.base.validation import from_table
 from realloc.batch.asked import Asked, Opened, open_asked
 from realloc.batch.workers import one_thread
-from realloc.decision.config import DecisionConfig
-from realloc.decision.constraints import Constraints
-from realloc.errors import ReallocError
-from realloc.fields import from_table
-from realloc.ledger.entry import Entry
-from realloc.ledger.fingerprint import fingerprint
-from realloc.ledger.ledger import Ledger
-from realloc.ledger.rows import FINGERPRINT, INPUTS, KEPT, unpack_inputs
+from realloc.decide.config import DecisionConfig
+from realloc.decide.constraints.constraints import Constraints
+from realloc.decide.types import keep, tabulate
 from realloc.logs import Logs, Schema
-from realloc.logs.read import Today
-from realloc.policy import keep, tabulate
-from realloc.store import Store
+from realloc.logs.reading.read import Today
+from realloc.storage.ledger.entry import Entry
+from realloc.storage.ledger.fingerprint import fingerprint
+from realloc.storage.ledger.ledger import Ledger
+from realloc.storage.ledger.rows import FINGERPRINT, INPUTS, KEPT, unpack_inputs
+from realloc.storage.store import Store
 
 WHERE = "the decision log"
 KEPT_BECAUSE = "kept"  # the reason why a service kept every mix, among the settings of its entries
@@ -39,7 +39,9 @@ class Replay:
     problem: str | None = None  # why it could not be decided again
 
 
-def audit(store: Store, ledger: Ledger, run: str | None = None, most_rows: int | None = None) -> Iterator[Replay]:
+def audit(
+    store: Store, ledger: Ledger, run: str | None = None, most_rows: int | None = None
+) -> Iterator[Replay]:
     """Decide again on every entry, or on those of one run; `most_rows`: on so many rows of each, evenly spread."""
     for entry in ledger.entries():
         if run is None or entry.run == run:
@@ -58,7 +60,9 @@ def replay(store: Store, ledger: Ledger, entry: Entry, most_rows: int | None = N
     chosen = [pa.concat_tables(tables)] if together else tables
     if entry.settings.get("by_request"):  # rows of one request saw each other, and no others
         chosen = [part for table in chosen for part in _requests(table)]
-    left = None if together or most_rows is None else max(1, most_rows // max(len(entry.segments), 1))
+    left = (
+        None if together or most_rows is None else max(1, most_rows // max(len(entry.segments), 1))
+    )
     rows = differ = 0
     first = None
     with one_thread():
@@ -75,17 +79,24 @@ def _open(store: Store, entry: Entry) -> Opened:
         return open_asked(Asked(store.path, None, frozen=True, allow_network=store.allow_network))
     decision = from_table(DecisionConfig, entry.settings["decision"], WHERE)
     constraints = from_table(Constraints, entry.settings["constraints"], WHERE)
-    return open_asked(Asked(store.path, entry.version, decision, constraints, allow_network=store.allow_network))
+    return open_asked(
+        Asked(store.path, entry.version, decision, constraints, allow_network=store.allow_network)
+    )
 
 
 def _decide(opened: Opened, logs: Logs, entry: Entry) -> pa.Table:
     """The answers to rows that were read before."""
     keys = pa.table(
-        {logs.schema.unit: logs.to_arrow()[logs.schema.unit], logs.schema.time: logs.table[logs.schema.time]}
+        {
+            logs.schema.unit: logs.to_arrow()[logs.schema.unit],
+            logs.schema.time: logs.table[logs.schema.time],
+        }
     )
     today = Today(logs, np.arange(len(logs)), keys, ())
     kept = entry.settings.get(KEPT_BECAUSE)
-    decision = keep(logs, kept) if kept else opened.decide(logs, entry.settings.get("pools") or None)
+    decision = (
+        keep(logs, kept) if kept else opened.decide(logs, entry.settings.get("pools") or None)
+    )
     return tabulate(today, decision, opened.decider.money_digits)
 
 
@@ -98,10 +109,13 @@ def _requests(table: pa.Table) -> list[pa.Table]:
 def _compare(logged: pa.Table, logs: Logs, answers: pa.Table) -> tuple[int, str | None]:
     """How many rows differ in any bit, and the first of them."""
     different = np.array(
-        [a != b for a, b in zip(fingerprint(logs), logged[FINGERPRINT].to_pylist(), strict=True)], dtype=bool
+        [a != b for a, b in zip(fingerprint(logs), logged[FINGERPRINT].to_pylist(), strict=True)],
+        dtype=bool,
     )
     names = [FINGERPRINT] if different.any() else []
-    columns = [f"{kind}_{channel}" for kind in ("share", "spend") for channel in logs.schema.channels]
+    columns = [
+        f"{kind}_{channel}" for kind in ("share", "spend") for channel in logs.schema.channels
+    ]
     for name in (*columns, *KEPT):
         if name in logged.column_names and name in answers.column_names:
             apart = _bits(logged[name]) != _bits(answers[name])
@@ -128,4 +142,6 @@ def _bits(column: Any) -> Any:
 def _spread(table: pa.Table, most: int | None) -> pa.Table:
     if most is None or table.num_rows <= most:
         return table
-    return table.take(pa.array(np.unique(np.linspace(0, table.num_rows - 1, most).astype(np.int64))))
+    return table.take(
+        pa.array(np.unique(np.linspace(0, table.num_rows - 1, most).astype(np.int64)))
+    )

@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.logs import Schema
-from realloc.logs.columns import NO_TIME, decoded, is_text, to_times
-from realloc.logs.source import Piece, Source
+from realloc.logs.reading.columns import NO_TIME, decoded, is_text, to_times
+from realloc.logs.reading.source import Piece, Source
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 Hashes = NDArray[np.uint64]
@@ -43,12 +43,17 @@ def look_at_keys(opened: Source, schema: Schema) -> Keys:
 
 def _keys(opened: Source, schema: Schema) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
     for piece in opened.pieces([schema.unit, schema.time]):
-        yield _names(piece, schema), to_times(piece.batch.column(schema.time), schema.time)[0].values
+        yield (
+            _names(piece, schema),
+            to_times(piece.batch.column(schema.time), schema.time)[0].values,
+        )
 
 
 def _names(piece: Piece, schema: Schema) -> pa.Array:
     column = piece.batch.column(schema.unit)
-    return decoded(column, schema.unit) if is_text(column.type) else decoded(column).cast(pa.string())
+    return (
+        decoded(column, schema.unit) if is_text(column.type) else decoded(column).cast(pa.string())
+    )
 
 
 def _hash(unit: pa.Array) -> Hashes:
@@ -76,4 +81,7 @@ def _confirm(opened: Source, schema: Schema, hashes: Hashes, suspects: Hashes) -
                 positions.append(first + place)
         first += len(time)
     counts = Counter(keys)
-    return np.array([place for place, key in zip(positions, keys, strict=True) if counts[key] > 1], dtype=np.int64)
+    return np.array(
+        [place for place, key in zip(positions, keys, strict=True) if counts[key] > 1],
+        dtype=np.int64,
+    )

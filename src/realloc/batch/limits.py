@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from realloc.batch.summary import largest_drift
-from realloc.brake import LaunchLimits
+from realloc.model.publish_limits import LaunchLimits
 
 
 def broken_limits(told: dict[str, Any], limits: LaunchLimits) -> Iterator[str]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from realloc import disk
+from realloc.base import disk
 
 ENDINGS = (".parquet", ".csv")
 

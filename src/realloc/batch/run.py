@@ -14,28 +14,35 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from realloc.artifact import MANIFEST
+from realloc.base.artifact import MANIFEST
+from realloc.base.errors import BrakeError, ConfigError, LogError, StoreError
+from realloc.base.progress import Progress, silent
+from realloc.base.version import __version__
+from realloc.batch.all_rows import decide_together
 from realloc.batch.asked import Asked, Opened, open_asked, with_rules
+from realloc.batch.chunks import PART_ROWS, Part, cut, fingerprint_files, stamps
 from realloc.batch.keys import Keys, look_at_keys
 from realloc.batch.limits import broken_limits
-from realloc.batch.parts import PART_ROWS, Part, cut, fingerprint_files, stamps
-from realloc.batch.publish import ENDINGS, give_name, refused_name, summary_name, write_beside, write_json
+from realloc.batch.publish import (
+    ENDINGS,
+    give_name,
+    refused_name,
+    summary_name,
+    write_beside,
+    write_json,
+)
 from realloc.batch.summary import summarise
 from realloc.batch.tally import Tally
-from realloc.batch.together import decide_together
 from realloc.batch.work import Work, close_work, key_of, only_run, open_work
 from realloc.batch.workers import decide_parts
-from realloc.config import Config
-from realloc.errors import BrakeError, ConfigError, LogError, StoreError
-from realloc.ledger.entry import Entry, sha256_file
-from realloc.ledger.ledger import Ledger
-from realloc.logs.read import plan_today
-from realloc.logs.source import Source, open_source
-from realloc.progress import Progress, silent
-from realloc.store import Store
-from realloc.store.store import utc_now
-from realloc.store.versions import MODEL
-from realloc.version import __version__
+from realloc.logs.reading.read import plan_today
+from realloc.logs.reading.source import Source, open_source
+from realloc.model.config import Config
+from realloc.storage.ledger.entry import Entry, sha256_file
+from realloc.storage.ledger.ledger import Ledger
+from realloc.storage.store import Store
+from realloc.storage.store.store import utc_now
+from realloc.storage.store.versions import MODEL
 
 STEP, DECISIONS = "decisions", "decisions"
 
@@ -44,7 +51,9 @@ STEP, DECISIONS = "decisions", "decisions"
 class Options:
     """How to run; none of it changes an answer but `config` and `pools`."""
 
-    config: Config | None = None  # whose [decision], [constraints] and [launch] replace those of the fit
+    config: Config | None = (
+        None  # whose [decision], [constraints] and [launch] replace those of the fit
+    )
     pools: dict[str, float] | None = None  # most money per channel over all rows
     jobs: int = 1  # processes
     force: bool = False  # publish although a limit is broken
@@ -74,7 +83,9 @@ def recommend_file(today: Any, store: Path, out: Path, options: Options | None =
     place = Store(store, allow_network=options.allow_network, clock=options.clock)
     source = open_source(today)
     if not source.files:
-        raise LogError("Expected files to recommend for, got a frame. Use `model.recommend(frame)`.")
+        raise LogError(
+            "Expected files to recommend for, got a frame. Use `model.recommend(frame)`."
+        )
     if out.exists() and any(file.path.samefile(out) for file in source.files):
         raise ConfigError(
             f"Expected `--out` beside the input, but {str(out)!r} is the input itself. Name another file."
@@ -149,11 +160,18 @@ class Job:
         return max(1, -(-self.keys.rows // rows))
 
 
-def _prepare(store: Store, source: Source, digest: str, out: Path, folder: Path, options: Options) -> Job:
+def _prepare(
+    store: Store, source: Source, digest: str, out: Path, folder: Path, options: Options
+) -> Job:
     why = store.frozen
     frozen = why is not None
     current = None if frozen else store.current()
-    asked = Asked(store.path, current.number if current else None, frozen=frozen, allow_network=options.allow_network)
+    asked = Asked(
+        store.path,
+        current.number if current else None,
+        frozen=frozen,
+        allow_network=options.allow_network,
+    )
     asked = asked if frozen else with_rules(asked, options.config)
     opened = open_asked(asked)
     schema = opened.decider.schema
@@ -184,7 +202,9 @@ def _decide(job: Job, options: Options) -> Tally:
     """Every part that is not there yet; the tally of all of them."""
     if job.settings["together"]:
         parts = list(job.parts(options.part_rows))
-        tallies = decide_together(job.opened, parts, job.keys, job.work, options.pools, options.progress)
+        tallies = decide_together(
+            job.opened, parts, job.keys, job.work, options.pools, options.progress
+        )
     else:
         tallies = _decide_apart(job, options)
     found = Tally()
@@ -194,12 +214,20 @@ def _decide(job: Job, options: Options) -> Tally:
 
 
 def _decide_apart(job: Job, options: Options) -> dict[int, Tally]:
-    tallies = {n: tally for n in range(job.count(options.part_rows)) if (tally := job.work.has(n)) is not None}
+    tallies = {
+        n: tally
+        for n in range(job.count(options.part_rows))
+        if (tally := job.work.has(n)) is not None
+    }
     missing = (part for part in job.parts(options.part_rows) if part.number not in tallies)
-    jobs = min(options.jobs, (job.count(options.part_rows) - len(tallies)) // 2)  # a process has to be worth its start
+    jobs = min(
+        options.jobs, (job.count(options.part_rows) - len(tallies)) // 2
+    )  # a process has to be worth its start
     done = sum(tally.rows for tally in tallies.values())
     options.progress(STEP, done, max(job.keys.rows, 1))
-    for number, tally in decide_parts(job.asked, job.opened, missing, job.keys.repeated, job.work, jobs):
+    for number, tally in decide_parts(
+        job.asked, job.opened, missing, job.keys.repeated, job.work, jobs
+    ):
         tallies[number] = tally
         done += tally.rows
         options.progress(STEP, done, max(job.keys.rows, 1))
@@ -213,10 +241,14 @@ def _end(job: Job, tally: Tally, options: Options) -> Done | None:
     opened, frozen = job.opened, job.asked.frozen
     figures = _figures(job, tally)
     limits = options.config.launch if options.config else opened.limits
-    broken = () if frozen else tuple(broken_limits(figures, limits))  # to change nothing is always safe
+    broken = (
+        () if frozen else tuple(broken_limits(figures, limits))
+    )  # to change nothing is always safe
     held = bool(broken) and not options.force
     target = refused_name(job.out) if held else job.out
-    place = write_beside((job.work.answers(number) for number in range(job.count(options.part_rows))), target)
+    place = write_beside(
+        (job.work.answers(number) for number in range(job.count(options.part_rows))), target
+    )
     figures |= {
         "broken_limits": list(broken),
         "forced": bool(broken) and options.force,
@@ -244,13 +276,19 @@ def _end(job: Job, tally: Tally, options: Options) -> Done | None:
 def _figures(job: Job, tally: Tally) -> dict[str, Any]:
     now, opened = job.store.clock(), job.opened
     told = {"run": job.work.run.id, "made": now.isoformat(timespec="seconds"), "frozen": job.why}
-    figures = summarise(tally, opened.decider.schema.channels, opened.record, opened.decider.states, now)
+    figures = summarise(
+        tally, opened.decider.schema.channels, opened.record, opened.decider.states, now
+    )
     return told | figures | {"together": job.settings["together"], "input": job.input}
 
 
 def _log(job: Job, figures: dict[str, Any], options: Options) -> dict[str, Any]:
     """Add the run to the decision log, unless it was stopped right after that; its number and digest there."""
-    ledger, run, record = Ledger(options.decisions or job.store.path / DECISIONS), job.work.run, job.opened.record
+    ledger, run, record = (
+        Ledger(options.decisions or job.store.path / DECISIONS),
+        job.work.run,
+        job.opened.record,
+    )
     entry = ledger.find(run.id)
     if entry is None:
         entry = ledger.append(

@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.batch.parts import Part
+from realloc.batch.chunks import Part
 from realloc.batch.tally import DUPLICATE, Tally, count_part
-from realloc.ledger.rows import Run, log_rows
+from realloc.decide.types import Decision, tabulate
 from realloc.logs import Logs, Schema
-from realloc.logs.finding import Finding
-from realloc.logs.read import Today, load_today
+from realloc.logs.checks.finding import Finding
+from realloc.logs.reading.read import Today, load_today
 from realloc.monitor.drift import count_columns
-from realloc.policy import Decision, tabulate
+from realloc.storage.ledger.rows import Run, log_rows
 
 # What recommendations hold beyond the contract; answers that no model was asked for leave it empty.
 FURTHER = {

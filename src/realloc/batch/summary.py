@@ -6,16 +6,20 @@ from datetime import datetime
 from typing import Any
 
 from realloc.batch.tally import Tally
+from realloc.decide.types import REASONS
 from realloc.monitor.age import age_of
 from realloc.monitor.drift import measure, worst
-from realloc.policy import REASONS
-from realloc.store import Version
+from realloc.storage.store import Version
 
 UNKNOWN = "not known"
 
 
 def summarise(
-    tally: Tally, channels: tuple[str, ...], record: Version | None, states: dict[str, Any] | None, now: datetime
+    tally: Tally,
+    channels: tuple[str, ...],
+    record: Version | None,
+    states: dict[str, Any] | None,
+    now: datetime,
 ) -> dict[str, Any]:
     """The figures of a run; what cannot be told is None, never 0."""
     usable = max(tally.usable, 1)
@@ -40,11 +44,18 @@ def summarise(
         "gain": tally.gain,
         "gain_lower": tally.gain_lower,
         "reasons": dict(sorted(tally.reasons.items(), key=lambda pair: -pair[1])),
-        "support_coverage": tally.supported / usable if tally.usable and tally.supported is not None else None,
-        "bad_input": {code: {"rows": tally.findings[code], "first": tally.first[code]} for code in tally.findings},
+        "support_coverage": tally.supported / usable
+        if tally.usable and tally.supported is not None
+        else None,
+        "bad_input": {
+            code: {"rows": tally.findings[code], "first": tally.first[code]}
+            for code in tally.findings
+        },
         "drift": _drift(tally, states),
         "version": record.number if record else None,
-        "age": asdict(age_of(record.created, record.windows[-1].last if record.windows else None, now))
+        "age": asdict(
+            age_of(record.created, record.windows[-1].last if record.windows else None, now)
+        )
         if record
         else None,
     }
@@ -91,6 +102,8 @@ def lines(told: dict[str, Any]) -> Iterator[str]:
     supported = UNKNOWN if coverage is None else f"{coverage:.1%} of the rows"
     drift = UNKNOWN if largest is None else f"{largest[1]:.3f} beyond usual at most ({largest[0]})"
     yield f"Own mix supported: {supported}. Drift of states against training: {drift}."
-    version = f"Version {told['version']}" if told["version"] is not None else "A model without a version"
+    version = (
+        f"Version {told['version']}" if told["version"] is not None else "A model without a version"
+    )
     made = f", made {age['days']:.1f} days ago" if age else ""
     yield f"{version}{made}."

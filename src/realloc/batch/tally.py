@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.logs.read import Today
+from realloc.logs.reading.read import Today
 from realloc.monitor.drift import Counts, add_counts
 
 DUPLICATE = "duplicates"
@@ -28,18 +28,31 @@ class Tally:
     gain_lower: float = 0.0
     supported: int | None = None  # usable rows whose own mix the logs support; None: not known
     reasons: dict[str, int] = field(default_factory=dict[str, int])
-    flows: list[list[float]] = field(default_factory=list[list[float]])  # (K, K) money from channel k to channel l
-    findings: dict[str, int] = field(default_factory=dict[str, int])  # rows that could not be read, by what is wrong
-    first: dict[str, str] = field(default_factory=dict[str, str])  # and the first of each kind in a sentence
-    states: Counts = field(default_factory=dict[str, list[int]])  # rows in the bins of the training window
+    flows: list[list[float]] = field(
+        default_factory=list[list[float]]
+    )  # (K, K) money from channel k to channel l
+    findings: dict[str, int] = field(
+        default_factory=dict[str, int]
+    )  # rows that could not be read, by what is wrong
+    first: dict[str, str] = field(
+        default_factory=dict[str, str]
+    )  # and the first of each kind in a sentence
+    states: Counts = field(
+        default_factory=dict[str, list[int]]
+    )  # rows in the bins of the training window
 
     def add(self, other: "Tally") -> "Tally":
         """Both together; the first of each finding is this one's."""
         flows = np.array(self.flows) + np.array(other.flows) if self.flows and other.flows else None
-        plain = {spec.name: getattr(self, spec.name) + getattr(other, spec.name) for spec in fields(self)[:8]}
+        plain = {
+            spec.name: getattr(self, spec.name) + getattr(other, spec.name)
+            for spec in fields(self)[:8]
+        }
         return Tally(
             **plain,
-            supported=other.supported if self.supported is None else self.supported + (other.supported or 0),
+            supported=other.supported
+            if self.supported is None
+            else self.supported + (other.supported or 0),
             reasons=dict(Counter(self.reasons) + Counter(other.reasons)),
             flows=flows.tolist() if flows is not None else self.flows or other.flows,
             findings=dict(Counter(self.findings) + Counter(other.findings)),
@@ -62,7 +75,10 @@ def count_part(answers: pa.Table, today: Today, level: float | None, states: Cou
         return answers[name].to_numpy()[rows]
 
     moved = column("moved").astype(bool)
-    share, spend = (np.stack([column(f"{kind}_{name}") for name in channels], axis=1) for kind in ("share", "spend"))
+    share, spend = (
+        np.stack([column(f"{kind}_{name}") for name in channels], axis=1)
+        for kind in ("share", "spend")
+    )
     budget = spend.sum(axis=1)
     off = np.where(moved[:, None], share - logs.shares, 0.0) * budget[:, None]
     told = Counter(answers["reason"].to_pylist())
@@ -71,7 +87,9 @@ def count_part(answers: pa.Table, today: Today, level: float | None, states: Cou
         usable=len(logs),
         duplicates=sum(finding.rows for finding in findings if finding.code == DUPLICATE),
         moved=int(moved.sum()),
-        supported=None if level is None else int(np.count_nonzero(moved | (column("support") >= 1 - level))),
+        supported=None
+        if level is None
+        else int(np.count_nonzero(moved | (column("support") >= 1 - level))),
         money=float(budget.sum()),
         moved_money=float(np.maximum(off, 0).sum()),
         gain=float(column("gain").sum()),

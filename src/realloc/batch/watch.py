@@ -7,35 +7,46 @@ from typing import Any
 
 import pyarrow as pa
 
+from realloc.base.errors import LogError
 from realloc.batch.asked import Asked, Opened, open_asked
 from realloc.batch.run import DECISIONS
 from realloc.batch.summary import UNKNOWN
-from realloc.errors import LogError
-from realloc.ledger.join import join
-from realloc.ledger.ledger import Ledger
 from realloc.logs import Logs, read_logs
-from realloc.logs.read import load_today
-from realloc.logs.source import open_source
+from realloc.logs.reading.read import load_today
+from realloc.logs.reading.source import open_source
 from realloc.monitor.age import age_of
 from realloc.monitor.coverage import measure_coverage
 from realloc.monitor.drift import count_columns, measure
 from realloc.monitor.realised import CONTROL, TREATMENT, measure_realised
-from realloc.store import Store
+from realloc.storage.ledger.join import join
+from realloc.storage.ledger.ledger import Ledger
+from realloc.storage.store import Store
 
 SHOWN = 8  # columns
 
 
-def watch(store: Store, window: Any, arm: str | None = None, decisions: Path | None = None) -> dict[str, Any]:
+def watch(
+    store: Store, window: Any, arm: str | None = None, decisions: Path | None = None
+) -> dict[str, Any]:
     """What a window says about the current version, as plain values; what is not known is None, never 0."""
     current = store.current()
-    opened = open_asked(Asked(store.path, current.number if current else None, allow_network=store.allow_network))
+    opened = open_asked(
+        Asked(store.path, current.number if current else None, allow_network=store.allow_network)
+    )
     schema, record, states = opened.decider.schema, opened.record, opened.decider.states
     today = load_today(window, schema)
     logs, limits, now = today.logs, opened.limits, store.clock()
     drifts = None
     if states is not None and len(logs):
-        drifts = [asdict(one) for one in measure(states, count_columns(states, logs), len(logs) / logs.unit_count)]
-    age = age_of(record.created, record.windows[-1].last if record.windows else None, now) if record else None
+        drifts = [
+            asdict(one)
+            for one in measure(states, count_columns(states, logs), len(logs) / logs.unit_count)
+        ]
+    age = (
+        age_of(record.created, record.windows[-1].last if record.windows else None, now)
+        if record
+        else None
+    )
     coverage = measure_coverage(opened.state, logs)
     told: dict[str, Any] = {
         "version": record.number if record else None,
@@ -65,7 +76,9 @@ def _realised(
         return "no decision was made on these units and times"
     rules = opened.config.decision if opened.config else None
     arms = None if arm is None else _arms(window, logs, joined, arm)
-    found = measure_realised(joined, arms, rules.beta if rules else 0.0, rules.threshold if rules else 0.0)
+    found = measure_realised(
+        joined, arms, rules.beta if rules else 0.0, rules.threshold if rules else 0.0
+    )
     return asdict(found)
 
 
@@ -73,12 +86,21 @@ def _arms(window: Any, logs: Logs, joined: pa.Table, arm: str) -> pa.Array:
     """The arm of every joined decision, by its unit."""
     source, unit = open_source(window), logs.schema.unit
     if arm not in source.columns.names:
-        raise LogError(f"Expected a column {arm!r} with the arm of each row, but the window has none.")
-    table = pa.concat_tables([pa.Table.from_batches([piece.batch]) for piece in source.pieces([unit, arm])])
-    names, arms = table[unit].cast(pa.string()).to_pylist(), table[arm].cast(pa.string()).to_pylist()
+        raise LogError(
+            f"Expected a column {arm!r} with the arm of each row, but the window has none."
+        )
+    table = pa.concat_tables(
+        [pa.Table.from_batches([piece.batch]) for piece in source.pieces([unit, arm])]
+    )
+    names, arms = (
+        table[unit].cast(pa.string()).to_pylist(),
+        table[arm].cast(pa.string()).to_pylist(),
+    )
     strange = sorted({str(name) for name in arms} - {CONTROL, TREATMENT})
     if strange:
-        raise LogError(f"Expected {CONTROL!r} or {TREATMENT!r} in column {arm!r}, got {strange[0]!r}.")
+        raise LogError(
+            f"Expected {CONTROL!r} or {TREATMENT!r} in column {arm!r}, got {strange[0]!r}."
+        )
     of_unit = dict(zip(names, arms, strict=True))
     return pa.array([of_unit[name] for name in joined["unit"].to_pylist()], pa.string())
 

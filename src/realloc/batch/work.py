@@ -25,12 +25,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from realloc import disk
+from realloc.base import disk
+from realloc.base.errors import StoreError
 from realloc.batch.score import Scored
 from realloc.batch.tally import Tally
-from realloc.errors import StoreError
-from realloc.ledger.entry import sha256_file
-from realloc.ledger.rows import Run
+from realloc.storage.ledger.entry import sha256_file
+from realloc.storage.ledger.rows import Run
 
 LOCK, RUN = "LOCK", "run.json"
 
@@ -52,7 +52,7 @@ def only_run(out: Path) -> Generator[Path]:
         raise StoreError(
             "Expected a system with `flock` to write recommendations, got Windows. Use Linux, macOS or WSL."
         )
-    import fcntl  # noqa: PLC0415  not on Windows
+    import fcntl
 
     folder = work_folder(out)
     while True:
@@ -76,7 +76,9 @@ def only_run(out: Path) -> Generator[Path]:
         yield folder
     finally:
         for name in os.listdir(folder):
-            if name != LOCK and set(os.listdir(folder / name)) <= {RUN}:  # refused before any part was finished
+            if name != LOCK and set(os.listdir(folder / name)) <= {
+                RUN
+            }:  # refused before any part was finished
                 shutil.rmtree(folder / name, ignore_errors=True)
         if os.listdir(folder) == [LOCK]:
             os.unlink(folder / LOCK)  # while it is held, so that nobody else can hold it
@@ -139,7 +141,9 @@ class Work:
         told |= {
             "digest": key_of(told)
         }  # the brake looks at tallies: a changed one may let through what it should hold
-        disk.write_new_file(self._path(number, "new"), json.dumps(told, ensure_ascii=False).encode())
+        disk.write_new_file(
+            self._path(number, "new"), json.dumps(told, ensure_ascii=False).encode()
+        )
         disk.rename(self._path(number, "new"), self._path(number, "json"))
         return packed.tally
 
@@ -171,7 +175,9 @@ def open_work(folder: Path, key: str, now: datetime, version: int | None) -> Wor
         shutil.rmtree(own)  # parts name the run they belong to
         own.mkdir()
         beside = own / f"{RUN}.new"
-        disk.write_new_file(beside, json.dumps({"id": run.id, "made": run.made.isoformat()}).encode())
+        disk.write_new_file(
+            beside, json.dumps({"id": run.id, "made": run.made.isoformat()}).encode()
+        )
         disk.rename(beside, own / RUN)
     return Work(own, run)
 

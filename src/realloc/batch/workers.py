@@ -17,14 +17,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from realloc.base.errors import StoreError
+from realloc.base.numerics.blas import one_blas_thread
 from realloc.batch.asked import Asked, Opened, open_asked
-from realloc.batch.parts import Part
+from realloc.batch.chunks import Part
 from realloc.batch.score import score
 from realloc.batch.tally import Tally
 from realloc.batch.work import Packed, Work, pack
-from realloc.errors import StoreError
-from realloc.ledger.rows import Run
-from realloc.threads import one_blas_thread
+from realloc.storage.ledger.rows import Run
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 AHEAD = 1  # parts that wait for each worker, so that none waits for a part
@@ -33,16 +33,26 @@ _state: dict[str, Opened] = {}  # of a worker
 
 
 def decide_parts(
-    asked: Asked, opened: Opened, parts: Iterator[Part], repeated: NDArray[np.int64], work: Work, jobs: int
+    asked: Asked,
+    opened: Opened,
+    parts: Iterator[Part],
+    repeated: NDArray[np.int64],
+    work: Work,
+    jobs: int,
 ) -> Iterator[tuple[int, Tally]]:
     """Decide and keep parts, each as soon as it is done."""
     if jobs <= 1:
         with one_thread():
             for part in parts:
-                yield part.number, work.keep(part.number, pack(score(part, opened.decider, repeated, work.run)))
+                yield (
+                    part.number,
+                    work.keep(part.number, pack(score(part, opened.decider, repeated, work.run))),
+                )
                 give_back()
         return
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_start, initargs=(asked,))
+    pool = ProcessPoolExecutor(
+        jobs, multiprocessing.get_context("spawn"), initializer=_start, initargs=(asked,)
+    )
     try:
         with _one_thread_each():
             for number, packed in _spread(pool, parts, repeated, work.run, jobs):
@@ -60,7 +70,11 @@ def decide_parts(
 
 
 def _spread(
-    pool: ProcessPoolExecutor, parts: Iterator[Part], repeated: NDArray[np.int64], run: Run, jobs: int
+    pool: ProcessPoolExecutor,
+    parts: Iterator[Part],
+    repeated: NDArray[np.int64],
+    run: Run,
+    jobs: int,
 ) -> Iterator[tuple[int, Packed]]:
     """Never more parts under way than workers and those that wait for them."""
     waiting: dict[Future[Packed], int] = {}

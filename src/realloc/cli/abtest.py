@@ -10,11 +10,11 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from realloc.base.errors import ConfigError
+from realloc.base.validation import from_table
 from realloc.cli.console import busy, stdout
-from realloc.config import read_toml
-from realloc.decision.config import DecisionConfig
-from realloc.errors import ConfigError
-from realloc.fields import from_table
+from realloc.decide.config import DecisionConfig
+from realloc.model.config import read_toml
 
 if TYPE_CHECKING:
     from realloc.evaluate.abtest import AbtestConfig, Plan, Readout
@@ -22,37 +22,49 @@ if TYPE_CHECKING:
 
 def abtest(
     arms: Annotated[
-        list[str], typer.Argument(help="Parquet or CSV: a row per unit, or per unit and day, with its arm.")
+        list[str],
+        typer.Argument(help="Parquet or CSV: a row per unit, or per unit and day, with its arm."),
     ],
     config: Annotated[Path, typer.Option(help="TOML with a table [abtest].")],
-    report: Annotated[Path | None, typer.Option(help="Write the readout as an HTML page, too.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write the readout as an HTML page, too.")
+    ] = None,
     plan: Annotated[
         bool,
-        typer.Option("--plan", help="Before the test: what it will be able to find. The table holds earlier weeks."),
+        typer.Option(
+            "--plan",
+            help="Before the test: what it will be able to find. The table holds earlier weeks.",
+        ),
     ] = False,
     units: Annotated[
-        int | None, typer.Option(help="With --plan: randomized units; those of the table unless given.")
+        int | None,
+        typer.Option(help="With --plan: randomized units; those of the table unless given."),
     ] = None,
     effect: Annotated[
-        float | None, typer.Option(help="With --plan: the effect to find; says how many units it takes.")
+        float | None,
+        typer.Option(help="With --plan: the effect to find; says how many units it takes."),
     ] = None,
     power: Annotated[float, typer.Option(help="With --plan: probability of finding it.")] = 0.8,
     as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Read out a randomized test: effects, guardrails, verdict. Exit code 2 if the arms cannot be compared."""
-    from realloc.evaluate.abtest import plan_test, read_out, to_html  # noqa: PLC0415  statistics load only where they are wanted
+    from realloc.evaluate.abtest import plan_test, read_out, to_html
 
     settings, decision = read_test(config)
     if plan:
         if report is not None:
-            raise ConfigError("Expected `--report` without `--plan`: there is nothing to report before a test.")
+            raise ConfigError(
+                "Expected `--report` without `--plan`: there is nothing to report before a test."
+            )
         with busy("Planning", quiet):
             planned = plan_test(arms, settings, units=units, power=power, effect=effect)
         _show_plan(planned, as_json)
         return
     if units is not None or effect is not None:
-        raise ConfigError("Expected `--plan` with `--units` or `--effect`; a readout takes its units from the table.")
+        raise ConfigError(
+            "Expected `--plan` with `--units` or `--effect`; a readout takes its units from the table."
+        )
     with busy("Comparing arms", quiet):
         found = read_out(arms, settings, decision.beta, decision.threshold)
     if report is not None:
@@ -63,26 +75,33 @@ def abtest(
     else:
         _show(found, stdout())
     if not found.split.ok:
-        typer.echo("realloc: The arms cannot be compared (sample-ratio mismatch); the report is partial.", err=True)
+        typer.echo(
+            "realloc: The arms cannot be compared (sample-ratio mismatch); the report is partial.",
+            err=True,
+        )
         raise typer.Exit(2)
 
 
 def read_test(path: Path) -> tuple["AbtestConfig", DecisionConfig]:
     """The test, and the settings the model decided with (defaults without a table [decision])."""
-    from realloc.evaluate.abtest import parse_abtest  # noqa: PLC0415  statistics load only where they are wanted
+    from realloc.evaluate.abtest import parse_abtest
 
     tables = read_toml(path)
     for name in ("abtest", "decision"):
         if not isinstance(tables.get(name, {}), dict):
-            raise ConfigError(f"Expected [{name}] of {path} to be a table of keys, got {tables[name]!r}.")
+            raise ConfigError(
+                f"Expected [{name}] of {path} to be a table of keys, got {tables[name]!r}."
+            )
     if "abtest" not in tables:
-        raise ConfigError(f"Expected a table [abtest] in {path}, but there is none. docs/abtest.md shows one.")
+        raise ConfigError(
+            f"Expected a table [abtest] in {path}, but there is none. docs/abtest.md shows one."
+        )
     decision = from_table(DecisionConfig, tables.get("decision", {}), f"[decision] of {path}")
     return parse_abtest(tables["abtest"], f"[abtest] of {path}"), decision
 
 
 def _show(found: "Readout", console: Console) -> None:
-    from realloc.evaluate.abtest.readout import HEADS, cells  # noqa: PLC0415  statistics load only where they are wanted
+    from realloc.evaluate.abtest.readout import HEADS, cells
 
     console.print(f"[bold]{escape(found.verdict)}[/]\n")
     if found.split.ok:

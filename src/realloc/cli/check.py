@@ -10,26 +10,32 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from realloc.base.errors import ReallocError
 from realloc.cli.console import busy, progress_bar, stdout
-from realloc.config import Config, read_config
-from realloc.errors import ReallocError
 from realloc.logs import Audit, Finding, Schema, names
-from realloc.logs.audit import audit_loaded
-from realloc.logs.coverage import Coverage, count
+from realloc.logs.checks.check import audit_loaded
+from realloc.logs.checks.variation import Coverage, count
 from realloc.logs.guess import guess_schema
-from realloc.logs.read import load
-from realloc.logs.source import open_source
+from realloc.logs.reading.read import load
+from realloc.logs.reading.source import open_source
+from realloc.model.config import Config, read_config
 
 MOST_CHANNELS = 40
-SIGNS = {"error": "[bold red]✖ error[/]  ", "warning": "[yellow]! warning[/]", "info": "[cyan]· info[/]   "}
+SIGNS = {
+    "error": "[bold red]✖ error[/]  ",
+    "warning": "[yellow]! warning[/]",
+    "info": "[cyan]· info[/]   ",
+}
 
 
 def check(
     logs: Annotated[
-        list[str], typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions.")
+        list[str],
+        typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions."),
     ],
     config: Annotated[
-        Path | None, typer.Option(help="TOML with a [schema]; without it, one is guessed and shown.")
+        Path | None,
+        typer.Option(help="TOML with a [schema]; without it, one is guessed and shown."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
@@ -42,7 +48,9 @@ def check(
             raise
         audit = Audit((_unreadable(problem),), None)
     if as_json:
-        typer.echo(json.dumps({**audit.to_json(), "guessed": config is None}, indent=2, ensure_ascii=False))
+        typer.echo(
+            json.dumps({**audit.to_json(), "guessed": config is None}, indent=2, ensure_ascii=False)
+        )
     else:
         show_audit(audit, stdout(), guessed=config is None)
     if not audit.ok:
@@ -51,7 +59,9 @@ def check(
 
 def _audit(logs: list[str], config: Path | None, quiet: bool) -> Audit:
     with busy("Looking at the columns", quiet):
-        schema, settings = read_config(config) if config else (guess_schema(open_source(logs)), Config())
+        schema, settings = (
+            read_config(config) if config else (guess_schema(open_source(logs)), Config())
+        )
     with progress_bar("Reading", quiet=quiet) as advance:
         loaded = load(logs, schema, on_progress=advance)
     with busy("Auditing", quiet):
@@ -60,7 +70,12 @@ def _audit(logs: list[str], config: Path | None, quiet: bool) -> Audit:
 
 def _unreadable(problem: ReallocError) -> Finding:
     return Finding(
-        code="unreadable", level="error", what=str(problem).rstrip("."), meaning="", advice="", stops_reading=True
+        code="unreadable",
+        level="error",
+        what=str(problem).rstrip("."),
+        meaning="",
+        advice="",
+        stops_reading=True,
     )
 
 
@@ -74,12 +89,16 @@ def show_audit(audit: Audit, console: Console, guessed: bool = False) -> None:
         _show_finding(finding, console)
     errors, warnings = len(audit.errors), len(audit.warnings)
     verdict = (
-        "[bold red]No policy may be learned from this log yet.[/]" if errors else "[bold green]Can be learned from.[/]"
+        "[bold red]No policy may be learned from this log yet.[/]"
+        if errors
+        else "[bold green]Can be learned from.[/]"
     )
     console.print(f"{verdict} {count(errors, 'error')}, {count(warnings, 'warning')}.")
 
 
-def _show_schema(schema: Schema, features: tuple[str, ...], console: Console, guessed: bool) -> None:
+def _show_schema(
+    schema: Schema, features: tuple[str, ...], console: Console, guessed: bool
+) -> None:
     source = " (guessed from the data; `realloc init` writes it to a file)" if guessed else ""
     console.print(f"[bold]Schema[/]{source}")
     kind = f"shares of {schema.budget}" if schema.budget else "spends"
@@ -100,9 +119,19 @@ def _show_schema(schema: Schema, features: tuple[str, ...], console: Console, gu
 def _show_coverage(coverage: Coverage, console: Console) -> None:
     console.print(f"[bold]Log[/]  {coverage.sentence}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("  channel", "rows used", "units", "mean share", "5–95 %", "spread", "within units"):
+    for title in (
+        "  channel",
+        "rows used",
+        "units",
+        "mean share",
+        "5–95 %",
+        "spread",
+        "within units",
+    ):
         left = title == "  channel"
-        table.add_column(title, justify="left" if left else "right", overflow="fold", no_wrap=not left)
+        table.add_column(
+            title, justify="left" if left else "right", overflow="fold", no_wrap=not left
+        )
     for channel in coverage.channels[:MOST_CHANNELS]:
         table.add_row(
             f"  {escape(channel.channel)}",
@@ -115,7 +144,9 @@ def _show_coverage(coverage: Coverage, console: Console) -> None:
         )
     console.print(table)
     if len(coverage.channels) > MOST_CHANNELS:
-        console.print(f"  … and {len(coverage.channels) - MOST_CHANNELS} more channels (all in --json)")
+        console.print(
+            f"  … and {len(coverage.channels) - MOST_CHANNELS} more channels (all in --json)"
+        )
     if coverage.rows == coverage.units:
         console.print("  Every unit has one row, so nothing can be said of changes within units.\n")
         return
@@ -129,7 +160,11 @@ def _show_coverage(coverage: Coverage, console: Console) -> None:
 def _show_finding(finding: Finding, console: Console) -> None:
     place = f" [dim]({escape(finding.place)})[/]" if finding.place else ""
     console.print(f"{SIGNS[finding.level]} [bold]{finding.code}[/]{place}")
-    for text in (f"{finding.what}.", finding.meaning, f"→ {finding.advice}" if finding.advice else ""):
+    for text in (
+        f"{finding.what}.",
+        finding.meaning,
+        f"→ {finding.advice}" if finding.advice else "",
+    ):
         if text:
             console.print(Padding(escape(text), (0, 0, 0, 2)))
     console.print()

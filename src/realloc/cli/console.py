@@ -6,9 +6,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
-from realloc.logs.read import OnProgress
+from realloc.logs.reading.read import OnProgress
 
 
 class _WithoutPadding:
@@ -16,7 +23,10 @@ class _WithoutPadding:
 
     def write(self, text: str) -> int:
         ends = text.endswith("\n")
-        sys.stdout.write("\n".join(line.rstrip() for line in text.rstrip("\n").split("\n")) + ("\n" if ends else ""))
+        sys.stdout.write(
+            "\n".join(line.rstrip() for line in text.rstrip("\n").split("\n"))
+            + ("\n" if ends else "")
+        )
         return len(text)
 
     def flush(self) -> None:
@@ -55,7 +65,9 @@ def progress_bar(title: str, unit: str = "rows", quiet: bool = False) -> Generat
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as progress:
+    with Progress(
+        *columns, console=console, disable=quiet or not console.is_terminal, transient=True
+    ) as progress:
         task = progress.add_task(title, total=None, unit=unit)
 
         def advance(done: int, total: int | None) -> None:

@@ -10,11 +10,13 @@ from realloc.cli.console import stdout
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = Path("realloc-demo"),
+    out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = Path(
+        "realloc-demo"
+    ),
     units: Annotated[int, typer.Option(min=50, help="Items in the training log.")] = 600,
 ) -> None:
     """Simulate a log, audit it, fit, recommend for new items, and compare with the known truth."""
-    from realloc.demo import run_demo  # noqa: PLC0415  the worlds load only when drawn from
+    from realloc.cli.walkthrough import run_demo
 
     console = stdout()
     result = run_demo(out, units, lambda text: console.print(f"[bold]{text}[/]"))
@@ -28,7 +30,9 @@ def demo(
     console.print("\n[bold]Why, for the first item[/]")
     for line in result.why:
         console.print(f"  {line}")
-    console.print("\n[bold]What it is truly worth[/], in orders an item (a real team cannot see this)")
+    console.print(
+        "\n[bold]What it is truly worth[/], in orders an item (a real team cannot see this)"
+    )
     for title, worth in (("ReAlloc", result.ours), ("one field for everybody", result.simple)):
         console.print(
             f"  {title:24} promised {worth.predicted:+.3f}, true {worth.true:+.3f}; {worth.harmed:.0%} of the moved items lose, "

@@ -11,18 +11,18 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from realloc.base.errors import ConfigError
+from realloc.base.progress import show_progress
+from realloc.base.validation import from_table
 from realloc.cli.console import progress_bar, stdout
 from realloc.cli.fit import Quiet, Source, open_store
-from realloc.config import read_config, read_toml
-from realloc.errors import ConfigError
-from realloc.fields import from_table
-from realloc.progress import show_progress
+from realloc.model.config import read_config, read_toml
 
 if TYPE_CHECKING:
-    from realloc.launch import LaunchConfig, LaunchReport
-    from realloc.launch.section import Section
+    from realloc.evaluate.report import LaunchConfig, LaunchReport
+    from realloc.evaluate.report.section import Section
     from realloc.logs import Schema
-    from realloc.reallocation import ReAlloc
+    from realloc.model.realloc import ReAlloc
 
 COLOURS = {"launch": "bold green", "test small": "bold yellow", "do not launch": "bold red"}
 
@@ -36,22 +36,28 @@ def evaluate(
             help="TOML with [evaluate]; its [decision] and [constraints] replace those of the fit, its propensity the schema's."
         ),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write the report as an HTML page, too.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write the report as an HTML page, too.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a store on logs, offline: value on randomized rows, ranking, support, guardrails, and a verdict on launching."""
-    from realloc.launch import launch_report, to_html  # noqa: PLC0415  torch loads only where a model is used
+    from realloc.evaluate.report import launch_report, to_html
 
     if report is not None and report.is_dir():
         raise ConfigError(f"Expected a file for `--report`, got the folder {str(report)!r}.")
     model = open_store(store)
     settings, schema = _settings(model, config)
     with progress_bar("Reading", quiet=quiet) as advance, show_progress(quiet) as progress:
-        found = launch_report(model, logs, settings, schema=schema, progress=progress, on_progress=advance)
+        found = launch_report(
+            model, logs, settings, schema=schema, progress=progress, on_progress=advance
+        )
     if report is not None:
         report.parent.mkdir(parents=True, exist_ok=True)
-        report.write_text(to_html(found, f"Launch report of {store.resolve().name}"), encoding="utf-8")
+        report.write_text(
+            to_html(found, f"Launch report of {store.resolve().name}"), encoding="utf-8"
+        )
     if as_json:
         typer.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
     else:
@@ -60,7 +66,7 @@ def evaluate(
 
 def _settings(model: "ReAlloc", path: Path | None) -> "tuple[LaunchConfig, Schema]":
     """What the file says: the table [evaluate], other rules of decision, a column of propensities."""
-    from realloc.launch import LaunchConfig  # noqa: PLC0415
+    from realloc.evaluate.report import LaunchConfig
 
     schema = model.known_schema
     if path is None:

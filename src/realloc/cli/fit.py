@@ -8,20 +8,24 @@ import typer
 from rich.console import Console
 from rich.padding import Padding
 
+from realloc.base.errors import ConfigError
+from realloc.base.progress import show_progress
 from realloc.cli.console import progress_bar, stdout
-from realloc.config import read_config
-from realloc.errors import ConfigError
 from realloc.logs import Logs, Schema, read_logs
-from realloc.progress import show_progress
-from realloc.store import Store, Version
+from realloc.model.config import read_config
+from realloc.storage.store import Store, Version
 
 if TYPE_CHECKING:
-    from realloc.reallocation import ReAlloc
+    from realloc.model.realloc import ReAlloc
 
-Source = Annotated[list[str], typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions.")]
+Source = Annotated[
+    list[str],
+    typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
 AllowNetwork = Annotated[
-    bool, typer.Option("--allow-network", help="Also on a network file system, where less is promised.")
+    bool,
+    typer.Option("--allow-network", help="Also on a network file system, where less is promised."),
 ]
 
 
@@ -30,12 +34,14 @@ def fit(
     config: Annotated[Path, typer.Option(help="TOML with a [schema]; `realloc init` writes one.")],
     store: Annotated[Path, typer.Option(help="Folder that keeps the model between rounds.")],
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the config's.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Start over where the store holds a model already.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Start over where the store holds a model already.")
+    ] = False,
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn from logs: the first round into a store."""
-    from realloc.reallocation import ReAlloc  # noqa: PLC0415  torch loads only where something is learned
+    from realloc.model.realloc import ReAlloc
 
     place = Store(store, allow_network=allow_network)
     if not place.empty and not again:
@@ -60,10 +66,17 @@ def update(
         bool, typer.Option("--churn", help="Run the round twice to tell new data from refit noise.")
     ] = False,
     allow_gap: Annotated[
-        bool, typer.Option("--allow-gap", help="Also where the hole since the last window is longer than any so far.")
+        bool,
+        typer.Option(
+            "--allow-gap",
+            help="Also where the hole since the last window is longer than any so far.",
+        ),
     ] = False,
     allow_overlap: Annotated[
-        bool, typer.Option("--allow-overlap", help="Also where rows were learned from before, or time goes back.")
+        bool,
+        typer.Option(
+            "--allow-overlap", help="Also where rows were learned from before, or time goes back."
+        ),
     ] = False,
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
@@ -78,7 +91,9 @@ def update(
     with place.writer():
         model = place.load()
         if place.adopted:
-            console.print(f"The model that {store} held from before there were versions is version 1 now.")
+            console.print(
+                f"The model that {store} held from before there were versions is version 1 now."
+            )
         rows = _read(window, model.known_schema, quiet)
         if place.applied(rows):
             console.print(f"This window was already applied; {store} stays as it is.")
@@ -101,7 +116,9 @@ def open_store(store: Path) -> "ReAlloc":
 
 
 def _nothing(store: Path) -> ConfigError:
-    return ConfigError(f"Expected a store with a model at {str(store)!r}, but there is none. `realloc fit` makes one.")
+    return ConfigError(
+        f"Expected a store with a model at {str(store)!r}, but there is none. `realloc fit` makes one."
+    )
 
 
 def _read(source: list[str], schema: Schema, quiet: bool) -> Logs:
@@ -118,9 +135,20 @@ def _show(model: "ReAlloc", window: Logs, version: Version, store: Path, console
     for line in learned.nuisances.lines(channels=window.schema.channels):
         console.print(Padding(line, (0, 0, 0, 2)))
     told = ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())
-    console.print(Padding(f"Weights of the teacher's surfaces by held-out orthogonal loss: {told}.", (0, 0, 0, 2)))
+    console.print(
+        Padding(
+            f"Weights of the teacher's surfaces by held-out orthogonal loss: {told}.", (0, 0, 0, 2)
+        )
+    )
     if not any(weights.values()):
         console.print(
-            Padding("No surface predicts held-out units: nothing was learned, and every gain will be 0.", (0, 0, 0, 2))
+            Padding(
+                "No surface predicts held-out units: nothing was learned, and every gain will be 0.",
+                (0, 0, 0, 2),
+            )
         )
-    console.print(Padding(f"The replay holds {len(learned.replay):,} rows of {state.rounds} rounds.", (0, 0, 0, 2)))
+    console.print(
+        Padding(
+            f"The replay holds {len(learned.replay):,} rows of {state.rounds} rounds.", (0, 0, 0, 2)
+        )
+    )

@@ -8,24 +8,29 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 
+from realloc.base.errors import ConfigError
 from realloc.cli.console import busy, progress_bar
-from realloc.errors import ConfigError
 from realloc.logs import Finding, Logs, Schema, audit_logs, names
 from realloc.logs.guess import Hints, guess_schema
-from realloc.logs.plan import make_plan
-from realloc.logs.read import load
-from realloc.logs.source import open_source
+from realloc.logs.reading.plan import make_plan
+from realloc.logs.reading.read import load
+from realloc.logs.reading.source import open_source
 
 
 def init(
     logs: Annotated[
-        list[str], typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions.")
+        list[str],
+        typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions."),
     ],
     out: Annotated[Path, typer.Option(help="Where to write.")] = Path("realloc.toml"),
-    unit: Annotated[str | None, typer.Option(help="The column that names the unit, if it is not found.")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="The column that names the unit, if it is not found.")
+    ] = None,
     time: Annotated[str | None, typer.Option(help="The column of dates.")] = None,
     outcome: Annotated[str | None, typer.Option(help="The column of the outcome.")] = None,
-    channels: Annotated[str | None, typer.Option(help="The channel columns, separated by commas.")] = None,
+    channels: Annotated[
+        str | None, typer.Option(help="The channel columns, separated by commas.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
 ) -> None:
@@ -35,10 +40,14 @@ def init(
             f"Expected no file at {str(out)!r}, but there is one. Use --out for another name, or --force."
         )
     if not out.absolute().parent.is_dir():
-        raise ConfigError(f"Expected the folder of {str(out)!r} to exist, but it does not. Make it first.")
+        raise ConfigError(
+            f"Expected the folder of {str(out)!r} to exist, but it does not. Make it first."
+        )
     listed = tuple(name.strip() for name in channels.split(",")) if channels else ()
     with busy("Looking at the columns", quiet):
-        schema = guess_schema(open_source(logs), Hints(unit=unit, time=time, outcome=outcome, channels=listed))
+        schema = guess_schema(
+            open_source(logs), Hints(unit=unit, time=time, outcome=outcome, channels=listed)
+        )
     with progress_bar("Reading", quiet=quiet) as advance:
         loaded = load(logs, schema, on_progress=advance)
     if loaded.logs is None:
@@ -46,7 +55,10 @@ def init(
         kinds = {name: kind == "category" for name, kind in plan.features.items()}
         findings: Sequence[Finding] = loaded.findings
     else:
-        kinds = {name: pa.types.is_dictionary(loaded.logs.table[name].type) for name in loaded.logs.features}
+        kinds = {
+            name: pa.types.is_dictionary(loaded.logs.table[name].type)
+            for name in loaded.logs.features
+        }
         with busy("Auditing", quiet):
             findings = audit_logs(loaded.logs).findings
     out.write_text(_toml(schema, kinds, _later(logs, schema), findings), encoding="utf-8")
@@ -56,7 +68,11 @@ def init(
 def _later(logs: list[str], schema: Schema) -> list[str]:
     """Columns that were left out for their names: for the user to take back."""
     taken = {*schema.fixed_columns, schema.spend_column}
-    return [name for name in open_source(logs).columns.names if name not in taken and names.looks_later(name)]
+    return [
+        name
+        for name in open_source(logs).columns.names
+        if name not in taken and names.looks_later(name)
+    ]
 
 
 def _say(out: Path, schema: Schema, logs: Logs | None, findings: Sequence[Finding]) -> None:
@@ -69,7 +85,9 @@ def _say(out: Path, schema: Schema, logs: Logs | None, findings: Sequence[Findin
     )
 
 
-def _toml(schema: Schema, kinds: dict[str, bool], later: list[str], findings: Sequence[Finding]) -> str:
+def _toml(
+    schema: Schema, kinds: dict[str, bool], later: list[str], findings: Sequence[Finding]
+) -> str:
     """The file's text, with what was left out and why as comments."""
     lines = [
         "# Written by `realloc init` from the data. Every line is a guess until you have read it.",
@@ -91,9 +109,13 @@ def _toml(schema: Schema, kinds: dict[str, bool], later: list[str], findings: Se
     elif schema.budget:
         lines.append(f"budget = {_text(schema.budget)}  # the channels are shares of it")
     else:
-        lines.append('# budget = "…"  # only if the channels are shares: the column they are shares of')
+        lines.append(
+            '# budget = "…"  # only if the channels are shares: the column they are shares of'
+        )
     lines.append(f"features = {_list(kinds)}  # known before the decision")
-    lines.append(f"categorical = {_list([name for name, is_category in kinds.items() if is_category])}")
+    lines.append(
+        f"categorical = {_list([name for name, is_category in kinds.items() if is_category])}"
+    )
     if later:
         lines.append(
             "# Named like results of the decision, so not used. If some were known before it, list them in both lines:"
@@ -106,8 +128,17 @@ def _toml(schema: Schema, kinds: dict[str, bool], later: list[str], findings: Se
     lines.append('# guardrails = ["…"]  # further outcomes that must not fall')
     for finding in findings:
         if finding.code == "unit_is_a_total" and finding.unit is not None:
-            lines.append(f"# drop_units = [{_text(finding.unit)}]  # looks like the sum of other units")
-    lines += ["", *(f"# {finding.level}: {_comment(finding.what)}" for finding in findings if finding.level != "info")]
+            lines.append(
+                f"# drop_units = [{_text(finding.unit)}]  # looks like the sum of other units"
+            )
+    lines += [
+        "",
+        *(
+            f"# {finding.level}: {_comment(finding.what)}"
+            for finding in findings
+            if finding.level != "info"
+        ),
+    ]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -7,9 +7,21 @@ from typing import Annotated
 
 import typer
 
-from realloc.cli import abtest, check, demo, evaluate, fit, init, monitor, recommend, serve, simulate, store
-from realloc.errors import ReallocError
-from realloc.version import __version__
+from realloc.base.errors import ReallocError
+from realloc.base.version import __version__
+from realloc.cli import (
+    abtest,
+    check,
+    demo,
+    evaluate,
+    fit,
+    init,
+    monitor,
+    recommend,
+    serve,
+    simulate,
+    store,
+)
 
 app = typer.Typer(
     name="realloc",
@@ -49,7 +61,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Which budget moves between channels pay, how sure that is, and when to keep the mix."""
@@ -59,7 +74,9 @@ def main() -> None:
     """Entry point: bad input becomes one message and exit code 2, anything else unexpected exit code 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a sign shows another one
+            stream.reconfigure(
+                errors="replace"
+            )  # a terminal that cannot show a sign shows another one
     try:
         app()
     except ReallocError as problem:
@@ -70,11 +87,14 @@ def main() -> None:
             typer.echo("realloc: interrupted; nothing half-made was kept.", err=True)
         raise
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read us has seen enough
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # whoever read us has seen enough
         sys.exit(0)
     except OSError as problem:
         typer.echo(
-            f"realloc: {problem.strerror or problem}{f': {problem.filename}' if problem.filename else ''}.", err=True
+            f"realloc: {problem.strerror or problem}{f': {problem.filename}' if problem.filename else ''}.",
+            err=True,
         )
         sys.exit(2)
     except Exception as problem:

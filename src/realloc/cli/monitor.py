@@ -10,26 +10,33 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from realloc.cli.console import busy, stdout
-from realloc.store import Store
+from realloc.storage.store import Store
 
 Place = Annotated[Path, typer.Option("--store", help="The folder that `realloc fit` wrote.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")]
-Decisions = Annotated[Path | None, typer.Option(help="Folder of the decision log; else in the store.")]
+Decisions = Annotated[
+    Path | None, typer.Option(help="Folder of the decision log; else in the store.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 
 
 def monitor(
     store: Place,
-    logs: Annotated[list[str], typer.Option(help="A window of logs, with or without outcomes; repeatable.")],
+    logs: Annotated[
+        list[str], typer.Option(help="A window of logs, with or without outcomes; repeatable.")
+    ],
     arm: Annotated[
-        str | None, typer.Option(help="Column with `control` or `treatment`, where units were held out at random.")
+        str | None,
+        typer.Option(
+            help="Column with `control` or `treatment`, where units were held out at random."
+        ),
     ] = None,
     decisions: Decisions = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Drift of states and shares, support, age, and realised gains. Exit code 2 if anything is alarming."""
-    from realloc.batch.watch import lines, watch  # noqa: PLC0415  `--help` need not wait for it
+    from realloc.batch.watch import lines, watch
 
     with busy("Comparing", quiet):
         told = watch(Store(store), logs, arm, decisions)
@@ -47,7 +54,9 @@ def monitor(
 
 def audit(
     store: Place,
-    run: Annotated[str | None, typer.Option(help="One run only; `realloc recommend` prints its id.")] = None,
+    run: Annotated[
+        str | None, typer.Option(help="One run only; `realloc recommend` prints its id.")
+    ] = None,
     rows: Annotated[
         int | None, typer.Option(min=1, help="So many rows of each entry, evenly spread; else all.")
     ] = None,
@@ -56,10 +65,10 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Hash the decision log, then decide again on its rows: the same to the bit, or exit code 2."""
-    from realloc.batch.audit import audit as replay_all  # noqa: PLC0415  `--help` need not wait for it
-    from realloc.batch.run import DECISIONS  # noqa: PLC0415
-    from realloc.errors import LedgerError  # noqa: PLC0415
-    from realloc.ledger.ledger import Ledger  # noqa: PLC0415
+    from realloc.base.errors import LedgerError
+    from realloc.batch.audit import audit as replay_all
+    from realloc.batch.run import DECISIONS
+    from realloc.storage.ledger.ledger import Ledger
 
     ledger = Ledger(decisions or store / DECISIONS)
     if not ledger.numbers():
@@ -71,7 +80,11 @@ def audit(
     if run is not None and not faults and not found:
         raise LedgerError(f"Expected a run {run!r} in {str(ledger.path)!r}, but there is none.")
     if as_json:
-        told = {"whole": not faults, "faults": list(faults), "replays": [asdict(one) for one in found]}
+        told = {
+            "whole": not faults,
+            "faults": list(faults),
+            "replays": [asdict(one) for one in found],
+        }
         typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
     else:
         for one in found:

@@ -9,16 +9,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
+from realloc.base.errors import ConfigError
+from realloc.base.progress import show_progress
 from realloc.cli.console import stdout
 from realloc.cli.fit import AllowNetwork
-from realloc.config import read_config
-from realloc.errors import ConfigError
-from realloc.progress import show_progress
+from realloc.model.config import read_config
 
 if TYPE_CHECKING:
     from realloc.batch import Done
 
-Today = Annotated[list[str], typer.Argument(help="Parquet or CSV with the rows to decide on; no outcome needed.")]
+Today = Annotated[
+    list[str], typer.Argument(help="Parquet or CSV with the rows to decide on; no outcome needed.")
+]
 
 
 def recommend(
@@ -27,7 +29,9 @@ def recommend(
     out: Annotated[Path, typer.Option(help="Where to write: .parquet or .csv.")],
     config: Annotated[
         Path | None,
-        typer.Option(help="TOML whose [decision], [constraints] and [launch] replace those of the fit."),
+        typer.Option(
+            help="TOML whose [decision], [constraints] and [launch] replace those of the fit."
+        ),
     ] = None,
     pool: Annotated[
         list[str] | None,
@@ -36,13 +40,20 @@ def recommend(
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Publish although a limit of [launch] is broken. Never past a freeze.")
+        bool,
+        typer.Option(
+            "--force", help="Publish although a limit of [launch] is broken. Never past a freeze."
+        ),
     ] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; else one for each processor.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes; else one for each processor.")
+    ] = None,
     summary: Annotated[
         Path | None, typer.Option(help="Where the run's figures go as JSON; else beside `--out`.")
     ] = None,
-    decisions: Annotated[Path | None, typer.Option(help="Folder of the decision log; else in the store.")] = None,
+    decisions: Annotated[
+        Path | None, typer.Option(help="Folder of the decision log; else in the store.")
+    ] = None,
     allow_network: AllowNetwork = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
@@ -50,7 +61,7 @@ def recommend(
 
     Killed or stopped, the same command goes on where it was. Nothing is ever seen half-written under `--out`.
     """
-    from realloc.batch import Options, recommend_file  # noqa: PLC0415  `--help` need not wait for it
+    from realloc.batch import Options, recommend_file
 
     pools, given = _pools(pool or []), read_config(config)[1] if config is not None else None
     with show_progress(quiet) as progress:
@@ -82,12 +93,14 @@ def _pools(given: list[str]) -> dict[str, float] | None:
         except ValueError:
             name = ""
         if not name:
-            raise ConfigError(f"Expected `--pool` as channel=money, such as coupon=250000, got {text!r}.")
+            raise ConfigError(
+                f"Expected `--pool` as channel=money, such as coupon=250000, got {text!r}."
+            )
     return pools or None
 
 
 def _show(done: "Done", out: Path, console: Console) -> None:
-    from realloc.batch.summary import lines  # noqa: PLC0415
+    from realloc.batch.summary import lines
 
     told = done.figures
     console.print(f"[bold]{told['rows']:,} rows[/], {told['moved']:,} moved → {escape(str(out))}")

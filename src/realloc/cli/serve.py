@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from realloc.errors import StoreError
-from realloc.extras import need
+from realloc.base.errors import StoreError
+from realloc.base.imports import need
 
 
 class WithoutPandas:
@@ -29,9 +29,12 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")] = 8000,
     config: Annotated[Path | None, typer.Option(help="TOML with a table [serve].")] = None,
     token_file: Annotated[
-        Path | None, typer.Option(help="File with one token a line; else the variable REALLOC_TOKEN.")
+        Path | None,
+        typer.Option(help="File with one token a line; else the variable REALLOC_TOKEN."),
     ] = None,
-    allow_host: Annotated[list[str] | None, typer.Option(help="Name under which it may be called; repeatable.")] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="Name under which it may be called; repeatable.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
 ) -> None:
     """Serve recommendations over HTTP; a new version is taken over while it runs."""
@@ -39,11 +42,13 @@ def serve(
     need("uvicorn", "serve")
     need("prometheus_client", "serve")
     need("orjson", "serve")
-    from realloc.service.server import Address, run  # noqa: PLC0415  only where the extra is installed
-    from realloc.service.settings import read_serve  # noqa: PLC0415
+    from realloc.serve.http.server import Address, run
+    from realloc.serve.http.settings import read_serve
 
     if not store.is_dir():
-        raise StoreError(f"Expected a store at {str(store)!r}, but there is no folder. `realloc fit` makes one.")
+        raise StoreError(
+            f"Expected a store at {str(store)!r}, but there is no folder. `realloc fit` makes one."
+        )
     logging.basicConfig(
         level=logging.WARNING if quiet else logging.INFO,
         format="%(asctime)s %(levelname)s %(message)s",

@@ -10,10 +10,10 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 import typer
 
+from realloc.base.errors import ConfigError
 from realloc.cli.console import busy, progress_bar
-from realloc.errors import ConfigError
 from realloc.logs import Logs
-from realloc.logs.source import kind_of
+from realloc.logs.reading.source import kind_of
 
 
 class WorldName(StrEnum):
@@ -25,18 +25,27 @@ class WorldName(StrEnum):
 
 def simulate(
     out: Annotated[
-        Path, typer.Option(help="A .parquet or .csv file; for the platform also a folder, one partition a day.")
+        Path,
+        typer.Option(
+            help="A .parquet or .csv file; for the platform also a folder, one partition a day."
+        ),
     ],
     world: Annotated[
-        WorldName, typer.Option(help="The paper's world, or a marketplace with randomized exploration.")
+        WorldName,
+        typer.Option(help="The paper's world, or a marketplace with randomized exploration."),
     ] = WorldName.paper,
-    regime: Annotated[str, typer.Option(help="Of the paper's world: benign, medium, hard or extreme.")] = "hard",
+    regime: Annotated[
+        str, typer.Option(help="Of the paper's world: benign, medium, hard or extreme.")
+    ] = "hard",
     units: Annotated[int, typer.Option(min=1, help="How many items.")] = 2000,
     periods: Annotated[int, typer.Option(min=1, help="How many days.")] = 10,
     channels: Annotated[int, typer.Option(min=2, help="How many channels.")] = 3,
-    seed: Annotated[int, typer.Option(min=0, help="Of the world: the same seed is the same truth.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of the world: the same seed is the same truth.")
+    ] = 1,
     sample_seed: Annotated[
-        int, typer.Option(min=0, help="Of the draw: another one gives other items of the same world.")
+        int,
+        typer.Option(min=0, help="Of the draw: another one gives other items of the same world."),
     ] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
 ) -> None:
@@ -51,7 +60,12 @@ def simulate(
             f"Expected a new name for --out, but {str(out)!r} exists and is no finished simulation, so it may be yours. "
             "Choose another name or remove it. Nothing was written."
         )
-    size: dict[str, Any] = {"file": out.name, "units": units, "periods": periods, "sample_seed": sample_seed}
+    size: dict[str, Any] = {
+        "file": out.name,
+        "units": units,
+        "periods": periods,
+        "sample_seed": sample_seed,
+    }
     with busy("Simulating", quiet or folder):
         if world is WorldName.paper:
             card, rows = _paper(out, regime, channels, seed, size)
@@ -73,8 +87,10 @@ def _card_path(out: Path) -> Path:
     return shared if described == out.name else own
 
 
-def _paper(out: Path, regime: str, channels: int, seed: int, size: dict[str, Any]) -> tuple[dict[str, Any], int]:
-    from realloc.world import World  # noqa: PLC0415  worlds load only when drawn from
+def _paper(
+    out: Path, regime: str, channels: int, seed: int, size: dict[str, Any]
+) -> tuple[dict[str, Any], int]:
+    from realloc.world import World
 
     world = World(regime=regime, seed=seed, channels=channels)
     logs = world.sample(units=size["units"], periods=size["periods"], seed=size["sample_seed"])
@@ -85,7 +101,7 @@ def _paper(out: Path, regime: str, channels: int, seed: int, size: dict[str, Any
 def _platform(
     out: Path, channels: int, seed: int, size: dict[str, Any], folder: bool, quiet: bool
 ) -> tuple[dict[str, Any], int]:
-    from realloc.world.platform import Marketplace  # noqa: PLC0415
+    from realloc.world.platform import Marketplace
 
     market = Marketplace(seed=seed, channels=channels)
     if folder:
@@ -94,7 +110,11 @@ def _platform(
         try:
             with progress_bar("Simulating", quiet=quiet) as advance:
                 market.write(
-                    half, items=size["units"], days=size["periods"], seed=size["sample_seed"], on_progress=advance
+                    half,
+                    items=size["units"],
+                    days=size["periods"],
+                    seed=size["sample_seed"],
+                    on_progress=advance,
                 )
             shutil.rmtree(out, ignore_errors=True)
             half.rename(out)

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from realloc.base.errors import ReallocError, StoreError
 from realloc.cli.console import busy, stdout
-from realloc.errors import ReallocError, StoreError
-from realloc.store import Store, Version
-from realloc.store.export import write_small
+from realloc.storage.store import Store, Version
+from realloc.storage.store.export import write_small
 
 Place = Annotated[Path, typer.Option("--store", help="The folder that `realloc fit` wrote.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")]
@@ -23,7 +23,9 @@ def status(store: Place, as_json: AsJson = False) -> None:
     """What a store holds: its versions, which one is current, whether it is frozen or being written. Exit code 2 if broken."""
     place = Store(store)
     if not store.is_dir():
-        raise StoreError(f"Expected a store at {str(store)!r}, but there is no folder. `realloc fit` makes one.")
+        raise StoreError(
+            f"Expected a store at {str(store)!r}, but there is no folder. `realloc fit` makes one."
+        )
     told = _describe(place)
     if as_json:
         typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
@@ -36,27 +38,42 @@ def status(store: Place, as_json: AsJson = False) -> None:
 def rollback(
     store: Place,
     to: Annotated[
-        int | None, typer.Option("--to", min=1, help="A version that is kept; else the one before the current.")
+        int | None,
+        typer.Option(
+            "--to", min=1, help="A version that is kept; else the one before the current."
+        ),
     ] = None,
 ) -> None:
     """Go back to an earlier version: a new version with its model becomes current. Nothing is removed."""
     version = Store(store).rollback(to)
     console = stdout()
-    console.print(f"[bold]Version {version.number}[/] is current: the model of version {version.restores}.")
+    console.print(
+        f"[bold]Version {version.number}[/] is current: the model of version {version.restores}."
+    )
     if version.windows:
-        known = "one window" if len(version.windows) == 1 else f"{len(version.windows)} windows, the last"
+        known = (
+            "one window"
+            if len(version.windows) == 1
+            else f"{len(version.windows)} windows, the last"
+        )
         console.print(f"  It has learned from {known}: {version.windows[-1]}.")
 
 
-def verify(store: Place, as_json: AsJson = False, quiet: Annotated[bool, typer.Option("--quiet")] = False) -> None:
+def verify(
+    store: Place, as_json: AsJson = False, quiet: Annotated[bool, typer.Option("--quiet")] = False
+) -> None:
     """Hash every version again and ask the current one's canary. Exit code 2 if anything is not as it was written."""
     place = Store(store)
     with busy("Hashing", quiet):
         faults = place.verify()
     if as_json:
-        typer.echo(json.dumps({"whole": not faults, "faults": list(faults)}, indent=2, ensure_ascii=False))
+        typer.echo(
+            json.dumps({"whole": not faults, "faults": list(faults)}, indent=2, ensure_ascii=False)
+        )
     elif not faults:
-        stdout().print(f"[bold green]Whole.[/] {len(place.history())} versions, every byte as it was written.")
+        stdout().print(
+            f"[bold green]Whole.[/] {len(place.history())} versions, every byte as it was written."
+        )
     for fault in faults if not as_json else ():
         typer.echo(f"realloc: {fault}", err=True)
     if faults:
@@ -65,28 +82,37 @@ def verify(store: Place, as_json: AsJson = False, quiet: Annotated[bool, typer.O
 
 def export(
     store: Place,
-    out: Annotated[Path, typer.Option(help="Folder to write; a copy that is there already is replaced.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder to write; a copy that is there already is replaced.")
+    ],
     version: Annotated[
-        int | None, typer.Option("--version", min=1, help="A version that is kept; else the current.")
+        int | None,
+        typer.Option("--version", min=1, help="A version that is kept; else the current."),
     ] = None,
     loadable: Annotated[
         bool,
-        typer.Option("--loadable", help="For `realloc.load`, which needs torch, rather than `realloc.serving.open`."),
+        typer.Option(
+            "--loadable",
+            help="For `realloc.load`, which needs torch, rather than `realloc.serve.open`.",
+        ),
     ] = False,
 ) -> None:
     """Write a small copy of a version to answer with, without what learns."""
-    from realloc.serving import export_folder  # noqa: PLC0415  the other commands start without it
+    from realloc.serve import export_folder
 
     found = Store(store).export(out, version, write_small if loadable else export_folder)
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    reader = "realloc.load" if loadable else "realloc.serving.open"
+    reader = "realloc.load" if loadable else "realloc.serve.open"
     stdout().print(
         f"[bold]Version {found.number}[/] → {escape(str(out))}, {size / 2**20:,.1f} MiB; `{reader}` reads it."
     )
 
 
 def freeze(
-    store: Place, reason: Annotated[str, typer.Option(help="Why, for whoever finds it frozen.")] = "no reason was given"
+    store: Place,
+    reason: Annotated[
+        str, typer.Option(help="Why, for whoever finds it frozen.")
+    ] = "no reason was given",
 ) -> None:
     """The kill switch: every answer is "no change" until `realloc unfreeze`; updates may go on."""
     Store(store).freeze(reason)
@@ -96,7 +122,11 @@ def freeze(
 def unfreeze(store: Place) -> None:
     """Let the current version answer again."""
     thawed = Store(store).unfreeze()
-    stdout().print("Answers come from the current version again." if thawed else "It was not frozen; nothing changed.")
+    stdout().print(
+        "Answers come from the current version again."
+        if thawed
+        else "It was not frozen; nothing changed."
+    )
 
 
 def _describe(place: Store) -> dict[str, Any]:
@@ -124,7 +154,9 @@ def _show(told: dict[str, Any], store: Path, console: Console) -> None:
     if told["writing"]:
         console.print("Somebody is writing now.")
     if told["unversioned"]:
-        console.print(f"{store} holds one model from before there were versions; the next update makes it version 1.")
+        console.print(
+            f"{store} holds one model from before there were versions; the next update makes it version 1."
+        )
     elif not told["versions"] and not told["problem"]:
         console.print(f"{store} holds no model yet. `realloc fit` makes one.")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))

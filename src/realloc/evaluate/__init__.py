@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from realloc.base.imports import load_when_used
 from realloc.evaluate.oracle import (
     deployable_uplift,
     edge_ndcg,
@@ -19,14 +20,20 @@ from realloc.evaluate.oracle import (
     top_edge_regret,
 )
 from realloc.evaluate.result import Estimate, EstimateTable, mean_estimate
-from realloc.lazy import load_when_used
 
 if TYPE_CHECKING:
     from realloc.evaluate.agreement import agreement_lift
     from realloc.evaluate.balance import balance_table, select_setting
     from realloc.evaluate.ceiling import effect_sd, noise_ceiling
     from realloc.evaluate.events import at_previous, find_events
-    from realloc.evaluate.matched import Replay, ReplayConfig, Window, match_window, rank_window, replay
+    from realloc.evaluate.matched_replay import (
+        Replay,
+        ReplayConfig,
+        Window,
+        match_window,
+        rank_window,
+        replay,
+    )
     from realloc.evaluate.matching import Setting, match_events
     from realloc.evaluate.outcome_model import fit_outcome_model, no_model
     from realloc.evaluate.propensity import check_propensities, estimate_propensities
@@ -39,7 +46,12 @@ if TYPE_CHECKING:
         support_violation,
         within_unit_concordance,
     )
-    from realloc.evaluate.value import ValueConfig, bandwidth_sensitivity, policy_value, smoothed_value
+    from realloc.evaluate.value import (
+        ValueConfig,
+        bandwidth_sensitivity,
+        policy_value,
+        smoothed_value,
+    )
     from realloc.evaluate.weights import effective_size, target_arms, target_mix, target_shares
 
 __all__ = [
@@ -104,11 +116,11 @@ __getattr__ = load_when_used(
         "Bootstrap": "ranking",
         "RandomizedMoves": "randomized",
         "RandomizedShares": "randomized",
-        "Replay": "matched",
-        "ReplayConfig": "matched",
+        "Replay": "matched_replay",
+        "ReplayConfig": "matched_replay",
         "Setting": "matching",
         "ValueConfig": "value",
-        "Window": "matched",
+        "Window": "matched_replay",
         "agreement_lift": "agreement",
         "aligned_gap": "ranking",
         "at_previous": "events",
@@ -121,15 +133,15 @@ __getattr__ = load_when_used(
         "find_events": "events",
         "fit_outcome_model": "outcome_model",
         "match_events": "matching",
-        "match_window": "matched",
+        "match_window": "matched_replay",
         "mean_response": "ranking",
         "no_model": "outcome_model",
         "noise_ceiling": "ceiling",
         "policy_value": "value",
         "randomized_moves": "randomized",
         "rank_correlation": "ranking",
-        "rank_window": "matched",
-        "replay": "matched",
+        "rank_window": "matched_replay",
+        "replay": "matched_replay",
         "select_setting": "balance",
         "smoothed_value": "value",
         "support_violation": "ranking",

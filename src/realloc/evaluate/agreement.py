@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from realloc.errors import ConfigError
+from realloc.base.errors import ConfigError
+from realloc.base.simplex import Floats
 from realloc.evaluate.outcome_model import OutcomeModel, fit_outcome_model
 from realloc.evaluate.randomized import Randomized, RandomizedMoves, RandomizedShares, check_shares
 from realloc.evaluate.result import Estimate, EstimateTable
 from realloc.evaluate.weights import IntervalConfig, Mask, weighted_mean
-from realloc.simplex import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LEAST_CHANCE = 1e-3  # rows that nearly never agree or oppose are left out: their weight would be all there is
+LEAST_CHANCE = (
+    1e-3  # rows that nearly never agree or oppose are left out: their weight would be all there is
+)
 NAN = float("nan")
 
 
@@ -41,7 +43,10 @@ class Agreement:
 
 
 def agreement_lift(
-    rows: Randomized, shares: Floats, model: OutcomeModel | None = None, interval: IntervalConfig | None = None
+    rows: Randomized,
+    shares: Floats,
+    model: OutcomeModel | None = None,
+    interval: IntervalConfig | None = None,
 ) -> Agreement:
     """Mean outcome, beyond what was expected, where logged moves agree with recommended `shares` minus where they oppose.
 
@@ -53,7 +58,10 @@ def agreement_lift(
     agree, oppose = _chances(rows, wanted)
     both = (agree > LEAST_CHANCE) & (oppose > LEAST_CHANCE)
     plus, minus = both & (inner > 0), both & (inner < 0)
-    counts = [Estimate(name, float(mask.sum()), NAN, NAN, len(rows)) for name, mask in _named(plus, minus, both)]
+    counts = [
+        Estimate(name, float(mask.sum()), NAN, NAN, len(rows))
+        for name, mask in _named(plus, minus, both)
+    ]
     if not plus.any() or not minus.any():
         return Agreement(EstimateTable((Estimate("agreement_lift", NAN, NAN, NAN, 0), *counts)))
     every = np.arange(len(rows))
@@ -68,11 +76,15 @@ def _chances(rows: Randomized, wanted: Floats) -> tuple[Floats, Floats]:
     """P(agree | x) and P(oppose | x), each (n,)."""
     if isinstance(rows, RandomizedMoves):
         inner = wanted @ rows.moves.T  # (n, M)
-        return (rows.probabilities * (inner > 0)).sum(axis=1), (rows.probabilities * (inner < 0)).sum(axis=1)
+        return (rows.probabilities * (inner > 0)).sum(axis=1), (
+            rows.probabilities * (inner < 0)
+        ).sum(axis=1)
     return _continuous_chances(rows, wanted)
 
 
-def _continuous_chances(rows: RandomizedShares, wanted: Floats, points: int = 256) -> tuple[Floats, Floats]:
+def _continuous_chances(
+    rows: RandomizedShares, wanted: Floats, points: int = 256
+) -> tuple[Floats, Floats]:
     """The same by integrating the density over even draws from the simplex."""
     if rows.density_at is None:
         raise ConfigError(

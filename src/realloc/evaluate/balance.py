@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.events import Floats, Rows
 from realloc.evaluate.matching import Matches, Setting, Strata, match_events
 
@@ -73,19 +73,29 @@ class Selection:
         """One row per setting that was tried."""
         rows = [
             vars(trial.setting)
-            | {"matched": trial.matched, "worst": trial.balance.worst, "largest": trial.balance.largest}
+            | {
+                "matched": trial.matched,
+                "worst": trial.balance.worst,
+                "largest": trial.balance.largest,
+            }
             for trial in self.trials
         ]
         return pa.Table.from_pylist(rows).to_pandas()
 
 
 def balance_table(
-    names: tuple[str, ...], values: Floats, events: Rows, controls: Rows, matches: Matches | None = None
+    names: tuple[str, ...],
+    values: Floats,
+    events: Rows,
+    controls: Rows,
+    matches: Matches | None = None,
 ) -> Balance:
     """SMD of covariates (n, d): all events against all controls, then matched ones against theirs."""
     mine, theirs = values[events], values[controls]
     if not len(mine) or not len(theirs):
-        raise LogError(f"Expected events and controls to compare, got {len(mine)} and {len(theirs)}.")
+        raise LogError(
+            f"Expected events and controls to compare, got {len(mine)} and {len(theirs)}."
+        )
     spread = np.sqrt((mine.var(axis=0) + theirs.var(axis=0)) / 2)
     before = _ratio(mine.mean(axis=0) - theirs.mean(axis=0), spread)
     if matches is None or not len(matches):
@@ -114,7 +124,10 @@ class Pool:
 
 
 def select_setting(
-    pool: Pool, strata: Callable[[str | None], Strata], settings: Sequence[Setting], limit: float = LIMIT
+    pool: Pool,
+    strata: Callable[[str | None], Strata],
+    settings: Sequence[Setting],
+    limit: float = LIMIT,
 ) -> Selection:
     """The setting that matches most events while every |SMD| stays below `limit`; at equal counts the earlier one.
 
@@ -138,19 +151,26 @@ def select_setting(
             break  # a coarser category could not match more
     if best is None:
         return _refuse(pool, trials, limit)
-    return Selection(best.setting, kept, best.balance, tuple(trials), _praise(pool, best, trials, limit))
+    return Selection(
+        best.setting, kept, best.balance, tuple(trials), _praise(pool, best, trials, limit)
+    )
 
 
 def _widest(level: Sequence[Setting]) -> Setting:
     """A setting that finds whatever one of them finds."""
     return Setting(
-        caliper=max(setting.caliper for setting in level), neighbours=max(setting.neighbours for setting in level)
+        caliper=max(setting.caliper for setting in level),
+        neighbours=max(setting.neighbours for setting in level),
     )
 
 
 def _praise(pool: Pool, best: Trial, trials: list[Trial], limit: float) -> str:
     most = max(trial.matched for trial in trials)
-    more = "none matches more" if best.matched == most else f"settings that match up to {most:,} lose balance"
+    more = (
+        "none matches more"
+        if best.matched == most
+        else f"settings that match up to {most:,} lose balance"
+    )
     return (
         f"Chosen of {len(trials)} settings: {best.setting}. It matches {best.matched:,} of {len(pool.events):,} events with "
         f"every |SMD| below {limit:g} (largest {best.balance.largest:.3f}, {best.balance.worst}); {more}."
@@ -177,4 +197,6 @@ def _refuse(pool: Pool, trials: list[Trial], limit: float) -> Selection:
 def _ratio(difference: Floats, spread: Floats) -> Floats:
     """Difference over spread; a covariate that never varies is balanced if it is the same on both sides."""
     same = np.abs(difference) <= 1e-12
-    return np.where(same, 0.0, np.divide(difference, spread, out=np.full(len(spread), np.inf), where=spread > 0))
+    return np.where(
+        same, 0.0, np.divide(difference, spread, out=np.full(len(spread), np.inf), where=spread > 0)
+    )

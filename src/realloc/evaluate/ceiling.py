@@ -12,13 +12,15 @@ from statistics import NormalDist
 import numpy as np
 from scipy.stats import rankdata
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.events import Floats
 from realloc.evaluate.matching import Units
 from realloc.evaluate.ranking import CELLS, DEFAULT, Bootstrap, interval
 from realloc.evaluate.result import CONFIDENCE, Estimate
 
-MOST_EVENTS = 20_000  # ρ* does not depend on how many are simulated, only its Monte-Carlo error does
+MOST_EVENTS = (
+    20_000  # ρ* does not depend on how many are simulated, only its Monte-Carlo error does
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,11 @@ class Ceiling:
 
 
 def noise_ceiling(
-    effect: float | Floats, noise: float | Floats, events: int = 2000, draws: int = 200, seed: int = 0
+    effect: float | Floats,
+    noise: float | Floats,
+    events: int = 2000,
+    draws: int = 200,
+    seed: int = 0,
 ) -> Ceiling:
     """Monte Carlo of ρ*. `effect` and `noise`: standard deviations (normal), or values to draw from.
 
@@ -58,11 +64,17 @@ def noise_ceiling(
         tau = _draw(rng, effect, shape)
         found.append(_spearman(tau, tau + _draw(rng, noise, shape)))
     rho = np.concatenate(found)
-    return Ceiling(float(rho.mean()), float(rho.std(ddof=1) / np.sqrt(draws)), float(rho.std(ddof=1)), n, draws)
+    return Ceiling(
+        float(rho.mean()), float(rho.std(ddof=1) / np.sqrt(draws)), float(rho.std(ddof=1)), n, draws
+    )
 
 
 def effect_sd(
-    response: Floats, units: Units, placebo: Floats, placebo_units: Units, bootstrap: Bootstrap = DEFAULT
+    response: Floats,
+    units: Units,
+    placebo: Floats,
+    placebo_units: Units,
+    bootstrap: Bootstrap = DEFAULT,
 ) -> Estimate:
     """sd(τ) = √(var R − var R of placebos), interval by bootstrap over units; refused where the difference is not positive."""
     for what, values in (("moved", response), ("placebo", placebo)):
@@ -76,9 +88,16 @@ def effect_sd(
             f"Expected responses of moved events to vary more than those of placebos, got variances of {response.var():.4g} "
             f"and {placebo.var():.4g}. The effects drown in noise: their size cannot be told from these events."
         )
-    moved, still = _variances(response, units, bootstrap), _variances(placebo, placebo_units, bootstrap, 1)
-    low, high = interval([moved - still]) if len(moved) and len(still) else (float("nan"), float("nan"))
-    low, high = (float(np.sqrt(max(bound, 0.0))) if np.isfinite(bound) else bound for bound in (low, high))
+    moved, still = (
+        _variances(response, units, bootstrap),
+        _variances(placebo, placebo_units, bootstrap, 1),
+    )
+    low, high = (
+        interval([moved - still]) if len(moved) and len(still) else (float("nan"), float("nan"))
+    )
+    low, high = (
+        float(np.sqrt(max(bound, 0.0))) if np.isfinite(bound) else bound for bound in (low, high)
+    )
     return Estimate("effect_sd", float(np.sqrt(value)), low, high, len(response))
 
 
@@ -86,7 +105,9 @@ def _variances(values: Floats, units: Units, bootstrap: Bootstrap, stream: int =
     """Variances of bootstrap samples of units; none with a single unit."""
     codes = np.unique(units, return_inverse=True)[1]
     centred = values - values.mean()  # else two large numbers would be subtracted
-    sums = np.stack([np.bincount(codes, part) for part in (np.ones(len(values)), centred, centred**2)], axis=1)
+    sums = np.stack(
+        [np.bincount(codes, part) for part in (np.ones(len(values)), centred, centred**2)], axis=1
+    )
     if len(sums) < 2:
         return np.empty(0)
     drawn = Bootstrap(draws=bootstrap.draws, seed=2 * bootstrap.seed + stream)
@@ -110,6 +131,8 @@ def _draw(rng: np.random.Generator, what: float | Floats, shape: tuple[int, int]
 def _check(name: str, what: float | Floats) -> None:
     if isinstance(what, np.ndarray):
         if len(what) < 3 or not np.isfinite(what).all():
-            raise LogError(f"Expected at least 3 finite values of the {name}, got {len(what)} or missing ones.")
+            raise LogError(
+                f"Expected at least 3 finite values of the {name}, got {len(what)} or missing ones."
+            )
     elif not (np.isfinite(what) and what >= 0):
         raise ConfigError(f"Expected a standard deviation of the {name} of at least 0, got {what}.")

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
 from realloc.evaluate.events import Events, Floats, Mask, Rows
 from realloc.logs import Logs
 
@@ -41,12 +41,18 @@ def known_before(logs: Logs, events: Events, recent: int = 7) -> Known:
     """Previous shares, log budget, mean outcome of the unit's last `recent` rows before, and all features."""
     n, categorical = len(logs), list[str]()
     columns: dict[str, NDArray[np.float32]] = {}
-    shares = np.vstack([logs.shares, np.full(len(logs.schema.channels), np.nan)])[events.previous]  # −1: the NaN row
+    shares = np.vstack([logs.shares, np.full(len(logs.schema.channels), np.nan)])[
+        events.previous
+    ]  # −1: the NaN row
     for k, channel in enumerate(logs.schema.channels):
         columns[previous_share(channel)] = shares[:, k].astype(np.float32)
     budget = logs.budget
-    columns["log budget"] = np.log(budget, out=np.full(n, np.nan), where=budget > 0).astype(np.float32)
-    columns["recent level"] = _recent_level(logs.outcome, events.previous, recent).astype(np.float32)
+    columns["log budget"] = np.log(budget, out=np.full(n, np.nan), where=budget > 0).astype(
+        np.float32
+    )
+    columns["recent level"] = _recent_level(logs.outcome, events.previous, recent).astype(
+        np.float32
+    )
     for name in logs.features:
         columns[name] = _numbers(logs.feature(name))
         if pa.types.is_dictionary(logs.feature(name).type):
@@ -59,7 +65,9 @@ def previous_share(channel: str) -> str:
     return f"previous share of {channel}"
 
 
-def fit_demand(known: Known, outcome: Floats, units: Codes, learnable: Mask, seed: int = 0) -> lgb.Booster:
+def fit_demand(
+    known: Known, outcome: Floats, units: Codes, learnable: Mask, seed: int = 0
+) -> lgb.Booster:
     """m_eval by boosted trees on the `learnable` rows; units held out among them say when to stop."""
     rows = np.flatnonzero(learnable & np.isfinite(outcome))
     if len(rows) < LEAST_ROWS:
@@ -91,7 +99,9 @@ def fit_demand(known: Known, outcome: Floats, units: Codes, learnable: Mask, see
     }
     categorical = [known.names.index(name) for name in known.categorical]
     train, stop = rows[~stops], rows[stops]
-    learned = lgb.Dataset(known.values[train], outcome[train], categorical_feature=categorical, params=options)
+    learned = lgb.Dataset(
+        known.values[train], outcome[train], categorical_feature=categorical, params=options
+    )
     held = lgb.Dataset(known.values[stop], outcome[stop], reference=learned, params=options)
     quiet = [lgb.early_stopping(PATIENCE, verbose=False)]
     return lgb.train(options, learned, TREES, valid_sets=[held], callbacks=quiet)
@@ -117,7 +127,9 @@ def _recent_level(outcome: Floats, previous: Rows, recent: int) -> Floats:
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.float32]:
     """Numbers, flags, days since 1970 or category codes, NaN where missing."""
     if pa.types.is_dictionary(column.type):
-        column = pa.chunked_array([chunk.indices for chunk in column.unify_dictionaries().chunks], pa.int32())
+        column = pa.chunked_array(
+            [chunk.indices for chunk in column.unify_dictionaries().chunks], pa.int32()
+        )
     elif pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
         days = column.to_numpy().astype("datetime64[us]").astype(np.float64) / 86_400e6
         return np.where(column.is_null().to_numpy(), np.nan, days).astype(np.float32)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
 from realloc.logs import Logs
 
 Floats = NDArray[np.float64]
@@ -43,7 +43,9 @@ def find_events(logs: Logs, tolerance: float = TOLERANCE) -> Events:
     if not isinstance(logs, Logs):
         raise LogError(f"Expected logs (from `read_logs`), got {type(logs).__name__}.")
     if not 0 <= tolerance < 2:
-        raise ConfigError(f"Expected a tolerance from 0 to below 2 (the largest ‖Δp‖₁), got {tolerance}.")
+        raise ConfigError(
+            f"Expected a tolerance from 0 to below 2 (the largest ‖Δp‖₁), got {tolerance}."
+        )
     units, times, shares = logs.unit_codes, logs.times, logs.shares
     order = np.lexsort((times, units))
     later, earlier = order[1:], order[:-1]
@@ -72,12 +74,18 @@ def at_previous(logs: Logs, events: Events, rows: Rows | None = None) -> Logs:
     rows = np.flatnonzero(events.is_event) if rows is None else rows
     before = events.previous[rows]
     if np.any(before < 0):
-        raise LogError("Expected rows that have a previous row of their unit, got the first row of a unit.")
+        raise LogError(
+            "Expected rows that have a previous row of their unit, got the first row of a unit."
+        )
     schema, table = logs.schema, logs.table.take(pa.array(rows))
     amounts = logs.shares[before]
     if schema.budget is None:
         amounts = amounts * logs.budget[rows][:, None]
     for k, channel in enumerate(schema.channels):
-        table = table.set_column(table.column_names.index(channel), channel, pa.array(amounts[:, k]))
+        table = table.set_column(
+            table.column_names.index(channel), channel, pa.array(amounts[:, k])
+        )
     after = {schema.outcome, *schema.guardrails}
-    return replace(logs, table=table.select([name for name in table.column_names if name not in after]))
+    return replace(
+        logs, table=table.select([name for name in table.column_names if name not in after])
+    )

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
+from realloc.base.validation import check_types
 from realloc.evaluate.events import Floats, Rows
-from realloc.fields import check_types
 
 Strata = NDArray[np.integer]
 Units = NDArray[np.integer]
@@ -76,7 +76,11 @@ class Matches:
 
     def at(self, rows: Rows) -> "Matches":
         """The same with positions in a table of which these were picked as `rows`."""
-        return Matches(rows[self.events], np.where(self.controls == NOBODY, NOBODY, rows[self.controls]), self.distance)
+        return Matches(
+            rows[self.events],
+            np.where(self.controls == NOBODY, NOBODY, rows[self.controls]),
+            self.distance,
+        )
 
     def contrast(self, values: Floats) -> Floats:
         """v_e − Σ_c w_ec v_c for every event; `values` (n,) or (n, d) by row position."""
@@ -129,12 +133,16 @@ def standardise(values: Floats, mahalanobis: bool = False) -> Floats:
     return scaled / np.sqrt(max(scaled.shape[1], 1))
 
 
-def match_events(z: Floats, events: Rows, controls: Rows, strata: Strata, setting: Setting) -> Matches:
+def match_events(
+    z: Floats, events: Rows, controls: Rows, strata: Strata, setting: Setting
+) -> Matches:
     """The nearest controls of every event in its stratum. z (n, d) from `standardise`, strata (n,), rows as positions.
 
     An event that is itself among the controls (a placebo) is never its own control.
     """
-    return _nearest(z, events, controls, strata, setting).within(setting.caliper, setting.neighbours)
+    return _nearest(z, events, controls, strata, setting).within(
+        setting.caliper, setting.neighbours
+    )
 
 
 def match_placebos(
@@ -147,7 +155,8 @@ def match_placebos(
     """
     placebos = _nearest(z, matches.controls[:, 0], controls, strata, setting)
     common = np.minimum(
-        (matches.distance <= setting.caliper).sum(axis=1), (placebos.distance <= setting.caliper).sum(axis=1)
+        (matches.distance <= setting.caliper).sum(axis=1),
+        (placebos.distance <= setting.caliper).sum(axis=1),
     )
     return matches.first(common), placebos.first(common)
 
@@ -155,7 +164,9 @@ def match_placebos(
 def _nearest(z: Floats, events: Rows, controls: Rows, strata: Strata, setting: Setting) -> Matches:
     """All events with whom they have within the caliper, be it nobody."""
     if not np.isfinite(z).all():
-        raise LogError("Expected finite covariates to match on, got missing ones. Fill them and add a flag.")
+        raise LogError(
+            "Expected finite covariates to match on, got missing ones. Fill them and add a flag."
+        )
     own = np.zeros(len(z), dtype=bool)
     own[controls] = True
     placebo = bool(own[events].any())
@@ -167,7 +178,9 @@ def _nearest(z: Floats, events: Rows, controls: Rows, strata: Strata, setting: S
         if stratum not in pool:
             continue
         rows = controls[pool[stratum]]
-        bound = np.nextafter(setting.caliper, np.inf)  # the tree takes what is nearer than its bound, not equal
+        bound = np.nextafter(
+            setting.caliper, np.inf
+        )  # the tree takes what is nearer than its bound, not equal
         found, index = KDTree(z[rows]).query(z[events[places]], k, distance_upper_bound=bound)
         near[places] = np.append(rows, NOBODY)[index].reshape(-1, k)
         distance[places] = np.reshape(found, (-1, k))
@@ -180,11 +193,16 @@ def _by_stratum(strata: Strata, rows: Rows) -> dict[int, Rows]:
     """Where in `rows` the rows of each stratum stand."""
     order = np.argsort(strata[rows], kind="stable")
     present, starts = np.unique(strata[rows][order], return_index=True)
-    return dict(zip(present.tolist(), np.split(order, starts[1:]), strict=True)) if len(rows) else {}
+    return (
+        dict(zip(present.tolist(), np.split(order, starts[1:]), strict=True)) if len(rows) else {}
+    )
 
 
 def _without_itself(events: Rows, near: Rows, distance: Floats) -> tuple[Rows, Floats]:
     distance = np.where(near == events[:, None], np.inf, distance)
     order = np.argsort(distance, axis=1, kind="stable")
-    near, distance = np.take_along_axis(near, order, axis=1), np.take_along_axis(distance, order, axis=1)
+    near, distance = (
+        np.take_along_axis(near, order, axis=1),
+        np.take_along_axis(distance, order, axis=1),
+    )
     return np.where(np.isinf(distance), NOBODY, near), distance

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
+from realloc.base.simplex import Floats, edge_directions
 from realloc.evaluate.result import CONFIDENCE, Estimate, mean_estimate, standard_error
-from realloc.simplex import Floats, edge_directions
 
 Mask = NDArray[np.bool_]
 Clusters = NDArray[np.integer[Any]] | None
@@ -39,7 +39,9 @@ def oos_gain(gain: Floats, supported: Mask, clusters: Clusters = None) -> Estima
     return mean_estimate("oos_gain", np.where(supported, 0.0, gain), clusters)
 
 
-def safe_local_recovery(gain: Floats, supported: Mask, oracle_gain: Floats, clusters: Clusters = None) -> Estimate:
+def safe_local_recovery(
+    gain: Floats, supported: Mask, oracle_gain: Floats, clusters: Clusters = None
+) -> Estimate:
     """U_dep(π̂) / (U_dep(π*_local) + ε), with the interval of a ratio of means (delta method)."""
     _same_rows(gain, oracle_gain)
     deployed = np.where(supported, gain, 0.0)
@@ -72,7 +74,11 @@ def path_nonconformity(nonconformity: Floats, quantile: float = 0.9) -> Estimate
     n, ordered = len(nonconformity), np.sort(nonconformity)
     half = _quantile() * np.sqrt(quantile * (1 - quantile) / n)
     # Order statistics, not interpolation: a way over a zero share is infinitely far.
-    at = np.clip(np.ceil(n * np.array([quantile, quantile - half, quantile + half])).astype(int) - 1, 0, n - 1)
+    at = np.clip(
+        np.ceil(n * np.array([quantile, quantile - half, quantile + half])).astype(int) - 1,
+        0,
+        n - 1,
+    )
     value, low, high = ordered[at]
     return Estimate("path_nonconformity_90", float(value), float(low), float(high), n)
 
@@ -96,7 +102,9 @@ def pairwise_corr(learned: Floats, oracle: Floats) -> Estimate:
     if n <= 3:
         return Estimate("pairwise_corr", value, float("nan"), float("nan"), n)
     centre, half = np.arctanh(np.clip(value, -1 + 1e-15, 1 - 1e-15)), _quantile() / np.sqrt(n - 3)
-    return Estimate("pairwise_corr", value, float(np.tanh(centre - half)), float(np.tanh(centre + half)), n)
+    return Estimate(
+        "pairwise_corr", value, float(np.tanh(centre - half)), float(np.tanh(centre + half)), n
+    )
 
 
 def top_edge_acc(learned: Floats, oracle: Floats, clusters: Clusters = None) -> Estimate:
@@ -118,7 +126,10 @@ def edge_ndcg(learned: Floats, oracle: Floats, clusters: Clusters = None) -> Est
     _same_rows(learned, oracle)
     relevance = np.maximum(oracle, 0)
     discount = 1 / np.log2(np.arange(oracle.shape[1]) + 2)
-    ranked = np.take_along_axis(relevance, np.argsort(-learned, axis=1, kind="stable"), axis=1) @ discount
+    ranked = (
+        np.take_along_axis(relevance, np.argsort(-learned, axis=1, kind="stable"), axis=1)
+        @ discount
+    )
     ideal = -np.sort(-relevance, axis=1) @ discount
     useful = ideal > 0
     picked = None if clusters is None else clusters[useful]

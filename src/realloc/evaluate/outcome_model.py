@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
+from realloc.base.simplex import Floats
 from realloc.evaluate.randomized import Randomized, Rows
-from realloc.simplex import Floats
 
-OutcomeModel = Callable[[Floats, Rows], Floats]  # (shares (r, K), row numbers (r,)) → expected outcome (r,)
+OutcomeModel = Callable[
+    [Floats, Rows], Floats
+]  # (shares (r, K), row numbers (r,)) → expected outcome (r,)
 PATIENCE = 20
 FURTHEST = 8.0  # standard deviations beyond which a line is not trusted
 
@@ -33,7 +35,9 @@ class OutcomeModelConfig:
 
     def __post_init__(self) -> None:
         if self.folds < 2:
-            raise ConfigError(f"Expected `folds` of at least 2 for cross-fitting, got {self.folds}.")
+            raise ConfigError(
+                f"Expected `folds` of at least 2 for cross-fitting, got {self.folds}."
+            )
         if self.trees < 1 or self.leaves < 2 or not 0 < self.shrinkage <= 1 or self.ridge < 0:
             raise ConfigError(
                 "Expected `trees` of at least 1, `leaves` of at least 2, `shrinkage` above 0 and up to 1, and `ridge` of at "
@@ -74,7 +78,9 @@ class CrossFitted:
         for fold, (start, booster) in enumerate(self.fits):
             mine = self.fold[rows] == fold
             if mine.any():
-                found[mine] = start(_linear(x[mine], self.rows)) + booster.predict(x[mine], num_threads=1)
+                found[mine] = start(_linear(x[mine], self.rows)) + booster.predict(
+                    x[mine], num_threads=1
+                )
         return found
 
 
@@ -87,7 +93,11 @@ def fit_outcome_model(rows: Randomized, config: OutcomeModelConfig | None = None
     for train, stop in splits(fold):
         start = _fit_ridge(_linear(x[train], rows), rows.outcome[train], config.ridge)
         rest = rows.outcome - start(_linear(x, rows))
-        options = {"objective": "l2", "boost_from_average": False, **tree_options(config, len(train))}
+        options = {
+            "objective": "l2",
+            "boost_from_average": False,
+            **tree_options(config, len(train)),
+        }
         fits.append((start, boost(x, rest, (train, stop), rows.categorical, options)))
     return CrossFitted(rows, fold, tuple(fits))
 
@@ -101,7 +111,7 @@ def boost(
     start: Floats | None = None,
 ) -> Any:
     """Trees learned on the first part, as many as are best on the second: a LightGBM booster. `start`: scores to add to."""
-    import lightgbm as lgb  # noqa: PLC0415  costs most of a second, and only fitting needs it
+    import lightgbm as lgb
 
     kind: Any = list(categorical)
     learn, judge = (
@@ -115,7 +125,9 @@ def boost(
         for part in parts
     )
     judge.set_reference(learn)
-    return lgb.train(options, learn, valid_sets=[judge], callbacks=[lgb.early_stopping(PATIENCE, verbose=False)])
+    return lgb.train(
+        options, learn, valid_sets=[judge], callbacks=[lgb.early_stopping(PATIENCE, verbose=False)]
+    )
 
 
 def no_model(shares: Floats, rows: Rows) -> Floats:
@@ -134,7 +146,9 @@ def unit_fold(unit: Rows, folds: int, seed: int) -> NDArray[np.int64]:
     codes = np.unique(unit, return_inverse=True)[1]
     units = int(codes.max()) + 1
     if units < 2:
-        raise LogError("Expected at least 2 units to cross-fit by unit, got 1. Use the rows of more units.")
+        raise LogError(
+            "Expected at least 2 units to cross-fit by unit, got 1. Use the rows of more units."
+        )
     return (np.random.default_rng(seed).permutation(units) % min(folds, units))[codes]
 
 
@@ -175,7 +189,9 @@ def _fit_ridge(x: Floats, y: Floats, penalty: float) -> Ridge:
     count = np.maximum(known.sum(axis=0), 1)
     centre = np.where(known, x, 0.0).sum(axis=0) / count
     spread = np.sqrt(np.square(np.where(known, x - centre, 0.0)).sum(axis=0) / count)
-    scale = np.where(spread > 1e-12 * (1 + np.abs(centre)), spread, np.inf)  # a constant column says nothing
+    scale = np.where(
+        spread > 1e-12 * (1 + np.abs(centre)), spread, np.inf
+    )  # a constant column says nothing
     start = Ridge(centre, scale, np.zeros(x.shape[1]), float(y.mean()))
     z = start.standardise(x)
     gram = z.T @ z + penalty * len(x) * np.eye(x.shape[1])

@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import chi2
 
-from realloc.errors import LogError
-from realloc.evaluate.outcome_model import OutcomeModelConfig, boost, splits, tree_options, unit_fold
+from realloc.base.errors import LogError
+from realloc.base.simplex import Floats
+from realloc.evaluate.outcome_model import (
+    OutcomeModelConfig,
+    boost,
+    splits,
+    tree_options,
+    unit_fold,
+)
 from realloc.evaluate.randomized import SAME_MOVE, RandomizedMoves, Rows
 from realloc.evaluate.result import Estimate, EstimateTable
 from realloc.evaluate.weights import IntervalConfig, Mask, weighted_mean
-from realloc.simplex import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +67,9 @@ def check_propensities(rows: RandomizedMoves) -> PropensityCheck:
     p_value = float(chi2.sf(statistic, degrees)) if degrees else 1.0
     possible = (e > 0).sum(axis=1)
     one, interval = np.ones(len(rows)), IntervalConfig()
-    inverse = weighted_mean("mean_inverse_over_arms", (1 / rows.propensity / possible, one), rows.unit, interval)
+    inverse = weighted_mean(
+        "mean_inverse_over_arms", (1 / rows.propensity / possible, one), rows.unit, interval
+    )
     numbers = [
         Estimate("largest_sum_error", float(np.abs(e.sum(axis=1) - 1).max()), NAN, NAN, len(rows)),
         inverse,  # 1 where the propensities are right
@@ -71,11 +79,17 @@ def check_propensities(rows: RandomizedMoves) -> PropensityCheck:
     for arm in np.flatnonzero(expected > 0):
         half = 1.959964 * float(np.sqrt(V[arm, arm]) / expected[arm])
         ratio = float(drawn[arm] / expected[arm])
-        numbers.append(Estimate(f"arm_{arm}_drawn_over_expected", ratio, ratio - half, ratio + half, int(drawn[arm])))
+        numbers.append(
+            Estimate(
+                f"arm_{arm}_drawn_over_expected", ratio, ratio - half, ratio + half, int(drawn[arm])
+            )
+        )
     return PropensityCheck(EstimateTable(tuple(numbers)), p_value)
 
 
-def estimate_propensities(rows: RandomizedMoves, config: OutcomeModelConfig | None = None) -> RandomizedMoves:
+def estimate_propensities(
+    rows: RandomizedMoves, config: OutcomeModelConfig | None = None
+) -> RandomizedMoves:
     """The same rows with probabilities from trees cross-fitted by unit: whether to hold, then which of the possible moves.
 
     The given probabilities only say which arms were possible: above 0.
@@ -83,9 +97,13 @@ def estimate_propensities(rows: RandomizedMoves, config: OutcomeModelConfig | No
     config = config or OutcomeModelConfig(trees=100, leaves=4)
     could, still = rows.probabilities > 0, rows.hold
     if len(np.unique(rows.drawn)) < 2:
-        raise LogError("Expected at least 2 different arms in the log to estimate propensities from, got 1.")
+        raise LogError(
+            "Expected at least 2 different arms in the log to estimate propensities from, got 1."
+        )
     if still is None:
-        return replace(rows, probabilities=_fit_chances(rows, rows.drawn, could, config), estimated=True)
+        return replace(
+            rows, probabilities=_fit_chances(rows, rows.drawn, could, config), estimated=True
+        )
     moves = np.arange(len(rows.moves)) != still
     either = np.stack([could[:, moves].any(axis=1), could[:, still]], axis=1)
     holds = _fit_chances(rows, (rows.drawn == still).astype(np.int64), either, config)[:, 1]
@@ -96,7 +114,11 @@ def estimate_propensities(rows: RandomizedMoves, config: OutcomeModelConfig | No
 
 
 def _fit_chances(
-    rows: RandomizedMoves, label: Rows, could: Mask, config: OutcomeModelConfig, learned: Mask | None = None
+    rows: RandomizedMoves,
+    label: Rows,
+    could: Mask,
+    config: OutcomeModelConfig,
+    learned: Mask | None = None,
 ) -> Floats:
     """Chances (n, M) over what each row could get, learned where `learned`; a row that could get nothing has zeros.
 
@@ -108,12 +130,18 @@ def _fit_chances(
     scores = np.where(can, _pooled_scores(code[learned], can[learned]), IMPOSSIBLE)
     if len(arms) > 1:
         fold = unit_fold(rows.unit, config.folds, config.seed)
-        menu = (rows.probabilities > 0).astype(np.float64)  # what was possible says much about what was drawn
+        menu = (rows.probabilities > 0).astype(
+            np.float64
+        )  # what was possible says much about what was drawn
         x = np.concatenate([rows.state, rows.start, menu, menu.sum(axis=1, keepdims=True)], axis=1)
         start = scores.copy()
         for away, parts in enumerate(splits(fold)):
             train, stop = (part[learned[part]] for part in parts)
-            options = {"objective": "multiclass", "num_class": len(arms), **tree_options(config, len(train))}
+            options = {
+                "objective": "multiclass",
+                "num_class": len(arms),
+                **tree_options(config, len(train)),
+            }
             booster = boost(x, code, (train, stop), rows.categorical, options, start)
             mine = np.flatnonzero(fold == away)
             scores[mine] += np.asarray(booster.predict(x[mine], raw_score=True, num_threads=1))

@@ -13,14 +13,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
+from realloc.base.simplex import Floats
 from realloc.logs import Logs
-from realloc.simplex import Floats
 
 Rows = NDArray[np.integer[Any]]
 Density = Callable[[Floats, Rows], Floats]  # (shares (r, K), row numbers (r,)) → density (r,)
 SUM_TOLERANCE = 1e-6
-SAME_MOVE = 1e-4  # largest difference of a share at which a logged move counts as an arm of the menu
+SAME_MOVE = (
+    1e-4  # largest difference of a share at which a logged move counts as an arm of the menu
+)
 REMEDY = "Leave out or repair these rows."
 
 
@@ -43,9 +45,21 @@ class RandomizedMoves:
         _check_menu(self.start, self.moves, self.probabilities)
         n, arms = self.probabilities.shape
         if self.drawn.shape != (n,) or not np.issubdtype(self.drawn.dtype, np.integer):
-            raise LogError(f"Expected one logged arm (a whole number) for each of {n} rows, got {self.drawn.shape}.")
-        _refuse((self.drawn < 0) | (self.drawn >= arms), f"logged arms from 0 to {arms - 1}", "others", REMEDY)
-        _refuse(self.propensity <= 0, "propensities above 0 for logged arms", "0", "What was drawn was possible.")
+            raise LogError(
+                f"Expected one logged arm (a whole number) for each of {n} rows, got {self.drawn.shape}."
+            )
+        _refuse(
+            (self.drawn < 0) | (self.drawn >= arms),
+            f"logged arms from 0 to {arms - 1}",
+            "others",
+            REMEDY,
+        )
+        _refuse(
+            self.propensity <= 0,
+            "propensities above 0 for logged arms",
+            "0",
+            "What was drawn was possible.",
+        )
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -107,7 +121,12 @@ Randomized = RandomizedMoves | RandomizedShares
 
 
 def randomized_moves(
-    logs: Logs, start: Floats, moves: Floats, probabilities: Floats, *, outcome: Floats | None = None
+    logs: Logs,
+    start: Floats,
+    moves: Floats,
+    probabilities: Floats,
+    *,
+    outcome: Floats | None = None,
 ) -> tuple[RandomizedMoves, NDArray[np.bool_]]:
     """The randomized rows of a log (finite probabilities), and which ones they are.
 
@@ -115,7 +134,9 @@ def randomized_moves(
     """
     if probabilities.shape != (len(logs), len(moves)):
         wanted = (len(logs), len(moves))
-        raise LogError(f"Expected probabilities of shape {wanted}, a row per log row, got {probabilities.shape}.")
+        raise LogError(
+            f"Expected probabilities of shape {wanted}, a row per log row, got {probabilities.shape}."
+        )
     picked = np.asarray(~np.isnan(probabilities).all(axis=1))
     if not picked.any():
         raise LogError(
@@ -169,7 +190,9 @@ def find_arms(changes: Floats, moves: Floats) -> NDArray[np.int64]:
     return found
 
 
-def observed_menu(start: Floats, shares: Floats, digits: int = 3) -> tuple[Floats, NDArray[np.int64]]:
+def observed_menu(
+    start: Floats, shares: Floats, digits: int = 3
+) -> tuple[Floats, NDArray[np.int64]]:
     """The distinct moves of a log (M, K), rounded, and the arm of each row: for logs that come without a menu."""
     changes = np.round(shares - start, digits) + 0.0  # no negative zeros
     moves, drawn = np.unique(changes, axis=0, return_inverse=True)
@@ -179,7 +202,9 @@ def observed_menu(start: Floats, shares: Floats, digits: int = 3) -> tuple[Float
 def _check_common(start: Floats, outcome: Floats, unit: Rows, state: Floats) -> None:
     n = len(outcome)
     if n == 0:
-        raise LogError("Expected randomized rows, got none. Log propensities, or run an exploration first.")
+        raise LogError(
+            "Expected randomized rows, got none. Log propensities, or run an exploration first."
+        )
     check_shares("start shares", start, (n, start.shape[-1]))
     for name, values, shape in (
         ("outcome", outcome, (n,)),
@@ -191,34 +216,68 @@ def _check_common(start: Floats, outcome: Floats, unit: Rows, state: Floats) -> 
     if state.ndim != 2:
         raise LogError(f"Expected a state of shape ({n}, d), got {state.shape}.")
     _refuse(~np.isfinite(outcome), "finite outcomes", "NaN or infinite ones", REMEDY)
-    _refuse(np.isinf(state).any(axis=1), "states that are finite or missing", "infinite ones", REMEDY)
+    _refuse(
+        np.isinf(state).any(axis=1), "states that are finite or missing", "infinite ones", REMEDY
+    )
 
 
 def check_shares(name: str, shares: Floats, shape: tuple[int, ...]) -> None:
     """Refuse what is not a point of the simplex per row."""
     if shares.ndim != 2 or shares.shape != shape or shares.shape[1] < 2:
-        raise LogError(f"Expected {name} of shape {shape} with at least 2 channels, got {shares.shape}.")
-    off = ~((np.abs(shares.sum(axis=1) - 1) <= SUM_TOLERANCE) & (shares.min(axis=1) >= -SUM_TOLERANCE))  # NaN too
+        raise LogError(
+            f"Expected {name} of shape {shape} with at least 2 channels, got {shares.shape}."
+        )
+    off = ~(
+        (np.abs(shares.sum(axis=1) - 1) <= SUM_TOLERANCE) & (shares.min(axis=1) >= -SUM_TOLERANCE)
+    )  # NaN too
     _refuse(off, f"{name} of at least 0 that sum to 1", "others", REMEDY)
 
 
 def _check_menu(start: Floats, moves: Floats, probabilities: Floats) -> None:
     n, channels = start.shape
     if moves.ndim != 2 or moves.shape[1] != channels or len(moves) < 2:
-        raise LogError(f"Expected a menu of at least 2 moves of {channels} channels each, got {moves.shape}.")
-    _refuse(~(np.abs(moves.sum(axis=1)) <= SUM_TOLERANCE), "moves that sum to 0", "others", "Check the menu.", "moves")
+        raise LogError(
+            f"Expected a menu of at least 2 moves of {channels} channels each, got {moves.shape}."
+        )
+    _refuse(
+        ~(np.abs(moves.sum(axis=1)) <= SUM_TOLERANCE),
+        "moves that sum to 0",
+        "others",
+        "Check the menu.",
+        "moves",
+    )
     if probabilities.shape != (n, len(moves)):
-        raise LogError(f"Expected probabilities of shape {(n, len(moves))}, got {probabilities.shape}.")
-    where, advice = "probabilities of the menu", "Leave out rows that were not randomized, or repair these."
+        raise LogError(
+            f"Expected probabilities of shape {(n, len(moves))}, got {probabilities.shape}."
+        )
+    where, advice = (
+        "probabilities of the menu",
+        "Leave out rows that were not randomized, or repair these.",
+    )
     _refuse(np.isnan(probabilities).any(axis=1), f"{where} that are numbers", "NaN", advice)
     _refuse((probabilities < 0).any(axis=1), f"{where} of at least 0", "negative ones", advice)
-    _refuse((probabilities > 1 + SUM_TOLERANCE).any(axis=1), f"{where} of at most 1", "larger ones", advice)
+    _refuse(
+        (probabilities > 1 + SUM_TOLERANCE).any(axis=1),
+        f"{where} of at most 1",
+        "larger ones",
+        advice,
+    )
     total = probabilities.sum(axis=1)
     off = np.abs(total - 1) > SUM_TOLERANCE
-    _refuse(off, f"{where} that sum to 1 in every row", f"sums from {total.min():.6g} to {total.max():.6g}", advice)
+    _refuse(
+        off,
+        f"{where} that sum to 1 in every row",
+        f"sums from {total.min():.6g} to {total.max():.6g}",
+        advice,
+    )
     leaves = (start[:, None, :] + moves).min(axis=2) < -SAME_MOVE  # (n, M)
     overdrawn = (leaves & (probabilities > 0)).any(axis=1)
-    _refuse(overdrawn, "probability 0 for moves that overdraw a channel", "more", "Check start shares and menu.")
+    _refuse(
+        overdrawn,
+        "probability 0 for moves that overdraw a channel",
+        "more",
+        "Check start shares and menu.",
+    )
 
 
 def _check_density(rows: RandomizedShares) -> None:
@@ -227,7 +286,10 @@ def _check_density(rows: RandomizedShares) -> None:
         raise LogError(f"Expected one density for each of {n} rows, got {rows.density.shape}.")
     _refuse(~np.isfinite(rows.density), "finite densities", "NaN or infinite ones", REMEDY)
     _refuse(
-        rows.density <= 0, "densities above 0 for drawn shares", "0 or negative ones", "What was drawn was possible."
+        rows.density <= 0,
+        "densities above 0 for drawn shares",
+        "0 or negative ones",
+        "What was drawn was possible.",
     )
     volume = 1 / factorial(
         channels - 1
@@ -243,14 +305,24 @@ def _check_density(rows: RandomizedShares) -> None:
         _check_integral(rows, rows.density_at, volume)
 
 
-def _check_integral(rows: RandomizedShares, density_at: Density, volume: float, repeats: int = 64) -> None:
+def _check_integral(
+    rows: RandomizedShares, density_at: Density, volume: float, repeats: int = 64
+) -> None:
     """One even draw from the simplex per row and repeat: the mean density times the volume must be 1."""
     n, channels = rows.shares.shape
     every = np.arange(n)
     off = ~np.isclose(density_at(rows.shares, every), rows.density, rtol=1e-6)
-    _refuse(off, "`density_at` to give the stated densities", "others", "Check that both belong together.")
+    _refuse(
+        off,
+        "`density_at` to give the stated densities",
+        "others",
+        "Check that both belong together.",
+    )
     rng = np.random.default_rng(0)
-    found = np.array([density_at(rng.dirichlet(np.ones(channels), n), every) for _ in range(repeats)]) * volume
+    found = (
+        np.array([density_at(rng.dirichlet(np.ones(channels), n), every) for _ in range(repeats)])
+        * volume
+    )
     error = float(found.std() / np.sqrt(found.size))
     if abs(found.mean() - 1) > max(0.02, 5 * error):
         raise LogError(
@@ -264,4 +336,6 @@ def _refuse(wrong: Any, expected: str, got: str, advice: str, what: str = "rows"
     flags: NDArray[np.bool_] = np.asarray(wrong)
     if flags.any():
         count, first = int(flags.sum()), int(flags.argmax())
-        raise LogError(f"Expected {expected}, got {got} in {count} of {len(flags)} {what} (first: {first}). {advice}")
+        raise LogError(
+            f"Expected {expected}, got {got} in {count} of {len(flags)} {what} (first: {first}). {advice}"
+        )

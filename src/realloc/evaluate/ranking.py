@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
+from realloc.base.validation import check_types
 from realloc.evaluate.events import Floats, Mask
 from realloc.evaluate.matching import Units
 from realloc.evaluate.result import CONFIDENCE, Estimate, EstimateTable
-from realloc.fields import check_types
 
 Metric = Callable[[Floats], Floats]  # weights of events (b, n), or of units (b, U), to values (b,)
 
@@ -40,7 +40,9 @@ class Bootstrap:
     def __post_init__(self) -> None:
         check_types(self, "the bootstrap")
         if self.draws < 20:
-            raise ConfigError(f"Expected at least 20 bootstrap draws for an interval, got {self.draws}.")
+            raise ConfigError(
+                f"Expected at least 20 bootstrap draws for an interval, got {self.draws}."
+            )
 
     def weights(self, units: int, width: int) -> Iterator[Floats]:
         """How often each unit is drawn, (b, units), a few draws at a time: as many as arrays of `width` allow."""
@@ -49,7 +51,11 @@ class Bootstrap:
         for first in range(0, self.draws, most):
             size = min(most, self.draws - first)
             picked = rng.integers(0, units, (size, units)) + units * np.arange(size)[:, None]
-            yield np.bincount(picked.ravel(), minlength=size * units).reshape(size, units).astype(np.float64)
+            yield (
+                np.bincount(picked.ravel(), minlength=size * units)
+                .reshape(size, units)
+                .astype(np.float64)
+            )
 
 
 DEFAULT = Bootstrap()
@@ -73,14 +79,20 @@ def rank_correlation(
     def spearman(weights: Floats) -> Floats:
         middle = weights.sum(axis=1, keepdims=True) / 2
         a, b = one(weights) - middle, other(weights) - middle
-        across = np.sqrt(np.einsum("bn,bn,bn->b", weights, a, a) * np.einsum("bn,bn,bn->b", weights, b, b))
+        across = np.sqrt(
+            np.einsum("bn,bn,bn->b", weights, a, a) * np.einsum("bn,bn,bn->b", weights, b, b)
+        )
         return _divide(np.einsum("bn,bn,bn->b", weights, a, b), across)
 
     return _by_event(name, spearman, units[order], bootstrap)
 
 
 def aligned_gap(
-    predicted: Floats, response: Floats, units: Units, part: float = 0.2, bootstrap: Bootstrap = DEFAULT
+    predicted: Floats,
+    response: Floats,
+    units: Units,
+    part: float = 0.2,
+    bootstrap: Bootstrap = DEFAULT,
 ) -> Estimate:
     """Mean R of the top `part` of scores minus that of the bottom; ties at a threshold count on its side."""
     _check(predicted, response, units)
@@ -117,7 +129,9 @@ def within_unit_concordance(
     agree, pairs = np.zeros(len(present)), np.zeros(len(present))
     order = np.argsort(codes, kind="stable")
     most = int(np.bincount(codes).max()) if len(codes) else 0
-    for back in range(1, most):  # pairs of a unit's events that stand so far apart: all units at once
+    for back in range(
+        1, most
+    ):  # pairs of a unit's events that stand so far apart: all units at once
         one, other = order[back:], order[:-back]
         same = codes[one] == codes[other]
         one, other = one[same], other[same]
@@ -129,14 +143,18 @@ def within_unit_concordance(
     return ratio("within_unit_concordance", agree, pairs, int(pairs.sum()), bootstrap)
 
 
-def support_violation(moved: Mask, supported: Mask, units: Units, bootstrap: Bootstrap = DEFAULT) -> EstimateTable:
+def support_violation(
+    moved: Mask, supported: Mask, units: Units, bootstrap: Bootstrap = DEFAULT
+) -> EstimateTable:
     """The part of executed recommendations outside the support, and the part of rows that are moved at all."""
     if not len(moved) == len(supported) == len(units):
         raise LogError(
             f"Expected `moved`, `supported` and `units` of the same rows, got {len(moved)}, {len(supported)} and {len(units)}."
         )
     codes = np.unique(units, return_inverse=True)[1]
-    rows, acted, outside = (np.bincount(codes, part) for part in (np.ones(len(moved)), moved, moved & ~supported))
+    rows, acted, outside = (
+        np.bincount(codes, part) for part in (np.ones(len(moved)), moved, moved & ~supported)
+    )
     return EstimateTable(
         (
             ratio("support_violation", outside, acted, int(moved.sum()), bootstrap),
@@ -145,13 +163,17 @@ def support_violation(moved: Mask, supported: Mask, units: Units, bootstrap: Boo
     )
 
 
-def mean_response(name: str, response: Floats, units: Units, bootstrap: Bootstrap = DEFAULT) -> Estimate:
+def mean_response(
+    name: str, response: Floats, units: Units, bootstrap: Bootstrap = DEFAULT
+) -> Estimate:
     """Mean R over events."""
     codes = np.unique(units, return_inverse=True)[1]
     return ratio(name, np.bincount(codes, response), np.bincount(codes), len(response), bootstrap)
 
 
-def ratio(name: str, top: NDArray[Any], bottom: NDArray[Any], n: int, bootstrap: Bootstrap = DEFAULT) -> Estimate:
+def ratio(
+    name: str, top: NDArray[Any], bottom: NDArray[Any], n: int, bootstrap: Bootstrap = DEFAULT
+) -> Estimate:
     """Σ top / Σ bottom over units, each given by its own sums (U,); NaN where the bottom is 0."""
     sums = np.stack([top, bottom], axis=1).astype(np.float64)
 
@@ -164,7 +186,11 @@ def ratio(name: str, top: NDArray[Any], bottom: NDArray[Any], n: int, bootstrap:
     if not len(sums):
         return _nothing(name, n)
     value = float(quotient(np.ones((1, len(sums))))[0])
-    drawn = [quotient(weights) for weights in bootstrap.weights(len(sums), len(sums))] if len(sums) > 1 else []
+    drawn = (
+        [quotient(weights) for weights in bootstrap.weights(len(sums), len(sums))]
+        if len(sums) > 1
+        else []
+    )
     return Estimate(name, value, *interval(drawn), n)
 
 
@@ -181,7 +207,9 @@ def interval(drawn: list[Floats]) -> tuple[float, float]:
 
 def widen(estimate: Estimate, factor: float, largest: float = np.inf) -> Estimate:
     """The same value with an interval stretched around it, but not beyond ±`largest`."""
-    ends = (estimate.value + factor * (end - estimate.value) for end in (estimate.low, estimate.high))
+    ends = (
+        estimate.value + factor * (end - estimate.value) for end in (estimate.low, estimate.high)
+    )
     low, high = (float(np.clip(end, -largest, largest)) for end in ends)
     return Estimate(estimate.name, estimate.value, low, high, estimate.n)
 
@@ -207,7 +235,9 @@ class _Ranks:
         self.starts = _starts(values[order])
         self.order = None if np.array_equal(order, np.arange(len(order))) else order
         group = np.empty(len(values), dtype=np.intp)
-        group[order] = np.repeat(np.arange(len(self.starts)), np.diff(np.append(self.starts, len(values))))
+        group[order] = np.repeat(
+            np.arange(len(self.starts)), np.diff(np.append(self.starts, len(values)))
+        )
         self.group = group
 
     def __call__(self, weights: Floats) -> Floats:
@@ -215,7 +245,11 @@ class _Ranks:
         if len(self.starts) < weights.shape[1]:
             sorted_weights = np.add.reduceat(sorted_weights, self.starts, axis=1)
         middle = np.cumsum(sorted_weights, axis=1) - sorted_weights / 2
-        return middle if self.order is None and middle.shape == weights.shape else middle[:, self.group]
+        return (
+            middle
+            if self.order is None and middle.shape == weights.shape
+            else middle[:, self.group]
+        )
 
 
 def _starts(ordered: Floats) -> NDArray[np.intp]:
@@ -259,4 +293,6 @@ def _check(predicted: Floats, response: Floats, units: Units) -> None:
     for what, values in (("predictions", predicted), ("responses", response)):
         if not np.isfinite(values).all():
             bad = int((~np.isfinite(values)).sum())
-            raise LogError(f"Expected finite {what}, got {bad:,} of {len(values):,} that are NaN or infinite.")
+            raise LogError(
+                f"Expected finite {what}, got {bad:,} of {len(values):,} that are NaN or infinite."
+            )

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.errors import LogError
-from realloc.simplex import Floats
+from realloc.base.errors import LogError
+from realloc.base.simplex import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,9 @@ class EstimateTable:
         return self.to_arrow().to_pandas()
 
 
-def mean_estimate(name: str, values: Floats, clusters: NDArray[np.integer[Any]] | None = None) -> Estimate:
+def mean_estimate(
+    name: str, values: Floats, clusters: NDArray[np.integer[Any]] | None = None
+) -> Estimate:
     """The mean with a normal interval; rows of one cluster (a unit) count as one draw.
 
     >>> mean_estimate("gain", np.array([1.0, 3.0])).value
@@ -79,7 +81,9 @@ def standard_error(values: Floats, clusters: NDArray[np.integer[Any]] | None = N
     residuals = values - values.mean()
     if clusters is not None:
         if len(clusters) != len(values):
-            raise LogError(f"Expected one cluster per row, got {len(clusters)} for {len(values)} rows.")
+            raise LogError(
+                f"Expected one cluster per row, got {len(clusters)} for {len(values)} rows."
+            )
         codes = np.unique(clusters, return_inverse=True)[1]
         residuals = np.bincount(codes, weights=residuals)
     groups = len(residuals)

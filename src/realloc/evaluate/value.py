@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from realloc.errors import ConfigError
+from realloc.base.errors import ConfigError
+from realloc.base.simplex import Floats, total_variation
 from realloc.evaluate.outcome_model import OutcomeModel, OutcomeModelConfig, fit_outcome_model
 from realloc.evaluate.propensity import check_propensities
 from realloc.evaluate.randomized import Randomized, RandomizedMoves, RandomizedShares, Rows
@@ -30,7 +31,6 @@ from realloc.evaluate.weights import (
     menu_weights,
     weighted_mean,
 )
-from realloc.simplex import Floats, total_variation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,18 +55,23 @@ class ValueConfig:
     clip: float | None = None  # largest weight of the clipped value; None: √n
     bandwidth: float | None = None  # of continuous shares; None: by rule
     across: float = 1.0  # bandwidth across the recommended direction over the one along it
-    at_point: bool = (
-        False  # continuous shares: take the model's outcome at the very target, not over the kernel around it
-    )
+    at_point: bool = False  # continuous shares: take the model's outcome at the very target, not over the kernel around it
     model: OutcomeModelConfig = field(default_factory=OutcomeModelConfig)
     interval: IntervalConfig = field(default_factory=IntervalConfig)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.most_off_menu <= 1 or min(self.least_effective_rows, self.least_effective_units) < 0:
+        if (
+            not 0 <= self.most_off_menu <= 1
+            or min(self.least_effective_rows, self.least_effective_units) < 0
+        ):
             raise ConfigError(
                 "Expected `most_off_menu` from 0 to 1 and effective sizes of at least 0 in the value config."
             )
-        for name, value in (("clip", self.clip), ("bandwidth", self.bandwidth), ("across", self.across)):
+        for name, value in (
+            ("clip", self.clip),
+            ("bandwidth", self.bandwidth),
+            ("across", self.across),
+        ):
             if value is not None and not value > 0:
                 raise ConfigError(f"Expected `{name}` above 0 in the value config, got {value}.")
 
@@ -116,7 +121,10 @@ def doubly_robust(outcome: Floats, weight: Floats, at_target: Floats, at_logged:
 
 
 def policy_value(
-    rows: RandomizedMoves, target: Target, model: OutcomeModel | None = None, config: ValueConfig | None = None
+    rows: RandomizedMoves,
+    target: Target,
+    model: OutcomeModel | None = None,
+    config: ValueConfig | None = None,
 ) -> PolicyValue:
     """The value of a target (from `target_arms`, `target_mix` or `target_shares`) on a menu of randomized moves."""
     config = config or ValueConfig()
@@ -124,13 +132,18 @@ def policy_value(
 
     def predict(model: OutcomeModel, picked: Rows) -> Predicted:
         aimed = _at_mix(rows, target.probabilities, model, picked)
-        return Predicted(aimed, model(rows.logged[picked], picked), model(rows.start[picked], picked))
+        return Predicted(
+            aimed, model(rows.logged[picked], picked), model(rows.start[picked], picked)
+        )
 
     return _value(rows, weighed, predict, model, config)
 
 
 def smoothed_value(
-    rows: RandomizedShares, shares: Floats, model: OutcomeModel | None = None, config: ValueConfig | None = None
+    rows: RandomizedShares,
+    shares: Floats,
+    model: OutcomeModel | None = None,
+    config: ValueConfig | None = None,
 ) -> PolicyValue:
     """The value of recommended shares (n, K) where shares were drawn from a density, smoothed over nearby moves.
 
@@ -150,7 +163,9 @@ def smoothed_value(
 
     def predict(model: OutcomeModel, picked: Rows) -> Predicted:
         return Predicted(
-            expect(model, shares, picked), model(rows.logged[picked], picked), expect(model, rows.start, picked)
+            expect(model, shares, picked),
+            model(rows.logged[picked], picked),
+            expect(model, rows.start, picked),
         )
 
     return _value(rows, weighed, predict, model, config)
@@ -177,7 +192,10 @@ def bandwidth_sensitivity(
 def weigh_menu(rows: RandomizedMoves, target: Target) -> Weighed:
     """Weights where rows drew from a menu, and whether the draws fit the stated propensities."""
     n, still, weight = len(rows), rows.hold, menu_weights(rows, target.probabilities)
-    facts, contradiction = [_average("mean_distance_to_arm", target.distance, rows.unit, target.on_menu)], ""
+    facts, contradiction = (
+        [_average("mean_distance_to_arm", target.distance, rows.unit, target.on_menu)],
+        "",
+    )
     if not rows.estimated:  # those fit the draws because they were made from them
         check = check_propensities(rows)
         facts.append(Estimate("propensity_p_value", check.p_value, NAN, NAN, n))
@@ -187,10 +205,14 @@ def weigh_menu(rows: RandomizedMoves, target: Target) -> Weighed:
         could = rows.probabilities[:, still] > 0
         moved, acts = (rows.drawn != still).astype(np.float64), 1 - target.probabilities[:, still]
         np.divide(1 - moved, rows.probabilities[:, still], out=hold_weight, where=could)
-    return Weighed(target.on_menu, weight, hold_weight, acts, weight * moved, tuple(facts), contradiction)
+    return Weighed(
+        target.on_menu, weight, hold_weight, acts, weight * moved, tuple(facts), contradiction
+    )
 
 
-def weigh_shares(rows: RandomizedShares, shares: Floats, bandwidth: float, across: float) -> Weighed:
+def weigh_shares(
+    rows: RandomizedShares, shares: Floats, bandwidth: float, across: float
+) -> Weighed:
     """Weights where rows drew from a density."""
     weight, valued = kernel_weights(rows, shares, bandwidth, across)
     hold_weight, could = kernel_weights(rows, rows.start, bandwidth, across)
@@ -218,12 +240,21 @@ def _value(
     return PolicyValue(found, _verdict(found["dr_lift"]), _reason(found))
 
 
-def _values(rows: Randomized, weighed: Weighed, predicted: Predicted, config: ValueConfig) -> list[Estimate]:
+def _values(
+    rows: Randomized, weighed: Weighed, predicted: Predicted, config: ValueConfig
+) -> list[Estimate]:
     picked = weighed.valued
-    y, w, unit, acts = rows.outcome[picked], weighed.weight[picked], rows.unit[picked], weighed.acts[picked]
+    y, w, unit, acts = (
+        rows.outcome[picked],
+        weighed.weight[picked],
+        rows.unit[picked],
+        weighed.acts[picked],
+    )
     one, rest = np.ones_like(y), y - predicted.logged
     value = doubly_robust(y, w, predicted.target, predicted.logged)
-    clipped = doubly_robust(y, np.minimum(w, _clip(rows, config)), predicted.target, predicted.logged)
+    clipped = doubly_robust(
+        y, np.minimum(w, _clip(rows, config)), predicted.target, predicted.logged
+    )
     hold = doubly_robust(y, weighed.hold_weight[picked], predicted.hold, predicted.logged)
     terms: dict[str, tuple[tuple[Floats, Floats], tuple[Floats, Floats] | None]] = {
         "dr_value": ((value, one), None),
@@ -240,7 +271,10 @@ def _values(rows: Randomized, weighed: Weighed, predicted: Predicted, config: Va
         "lift_per_action": ((value - y, acts), None),
         "lift_over_hold_per_action": ((value - hold, acts), None),
     }
-    found = [weighted_mean(name, plus, unit, config.interval, minus) for name, (plus, minus) in terms.items()]
+    found = [
+        weighted_mean(name, plus, unit, config.interval, minus)
+        for name, (plus, minus) in terms.items()
+    ]
     explained = 1 - float(np.square(rest).sum() / max(np.square(y - y.mean()).sum(), 1e-300))
     return [*found, Estimate("outcome_model_r2", explained, NAN, NAN, len(y))]
 
@@ -249,7 +283,9 @@ def _evidence(rows: Randomized, weighed: Weighed, config: ValueConfig) -> list[E
     """What can be said without any outcome: how much of the log speaks about the target."""
     picked, unit = weighed.valued, rows.unit[weighed.valued]
     w, n = weighed.weight[picked], int(weighed.valued.sum())
-    by_unit = np.asarray(np.bincount(np.unique(unit, return_inverse=True)[1], weights=w), dtype=np.float64)
+    by_unit = np.asarray(
+        np.bincount(np.unique(unit, return_inverse=True)[1], weights=w), dtype=np.float64
+    )
     sizes = {
         "effective_rows": effective_size(w),
         "effective_acting_rows": effective_size(weighed.acting_weight[picked]),
@@ -258,10 +294,19 @@ def _evidence(rows: Randomized, weighed: Weighed, config: ValueConfig) -> list[E
         "clip": _clip(rows, config),
     }
     return [
-        _average("off_menu_rate", (~picked).astype(np.float64), rows.unit, np.ones(len(rows), dtype=bool)),
+        _average(
+            "off_menu_rate", (~picked).astype(np.float64), rows.unit, np.ones(len(rows), dtype=bool)
+        ),
         _average("action_rate", weighed.acts, rows.unit, picked),
-        _average("mean_weight", weighed.weight, rows.unit, picked),  # 1 where the propensities are right
-        _average("clipped_share", (weighed.weight > _clip(rows, config)).astype(np.float64), rows.unit, picked),
+        _average(
+            "mean_weight", weighed.weight, rows.unit, picked
+        ),  # 1 where the propensities are right
+        _average(
+            "clipped_share",
+            (weighed.weight > _clip(rows, config)).astype(np.float64),
+            rows.unit,
+            picked,
+        ),
         *(Estimate(name, size, NAN, NAN, n) for name, size in sizes.items()),
     ]
 
@@ -274,16 +319,17 @@ def _lacking(evidence: EstimateTable, config: ValueConfig) -> str:
             f"Expected targets that logging could have drawn on at least {1 - config.most_off_menu:.0%} of the rows, got "
             f"{1 - off.value:.0%} of {off.n:,}. Explore what the policy recommends, or widen the tolerance."
         )
-    wanted = {"effective_rows": config.least_effective_rows, "effective_units": config.least_effective_units}
+    wanted = {
+        "effective_rows": config.least_effective_rows,
+        "effective_units": config.least_effective_units,
+    }
     if evidence["action_rate"].value > 0:
         wanted["effective_acting_rows"] = config.least_effective_rows
     for name, least in wanted.items():
         size = evidence[name].value
         if size < least:
             words = name.replace("_", " ")
-            return (
-                f"Expected at least {least:g} {words} behind the target, got {size:.1f}. Explore longer, or more units."
-            )
+            return f"Expected at least {least:g} {words} behind the target, got {size:.1f}. Explore longer, or more units."
     return ""
 
 
@@ -314,7 +360,12 @@ def _at_mix(rows: RandomizedMoves, chances: Floats, model: OutcomeModel, picked:
 
 
 def _at_kernel(
-    rows: RandomizedShares, target: Floats, model: OutcomeModel, picked: Rows, bandwidth: float, config: ValueConfig
+    rows: RandomizedShares,
+    target: Floats,
+    model: OutcomeModel,
+    picked: Rows,
+    bandwidth: float,
+    config: ValueConfig,
 ) -> Floats:
     """∫ K m around each target by a few draws of its own per row, so that what they leave of noise is in the interval."""
     total, count = np.zeros(len(picked)), np.zeros(len(picked))
@@ -331,7 +382,9 @@ def _at_kernel(
 def _average(name: str, values: Floats, unit: Rows, picked: Mask) -> Estimate:
     if not picked.any():
         return Estimate(name, NAN, NAN, NAN, 0)
-    return weighted_mean(name, (values[picked], np.ones(int(picked.sum()))), unit[picked], IntervalConfig())
+    return weighted_mean(
+        name, (values[picked], np.ones(int(picked.sum()))), unit[picked], IntervalConfig()
+    )
 
 
 def _clip(rows: Randomized, config: ValueConfig) -> float:

@@ -16,10 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc, t
 
-from realloc.errors import ConfigError, LogError
-from realloc.evaluate.randomized import SUM_TOLERANCE, RandomizedMoves, RandomizedShares, Rows, check_shares
+from realloc.base.errors import ConfigError, LogError
+from realloc.base.simplex import Floats, tangent_basis, total_variation
+from realloc.evaluate.randomized import (
+    SUM_TOLERANCE,
+    RandomizedMoves,
+    RandomizedShares,
+    Rows,
+    check_shares,
+)
 from realloc.evaluate.result import CONFIDENCE, Estimate
-from realloc.simplex import Floats, tangent_basis, total_variation
 
 Mask = NDArray[np.bool_]
 Term = tuple[Floats, Floats]  # numerator and denominator, a value per row
@@ -40,15 +46,24 @@ class Target:
 def target_arms(rows: RandomizedMoves, arms: Rows) -> Target:
     """One arm per row; rows that could not get it (probability 0, or arm −1) are off the menu."""
     n, M = rows.probabilities.shape
-    if arms.shape != (n,) or not np.issubdtype(arms.dtype, np.integer) or arms.min() < -1 or arms.max() >= M:
-        raise LogError(f"Expected one arm from 0 to {M - 1} (or −1: off the menu) for each of {n} rows, got others.")
+    if (
+        arms.shape != (n,)
+        or not np.issubdtype(arms.dtype, np.integer)
+        or arms.min() < -1
+        or arms.max() >= M
+    ):
+        raise LogError(
+            f"Expected one arm from 0 to {M - 1} (or −1: off the menu) for each of {n} rows, got others."
+        )
     return target_mix(rows, (arms[:, None] == np.arange(M)).astype(np.float64))
 
 
 def target_mix(rows: RandomizedMoves, probabilities: Floats) -> Target:
     """Chances over the arms, (n, M); a row of zeros, or with an arm that the row could not get, is off the menu."""
     if probabilities.shape != rows.probabilities.shape:
-        raise LogError(f"Expected chances of shape {rows.probabilities.shape}, got {probabilities.shape}.")
+        raise LogError(
+            f"Expected chances of shape {rows.probabilities.shape}, got {probabilities.shape}."
+        )
     total = probabilities.sum(axis=1)
     fair = (probabilities >= 0).all(axis=1) & ((np.abs(total - 1) <= SUM_TOLERANCE) | (total == 0))
     if not fair.all():
@@ -96,18 +111,29 @@ def kernel_weights(
     d, unit = channels - 1, _headings(rows, target)
     gap = (rows.shares - target) @ tangent_basis(channels)
     along = (gap * unit).sum(axis=1, keepdims=True) * unit
-    squares = (np.square(along).sum(axis=1) + np.square((gap - along) / across).sum(axis=1)) / bandwidth**2
+    squares = (
+        np.square(along).sum(axis=1) + np.square((gap - along) / across).sum(axis=1)
+    ) / bandwidth**2
     ball, scale = pi ** (d / 2) / gamma(d / 2 + 1), across ** (d - 1) * bandwidth**d
     kernel = (d + 2) / (2 * ball) * np.maximum(1 - squares, 0) / scale
-    inside = np.zeros(len(rows))  # κ: the part of the kernel on the simplex and, where known, the density's support
+    inside = np.zeros(
+        len(rows)
+    )  # κ: the part of the kernel on the simplex and, where known, the density's support
     for offset in _kernel_points(d, points):
         inside += _place(rows, target, unit, bandwidth, across, offset)[1] / points
     kept = inside >= 0.1
-    return np.where(kept, kernel / np.maximum(inside, 0.1) / (rows.density / np.sqrt(channels)), 0.0), kept
+    return np.where(
+        kept, kernel / np.maximum(inside, 0.1) / (rows.density / np.sqrt(channels)), 0.0
+    ), kept
 
 
 def kernel_draws(
-    rows: RandomizedShares, target: Floats, bandwidth: float, across: float = 1.0, draws: int = 4, seed: int = 0
+    rows: RandomizedShares,
+    target: Floats,
+    bandwidth: float,
+    across: float = 1.0,
+    draws: int = 4,
+    seed: int = 0,
 ) -> Iterator[tuple[Floats, Mask]]:
     """Shares (n, K) drawn from the kernel around each row's target, and which of them lie on the support; so many times."""
     rng, unit = np.random.default_rng(seed), _headings(rows, target)
@@ -125,7 +151,12 @@ def _headings(rows: RandomizedShares, target: Floats) -> Floats:
 
 
 def _place(
-    rows: RandomizedShares, target: Floats, unit: Floats, bandwidth: float, across: float, offset: Floats
+    rows: RandomizedShares,
+    target: Floats,
+    unit: Floats,
+    bandwidth: float,
+    across: float,
+    offset: Floats,
 ) -> tuple[Floats, Mask]:
     """Where an offset (d,) or (n, d) in the unit ball leads from each target, and whether that lies on the support."""
     along = (offset * unit).sum(axis=1, keepdims=True) * unit
@@ -164,17 +195,24 @@ class IntervalConfig:
 
     def __post_init__(self) -> None:
         if self.kind not in INTERVALS:
-            raise ConfigError(f"Expected an interval of kind {' or '.join(INTERVALS)}, got {self.kind!r}.")
+            raise ConfigError(
+                f"Expected an interval of kind {' or '.join(INTERVALS)}, got {self.kind!r}."
+            )
         if self.draws < 100:
             raise ConfigError(f"Expected at least 100 bootstrap draws, got {self.draws}.")
 
 
-def weighted_mean(name: str, plus: Term, unit: Rows, config: IntervalConfig, minus: Term | None = None) -> Estimate:
+def weighted_mean(
+    name: str, plus: Term, unit: Rows, config: IntervalConfig, minus: Term | None = None
+) -> Estimate:
     """Σa/Σb, or the difference Σa/Σb − Σc/Σd, with an interval in which all rows of a unit count as one draw."""
     terms = [plus] if minus is None else [plus, minus]
     codes = np.unique(unit, return_inverse=True)[1]
     columns: list[Any] = [np.bincount(codes, weights=part) for term in terms for part in term]
-    table, n = np.stack(columns, axis=1), len(plus[0])  # (G, 2 or 4): every statistic here is a function of unit sums
+    table, n = (
+        np.stack(columns, axis=1),
+        len(plus[0]),
+    )  # (G, 2 or 4): every statistic here is a function of unit sums
     value = float(_quotients(table.sum(axis=0, keepdims=True))[0])
     if not np.isfinite(value):
         return Estimate(name, NAN, NAN, NAN, n)
@@ -217,7 +255,9 @@ def _bootstrap(table: Floats, config: IntervalConfig) -> tuple[float, float]:
     units, rng = len(table), np.random.default_rng(config.seed)
     if units < 2:
         return NAN, NAN
-    totals = np.concatenate([_drawn_counts(rng, units) @ table for _ in range(-(-config.draws // BATCH))])
+    totals = np.concatenate(
+        [_drawn_counts(rng, units) @ table for _ in range(-(-config.draws // BATCH))]
+    )
     found = _quotients(totals)
     found = found[np.isfinite(found)]  # a draw without any row of one side says nothing
     if not len(found):
@@ -231,4 +271,6 @@ def _bootstrap(table: Floats, config: IntervalConfig) -> tuple[float, float]:
 def _drawn_counts(rng: np.random.Generator, units: int) -> Floats:
     """How often each unit is drawn, (BATCH, G)."""
     drawn = rng.integers(units, size=(BATCH, units)) + units * np.arange(BATCH)[:, None]
-    return np.bincount(drawn.ravel(), minlength=BATCH * units).reshape(BATCH, units).astype(np.float64)
+    return (
+        np.bincount(drawn.ravel(), minlength=BATCH * units).reshape(BATCH, units).astype(np.float64)
+    )

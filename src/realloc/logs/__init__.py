@@ -1,9 +1,9 @@
 """Logs: schema, reading, the validated table, splits and the audit."""
 
-from realloc.logs.audit import Audit, audit_logs, audit_source
-from realloc.logs.finding import Finding
-from realloc.logs.limits import AuditConfig
-from realloc.logs.read import read_logs
+from realloc.logs.checks.check import Audit, audit_logs, audit_source
+from realloc.logs.checks.finding import Finding
+from realloc.logs.checks.limits import AuditConfig
+from realloc.logs.reading.read import read_logs
 from realloc.logs.schema import Schema
 from realloc.logs.split import split_by_time, split_by_unit, unit_folds
 from realloc.logs.table import Logs

@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.errors import LogError
-from realloc.fields import nearest
-from realloc.logs import columns, names
-from realloc.logs.arrow import compute as pc
+from realloc.base.errors import LogError
+from realloc.base.validation import nearest
+from realloc.logs import names
+from realloc.logs.reading import columns
+from realloc.logs.reading.arrow import compute as pc
+from realloc.logs.reading.source import Source
 from realloc.logs.schema import Schema
-from realloc.logs.source import Source
 
 Floats = NDArray[np.float64]
 SAMPLE_ROWS = 200_000
@@ -73,7 +74,9 @@ def guess_schema(source: Source, hints: Hints | None = None) -> Schema:
 def _check_hints(source: Source, hints: Hints) -> None:
     for name in (hints.unit, hints.time, hints.outcome, *hints.channels):
         if name is not None and name not in source.columns.names:
-            raise LogError(f"Expected a column {name!r}, but the log has none.{nearest(name, source.columns.names)}")
+            raise LogError(
+                f"Expected a column {name!r}, but the log has none.{nearest(name, source.columns.names)}"
+            )
 
 
 def _sample(source: Source) -> Sample:
@@ -88,7 +91,9 @@ def _sample(source: Source) -> Sample:
         kind = _kind(column, name, source.text)
         if kind == "number":
             numbers[name] = columns.to_numbers(column, name, allow_text=source.text).values
-            wholes += [name] if pa.types.is_integer(column.type) or _all_whole(numbers[name]) else []
+            wholes += (
+                [name] if pa.types.is_integer(column.type) or _all_whole(numbers[name]) else []
+            )
         elif kind == "time":
             times[name] = columns.to_times(column, name)[0].values
         elif kind == "text":
@@ -124,7 +129,9 @@ def _kind(column: pa.Array, name: str, text_source: bool) -> str | None:
     numbers = columns.to_numbers(text, name, allow_text=True)
     given = int(np.isfinite(numbers.values).sum() + numbers.bad.sum())
     padded = pc.any(pc.match_substring_regex(text, r"^\s*[+-]?0\d")).as_py()
-    is_number = text_source and given > 0 and not padded and numbers.bad.sum() <= (1 - MOSTLY) * given
+    is_number = (
+        text_source and given > 0 and not padded and numbers.bad.sum() <= (1 - MOSTLY) * given
+    )
     return "number" if is_number else "text"
 
 
@@ -145,18 +152,30 @@ def _find_time(sample: Sample) -> str:
 
 def _find_long(sample: Sample, time: str, hints: Hints) -> Schema | None:
     """One row per unit, date and channel: one spend column, and a text column that makes rows unique with the unit."""
-    spends = [name for name, values in sample.numbers.items() if names.looks_spent(name) and _is_amount(values)]
-    kinds = [name for name in sample.texts if names.rank(name, names.CHANNEL) < 2 * len(names.CHANNEL)]
+    spends = [
+        name
+        for name, values in sample.numbers.items()
+        if names.looks_spent(name) and _is_amount(values)
+    ]
+    kinds = [
+        name for name in sample.texts if names.rank(name, names.CHANNEL) < 2 * len(names.CHANNEL)
+    ]
     if len(spends) != 1 or not kinds:
         return None
     channel = min(kinds, key=lambda name: names.rank(name, names.CHANNEL))
-    found = pc.unique(columns.decoded(sample.table[channel].combine_chunks())).drop_null().to_pylist()
+    found = (
+        pc.unique(columns.decoded(sample.table[channel].combine_chunks())).drop_null().to_pylist()
+    )
     able = [
         name
         for name in _ids(sample, (spends[0], channel))
         if _unique_part(sample, [name, time, channel]) >= NEARLY_UNIQUE
     ]
-    able = [hints.unit] if hints.unit else [name for name in able if _unique_part(sample, [name, time]) < NEARLY_UNIQUE]
+    able = (
+        [hints.unit]
+        if hints.unit
+        else [name for name in able if _unique_part(sample, [name, time]) < NEARLY_UNIQUE]
+    )
     if not able or len(found) < 2:
         return None
     unit = min(able, key=lambda name: names.rank(name, names.UNIT))
@@ -173,12 +192,20 @@ def _find_long(sample: Sample, time: str, hints: Hints) -> Schema | None:
 
 def _find_channels(sample: Sample, hints: Hints) -> tuple[tuple[str, ...], bool]:
     """The channel columns and whether they are shares: by name first, then by what sums to 1 or to the budget."""
-    amounts = {name: v for name, v in sample.numbers.items() if _is_amount(v) and not names.looks_earlier(name)}
+    amounts = {
+        name: v
+        for name, v in sample.numbers.items()
+        if _is_amount(v) and not names.looks_earlier(name)
+    }
     if hints.channels:
         given = [sample.numbers[name] for name in hints.channels if name in sample.numbers]
         return hints.channels, bool(given) and _whole_of(given) == 1.0
-    named = [name for name in sample.table.column_names if name in amounts and names.looks_spent(name)]
-    unread = [name for name in sample.texts if names.looks_spent(name) and _has_digits(sample, name)]  # $1,234.50
+    named = [
+        name for name in sample.table.column_names if name in amounts and names.looks_spent(name)
+    ]
+    unread = [
+        name for name in sample.texts if names.looks_spent(name) and _has_digits(sample, name)
+    ]  # $1,234.50
     if len(named) + len(unread) >= 2:
         return (*named, *unread), _whole_of([amounts[name] for name in named]) is not None
     shares = [name for name in amounts if set(names.words(name)) & set(names.SHARE)]
@@ -186,14 +213,18 @@ def _find_channels(sample: Sample, hints: Hints) -> tuple[tuple[str, ...], bool]
         return tuple(shares), True
     for whole in WHOLES:
         small = {
-            name: values for name, values in amounts.items() if np.nanquantile(values, MOSTLY) <= whole * (1 + 1e-6)
+            name: values
+            for name, values in amounts.items()
+            if np.nanquantile(values, MOSTLY) <= whole * (1 + 1e-6)
         }
         found = _summands(small, np.full(sample.table.num_rows, whole))
         if found:
             return found, True
     for name in sorted(amounts, key=lambda name: names.rank(name, names.BUDGET)):
         if names.rank(name, names.BUDGET) < 2 * len(names.BUDGET):
-            found = _summands({other: v for other, v in amounts.items() if other != name}, amounts[name])
+            found = _summands(
+                {other: v for other, v in amounts.items() if other != name}, amounts[name]
+            )
             if found:
                 return found, False
     raise LogError(
@@ -206,31 +237,42 @@ def _find_channels(sample: Sample, hints: Hints) -> tuple[tuple[str, ...], bool]
 def _is_amount(values: Floats) -> bool:
     """Mostly finite numbers of at least 0, not all 0."""
     given = values[~np.isnan(values)]
-    return bool(len(given) and np.mean(np.isfinite(given) & (given >= 0)) >= MOSTLY and np.any(given > 0))
+    return bool(
+        len(given) and np.mean(np.isfinite(given) & (given >= 0)) >= MOSTLY and np.any(given > 0)
+    )
 
 
 def _has_digits(sample: Sample, name: str) -> bool:
     text = columns.decoded(sample.table[name].combine_chunks(), name)
     return bool(
-        np.mean(pc.fill_null(pc.match_substring_regex(text, r"\d"), False).to_numpy(zero_copy_only=False)) >= 0.5
+        np.mean(
+            pc.fill_null(pc.match_substring_regex(text, r"\d"), False).to_numpy(
+                zero_copy_only=False
+            )
+        )
+        >= 0.5
     )
 
 
 def _whole_of(values: list[Floats]) -> float | None:
     """1, 100 or 10,000 where most rows sum to about that."""
     total = np.nansum(values, axis=0)
-    return next((whole for whole in WHOLES if np.mean(np.abs(total / whole - 1) < 0.02) > MOSTLY), None)
+    return next(
+        (whole for whole in WHOLES if np.mean(np.abs(total / whole - 1) < 0.02) > MOSTLY), None
+    )
 
 
 def _summands(candidates: dict[str, Floats], total: Floats) -> tuple[str, ...]:
     """The columns that add up to `total` with weight 1 each (non-negative least squares, worst rows aside), or nothing."""
     if len(candidates) < 2:
         return ()
-    from scipy.optimize import nnls  # noqa: PLC0415  a solver that serving need not wait for
+    from scipy.optimize import nnls
 
     listed = list(candidates)
     stride = -(-len(total) // FIT_ROWS)
-    matrix = np.nan_to_num(np.stack([candidates[name][::stride] for name in listed], axis=1), posinf=0.0)
+    matrix = np.nan_to_num(
+        np.stack([candidates[name][::stride] for name in listed], axis=1), posinf=0.0
+    )
     goal = np.nan_to_num(total[::stride], posinf=0.0)
     scale = max(float(np.quantile(np.abs(goal), MOSTLY)), 1e-12)
     matrix, goal = matrix / scale, goal / scale
@@ -250,8 +292,16 @@ def _summands(candidates: dict[str, Floats], total: Floats) -> tuple[str, ...]:
 
 
 def _find_budget(sample: Sample, channels: tuple[str, ...]) -> str | None:
-    able = [name for name, values in sample.numbers.items() if _is_amount(values) and name not in channels]
-    named = [n for n in able if names.rank(n, names.BUDGET) < 2 * len(names.BUDGET) and not names.looks_earlier(n)]
+    able = [
+        name
+        for name, values in sample.numbers.items()
+        if _is_amount(values) and name not in channels
+    ]
+    named = [
+        n
+        for n in able
+        if names.rank(n, names.BUDGET) < 2 * len(names.BUDGET) and not names.looks_earlier(n)
+    ]
     return min(named, key=lambda name: names.rank(name, names.BUDGET)) if named else None
 
 
@@ -267,14 +317,20 @@ def _find_unit(sample: Sample, time: str, channels: tuple[str, ...]) -> str:
     parts = {name: _unique_part(sample, [name, time]) for name in able}
     fitting = [name for name in able if parts[name] >= NEARLY_UNIQUE]
     if not fitting:  # the whole log may be repeated; then the name must say it
-        fitting = [name for name in able if parts[name] >= 0.4 and names.rank(name, names.UNIT) < 2 * len(names.UNIT)]
+        fitting = [
+            name
+            for name in able
+            if parts[name] >= 0.4 and names.rank(name, names.UNIT) < 2 * len(names.UNIT)
+        ]
     if not fitting:
         raise LogError(
             f"Expected a column of ids with at most one row per {time!r}, but none fits "
             f"({', '.join(able[:10]) or 'there is no text or id column'}). Name it: realloc init … --unit item_id. A log with "
             "one row per channel needs `channel_column` and `spend_column` in the schema."
         )
-    return min(fitting, key=lambda name: (names.rank(name, names.UNIT), -parts[name], able.index(name)))
+    return min(
+        fitting, key=lambda name: (names.rank(name, names.UNIT), -parts[name], able.index(name))
+    )
 
 
 def _unique_part(sample: Sample, keys: Sequence[str]) -> float:
@@ -309,4 +365,9 @@ def _find_outcome(sample: Sample, taken: set[str | None]) -> str:
 
 def _outcome_rank(name: str, order: list[str]) -> tuple[int, bool, int, int]:
     parts = names.words(name)
-    return names.rank(name, names.OUTCOME), not set(parts) & names.TOTAL, len(parts), order.index(name)
+    return (
+        names.rank(name, names.OUTCOME),
+        not set(parts) & names.TOTAL,
+        len(parts),
+        order.index(name),
+    )

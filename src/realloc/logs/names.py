@@ -13,11 +13,15 @@ EARLIER = frozenset(
     "lag lagged prev previous yesterday last past prior trailing hist history historical rolling before baseline expected "
     "forecast forecasted planned plan trend recent ma ytd ema since initial".split()
 )
-WINDOW = re.compile(r"\d+d|[lt]\d+|\d+w|\d+m|avg\d+")  # 7d, l28, t1, 4w: a window that ends before today …
+WINDOW = re.compile(
+    r"\d+d|[lt]\d+|\d+w|\d+m|avg\d+"
+)  # 7d, l28, t1, 4w: a window that ends before today …
 AFTER = frozenset(
     "click view touch attributed attribution actual actuals result results realized realised".split()
 )  # … or not
-HARMLESS = frozenset("rank competitor competitors control tier window deadline stock policy limit".split())
+HARMLESS = frozenset(
+    "rank competitor competitors control tier window deadline stock policy limit".split()
+)
 TIME = ("date", "day", "week", "ds", "dt", "month", "time", "timestamp", "period")
 UNIT = (
     "unit",
@@ -34,7 +38,19 @@ UNIT = (
     "timeseries",
     "id",
 )
-OUTCOME = ("outcome", "orders", "purchases", "conversions", "sales", "revenue", "gmv", "y", "target", "kpi", "response")
+OUTCOME = (
+    "outcome",
+    "orders",
+    "purchases",
+    "conversions",
+    "sales",
+    "revenue",
+    "gmv",
+    "y",
+    "target",
+    "kpi",
+    "response",
+)
 SPEND = ("spend", "cost", "spends", "costs", "expense", "investment")
 SHARE = ("share", "shares", "pct", "percent", "proportion", "weight", "mix")
 BUDGET = ("budget", "total_budget", "daily_budget", "total_spend", "b")
@@ -77,7 +93,11 @@ def looks_currency(name: str) -> bool:
 def looks_spent(name: str) -> bool:
     """Named like the spend of a channel: of today, and not a total."""
     parts = set(words(name))
-    return bool(parts & set(SPEND)) and not parts & (TOTAL | {"budget", "per"}) and not looks_earlier(name)
+    return (
+        bool(parts & set(SPEND))
+        and not parts & (TOTAL | {"budget", "per"})
+        and not looks_earlier(name)
+    )
 
 
 def rank(name: str, wanted: tuple[str, ...]) -> int:

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, fields
 
-from realloc.errors import ConfigError
-from realloc.fields import check_types
+from realloc.base.errors import ConfigError
+from realloc.base.validation import check_types
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,9 @@ class Schema:
     time: str
     outcome: str
     channels: tuple[str, ...]
-    budget: str | None = None  # None: channels are spends and the budget is their sum; a name: channels are its shares
+    budget: str | None = (
+        None  # None: channels are spends and the budget is their sum; a name: channels are its shares
+    )
     features: tuple[str, ...] | None = None  # None: every other column that is safe to use
     categorical: tuple[str, ...] | None = None  # None: by dtype
     guardrails: tuple[str, ...] = ()
@@ -37,18 +39,28 @@ class Schema:
             if isinstance(value, Iterable) and not isinstance(value, str | tuple | Set | Mapping):
                 object.__setattr__(self, field.name, tuple(value))
         if isinstance(self.channels, str):
-            raise ConfigError(f"Expected `channels` to be a list of column names, got the text {self.channels!r}.")
+            raise ConfigError(
+                f"Expected `channels` to be a list of column names, got the text {self.channels!r}."
+            )
         check_types(self, "the schema")
         if len(self.channels) < 2:
-            raise ConfigError(f"Expected at least 2 channels to move budget between, got {list(self.channels)}.")
+            raise ConfigError(
+                f"Expected at least 2 channels to move budget between, got {list(self.channels)}."
+            )
         if (self.channel_column is None) != (self.spend_column is None):
-            raise ConfigError("Expected both `channel_column` and `spend_column` for the long layout, got only one.")
+            raise ConfigError(
+                "Expected both `channel_column` and `spend_column` for the long layout, got only one."
+            )
         if self.long and self.budget is not None:
-            raise ConfigError("Expected no `budget` with the long layout: there the budget is the sum of the spends.")
+            raise ConfigError(
+                "Expected no `budget` with the long layout: there the budget is the sum of the spends."
+            )
         for field in fields(self):
             value = getattr(self, field.name)
             if value == "" or (isinstance(value, tuple) and "" in value):
-                raise ConfigError(f"Expected a column name in `{field.name}` of the schema, got an empty text.")
+                raise ConfigError(
+                    f"Expected a column name in `{field.name}` of the schema, got an empty text."
+                )
         self._check_one_part_each()
 
     @property
@@ -70,10 +82,14 @@ class Schema:
 
     def _check_one_part_each(self) -> None:
         # In the long layout channels are values, but they become columns here, so they may not clash either.
-        counted = Counter((*self.fixed_columns, *filter(None, (self.channel_column, self.spend_column))))
+        counted = Counter(
+            (*self.fixed_columns, *filter(None, (self.channel_column, self.spend_column)))
+        )
         twice = [name for name, count in counted.items() if count > 1]
         if twice:
-            raise ConfigError(f"Expected every column to play one part, but {twice[0]!r} is named twice in the schema.")
+            raise ConfigError(
+                f"Expected every column to play one part, but {twice[0]!r} is named twice in the schema."
+            )
         clash = sorted(set(self.features or ()) & (set(self.fixed_columns) - {self.currency}))
         if clash:
             raise ConfigError(
@@ -86,4 +102,6 @@ class Schema:
         if self.features is not None:
             unknown = sorted(set(self.categorical or ()) - set(self.features))
             if unknown:
-                raise ConfigError(f"Expected every `categorical` column among `features`, but {unknown[0]!r} is not.")
+                raise ConfigError(
+                    f"Expected every `categorical` column among `features`, but {unknown[0]!r} is not."
+                )

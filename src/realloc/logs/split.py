@@ -10,17 +10,28 @@ from datetime import date, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
 from realloc.logs.table import Logs
 
 
-def split_by_unit(logs: Logs, parts: Sequence[float], seed: int = 0, groups: str | None = None) -> tuple[Logs, ...]:
+def split_by_unit(
+    logs: Logs, parts: Sequence[float], seed: int = 0, groups: str | None = None
+) -> tuple[Logs, ...]:
     """Disjoint parts by unit, of the given sizes, e.g. (0.8, 0.2). `groups`: a category whose units stay together."""
-    if isinstance(parts, float | int) or len(parts) < 2 or min(parts) <= 0 or abs(sum(parts) - 1) > 1e-9:
-        raise ConfigError(f"Expected two or more positive parts that sum to 1, such as (0.8, 0.2), got {parts}.")
+    if (
+        isinstance(parts, float | int)
+        or len(parts) < 2
+        or min(parts) <= 0
+        or abs(sum(parts) - 1) > 1e-9
+    ):
+        raise ConfigError(
+            f"Expected two or more positive parts that sum to 1, such as (0.8, 0.2), got {parts}."
+        )
     codes, names = _blocks(logs, groups)
     if len(names) < len(parts):
-        raise LogError(f"Expected at least {len(parts)} units for {len(parts)} parts, got {len(names)}.")
+        raise LogError(
+            f"Expected at least {len(parts)} units for {len(parts)} parts, got {len(names)}."
+        )
     rank = _ranks(names, seed)
     cuts = np.clip(np.rint(np.cumsum(parts)[:-1] * len(names)).astype(int), 1, None)
     cuts = _at_least_one_each(cuts, len(names))
@@ -28,7 +39,9 @@ def split_by_unit(logs: Logs, parts: Sequence[float], seed: int = 0, groups: str
     return tuple(logs.take(side == part) for part in range(len(parts)))
 
 
-def unit_folds(logs: Logs, folds: int, seed: int = 0, groups: str | None = None) -> NDArray[np.int64]:
+def unit_folds(
+    logs: Logs, folds: int, seed: int = 0, groups: str | None = None
+) -> NDArray[np.int64]:
     """A fold number per row, the same for all rows of a unit; fold sizes differ by at most one unit."""
     codes, names = _blocks(logs, groups)
     if not 2 <= folds <= len(names):
@@ -55,7 +68,9 @@ def split_by_time(logs: Logs, at: str | date | datetime, gap_days: int = 0) -> t
 def _blocks(logs: Logs, groups: str | None) -> tuple[NDArray[np.int64], list[str]]:
     """A block number per row and the blocks' names: units, or groups of units."""
     _check_logs(logs)
-    column = logs.table[logs.schema.unit if groups is None else _category(logs, groups)].combine_chunks()
+    column = logs.table[
+        logs.schema.unit if groups is None else _category(logs, groups)
+    ].combine_chunks()
     raw = column.indices.fill_null(-1).to_numpy()
     words = ["", *(str(value) for value in column.dictionary.to_pylist())]
     present, codes = np.unique(raw, return_inverse=True)
@@ -76,7 +91,9 @@ def _check_logs(logs: Logs) -> None:
 
 def _category(logs: Logs, groups: str) -> str:
     if groups not in logs.features or not hasattr(logs.table[groups].type, "value_type"):
-        raise LogError(f"Expected `groups` to be a categorical feature of {list(logs.features)}, got {groups!r}.")
+        raise LogError(
+            f"Expected `groups` to be a categorical feature of {list(logs.features)}, got {groups!r}."
+        )
     return groups
 
 

@@ -8,17 +8,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc import simplex
-from realloc.errors import LogError
-from realloc.extras import need
-from realloc.logs.finding import Finding
+from realloc.base import simplex
+from realloc.base.errors import LogError
+from realloc.base.imports import need
+from realloc.logs.checks.finding import Finding
 from realloc.logs.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from realloc.logs.audit import Audit
+    from realloc.logs.checks.check import Audit
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +34,9 @@ class Logs:
     schema: Schema
     table: pa.Table
     features: tuple[str, ...]
-    notes: tuple[Finding, ...] = ()  # what reading found and did: rows set aside, columns left out, …
+    notes: tuple[
+        Finding, ...
+    ] = ()  # what reading found and did: rows set aside, columns left out, …
 
     def __len__(self) -> int:
         return self.table.num_rows
@@ -46,7 +48,9 @@ class Logs:
     @property
     def unit_codes(self) -> NDArray[np.int32]:
         """One code per row into `units`."""
-        return _frozen(_combined(self.table[self.schema.unit]).indices.to_numpy(zero_copy_only=False))
+        return _frozen(
+            _combined(self.table[self.schema.unit]).indices.to_numpy(zero_copy_only=False)
+        )
 
     @property
     def units(self) -> pa.Array:
@@ -85,13 +89,17 @@ class Logs:
     def outcome(self) -> Floats:
         """The outcome Y of each row."""
         if self.schema.outcome not in self.table.column_names:
-            raise LogError(f"Expected the outcome column {self.schema.outcome!r}, but this log was read without it.")
+            raise LogError(
+                f"Expected the outcome column {self.schema.outcome!r}, but this log was read without it."
+            )
         return self._numbers(self.schema.outcome)
 
     def guardrail(self, name: str) -> Floats:
         """A guardrail outcome of each row."""
         if name not in self.schema.guardrails:
-            raise LogError(f"Expected one of the guardrails {list(self.schema.guardrails)}, got {name!r}.")
+            raise LogError(
+                f"Expected one of the guardrails {list(self.schema.guardrails)}, got {name!r}."
+            )
         return self._numbers(name)
 
     @property
@@ -108,7 +116,9 @@ class Logs:
     @property
     def pinned_schema(self) -> Schema:
         """The schema with the features and kinds that were chosen when reading: later rows are read the same way."""
-        categorical = tuple(name for name in self.features if pa.types.is_dictionary(self.table[name].type))
+        categorical = tuple(
+            name for name in self.features if pa.types.is_dictionary(self.table[name].type)
+        )
         return replace(self.schema, features=self.features, categorical=categorical)
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.integer[Any]]) -> "Logs":
@@ -121,7 +131,7 @@ class Logs:
 
     def audit(self) -> "Audit":
         """What is wrong or risky in this log, and what it covers."""
-        from realloc.logs.audit import audit_logs  # noqa: PLC0415  the audit reads Logs, so it stands above this file
+        from realloc.logs.checks.check import audit_logs
 
         return audit_logs(self)
 

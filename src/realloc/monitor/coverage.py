@@ -33,7 +33,9 @@ def measure_coverage(state: Any, logs: Logs) -> Coverage | None:
     support, shares = state.support, np.array(logs.shares)
     opened = support.at(state.encoder.encode(logs).values)
     radius = opened.border.radius(np.arange(len(logs)), shares[:, None])[:, 0]
-    return compare_coverage(float(np.mean(radius <= opened.limit)), support.config.level, len(logs), logs.unit_count)
+    return compare_coverage(
+        float(np.mean(radius <= opened.limit)), support.config.level, len(logs), logs.unit_count
+    )
 
 
 def compare_coverage(now: float, expected: float, rows: int, units: int) -> Coverage:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.logs import Logs
-from realloc.monitor.distance import divergence
-from realloc.monitor.summary import ROWS, Summary, columns_of, count
+from realloc.logs.divergence import divergence
+from realloc.logs.summary import ROWS, Summary, columns_of, count
 
 ALPHA = 1e-3  # that anything is called drift where there is none
 
@@ -35,21 +35,29 @@ class Drift:
 def count_columns(told: Summary, logs: Logs) -> Counts:
     """Rows of a batch in the bins of the training window."""
     known = told["columns"]
-    return {name: count(known[name], values).tolist() for name, _, values in columns_of(logs) if name in known}
+    return {
+        name: count(known[name], values).tolist()
+        for name, _, values in columns_of(logs)
+        if name in known
+    }
 
 
 def add_counts(one: Counts, other: Counts) -> Counts:
     """Counts of two batches together."""
     added = dict(one)
     for name, counts in other.items():
-        added[name] = [a + b for a, b in zip(one[name], counts, strict=True)] if name in one else counts
+        added[name] = (
+            [a + b for a, b in zip(one[name], counts, strict=True)] if name in one else counts
+        )
     return added
 
 
 def measure(told: Summary, counts: Counts, clusters: float = 1.0) -> tuple[Drift, ...]:
     """The drift of every column, the worst first. `clusters`: rows per unit, where one unit's rows say the same again."""
     found: list[Drift] = []
-    known: dict[str, Any] = {name: column for name, column in told["columns"].items() if name in counts}
+    known: dict[str, Any] = {
+        name: column for name, column in told["columns"].items() if name in counts
+    }
     per_unit = max(1.0, told[ROWS] / max(told["units"], 1))
     for name, column in known.items():
         old = np.array(column["parts"]) * told[ROWS] / per_unit

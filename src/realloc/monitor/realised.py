@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
 from realloc.evaluate.abtest.arms import read_arms
 from realloc.evaluate.abtest.calibration import Calibration, calibrate
 from realloc.evaluate.abtest.config import AbtestConfig, Metric
@@ -34,9 +34,9 @@ def measure_realised(joined: pa.Table, arms: Any, beta: float, threshold: float)
     if arms is None:
         why = "no column says which units were held out at random (`--arm`), so what came out cannot be told from luck"
         return Realised(joined.num_rows, followed, None, why)
-    table = pa.table({name: joined[name] for name in ("unit", "outcome", "gain", "gain_lower")}).append_column(
-        "arm", arms
-    )
+    table = pa.table(
+        {name: joined[name] for name in ("unit", "outcome", "gain", "gain_lower")}
+    ).append_column("arm", arms)
     config = AbtestConfig(
         unit="unit",
         metrics=(Metric(name="outcome", value="outcome"),),
@@ -47,6 +47,11 @@ def measure_realised(joined: pa.Table, arms: Any, beta: float, threshold: float)
         predicted_metric="outcome",
     )
     try:
-        return Realised(joined.num_rows, followed, calibrate(read_arms(table, config), config, beta, threshold), None)
+        return Realised(
+            joined.num_rows,
+            followed,
+            calibrate(read_arms(table, config), config, beta, threshold),
+            None,
+        )
     except LogError as problem:
         return Realised(joined.num_rows, followed, None, str(problem))

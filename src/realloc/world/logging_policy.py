@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.simplex import Floats, softmax, tangent_basis
+from realloc.base.simplex import Floats, softmax, tangent_basis
 from realloc.world.draws import stream
 from realloc.world.regimes import Regime, WorldParameters
 from realloc.world.rotation import logit_tilt

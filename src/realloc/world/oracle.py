@@ -5,10 +5,17 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.decision.search import GainFunction, Rows, SearchConfig, SupportFunction, Trace, search_greedy
-from realloc.errors import ConfigError
+from realloc.base.errors import ConfigError
+from realloc.base.simplex import Floats
+from realloc.decide.search.greedy import (
+    GainFunction,
+    Rows,
+    SearchConfig,
+    SupportFunction,
+    Trace,
+    search_greedy,
+)
 from realloc.logs import Logs
-from realloc.simplex import Floats
 from realloc.world.regimes import WorldParameters
 from realloc.world.response import Surface
 from realloc.world.state import State
@@ -21,7 +28,9 @@ GRID_BATCH = 500_000  # allocations scored at a time
 
 def search_config(parameters: WorldParameters) -> SearchConfig:
     """Candidate steps and movement budget of the world: what learned policies are given, too."""
-    return SearchConfig(steps=parameters.steps, max_steps=parameters.max_steps, max_length=parameters.max_length)
+    return SearchConfig(
+        steps=parameters.steps, max_steps=parameters.max_steps, max_length=parameters.max_length
+    )
 
 
 def true_gain(surface: Surface) -> GainFunction:
@@ -43,10 +52,14 @@ def true_support(region: Region, intervals: int) -> SupportFunction:
     return allowed
 
 
-def search_local(world: World, state: Logs | State, start: Floats, config: SearchConfig | None = None) -> Trace:
+def search_local(
+    world: World, state: Logs | State, start: Floats, config: SearchConfig | None = None
+) -> Trace:
     """Oracle Local: greedy on the true response inside the true support, from the factual shares (n, K)."""
     allowed = true_support(world.region(state), world.parameters.path_intervals)
-    return search_greedy(start, true_gain(world.surface(state)), allowed, config or search_config(world.parameters))
+    return search_greedy(
+        start, true_gain(world.surface(state)), allowed, config or search_config(world.parameters)
+    )
 
 
 def search_global(world: World, state: Logs | State, start: Floats) -> Floats:
@@ -58,7 +71,9 @@ def search_global(world: World, state: Logs | State, start: Floats) -> Floats:
     size = max(1, GRID_BATCH // len(grid))
     for first in range(0, len(start), size):
         rows = np.arange(first, min(first + size, len(start)))
-        row, column = supported_pairs(region.take(rows), start[rows], grid, world.parameters.path_intervals)
+        row, column = supported_pairs(
+            region.take(rows), start[rows], grid, world.parameters.path_intervals
+        )
         found = surface.take(rows[row]).value(grid[column])
         best = np.full(len(rows), -np.inf)
         np.maximum.at(best, row, found)
@@ -67,7 +82,9 @@ def search_global(world: World, state: Logs | State, start: Floats) -> Floats:
     return shares
 
 
-def supported_pairs(region: Region, start: Floats, grid: Floats, intervals: int) -> tuple[Rows, Rows]:
+def supported_pairs(
+    region: Region, start: Floats, grid: Floats, intervals: int
+) -> tuple[Rows, Rows]:
     """Which grid points (m, K) can be reached from which start (n, K): row and grid numbers."""
     ends = np.broadcast_to(grid, (len(start), *grid.shape))
     row, column = np.nonzero(region.path_inside(start, ends, intervals))

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from realloc.errors import ConfigError
-from realloc.fields import check_types, from_table, nearest
+from realloc.base.errors import ConfigError
+from realloc.base.validation import check_types, from_table, nearest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,16 +28,22 @@ class Regime:
     def __post_init__(self) -> None:
         check_types(self, "the regime")
         if self.overlap <= 0:
-            raise ConfigError(f"Expected overlap > 0 in the regime {self.name!r}, got {self.overlap}.")
+            raise ConfigError(
+                f"Expected overlap > 0 in the regime {self.name!r}, got {self.overlap}."
+            )
         if not 0 <= self.exploration <= 1:
-            raise ConfigError(f"Expected exploration from 0 to 1 in the regime {self.name!r}, got {self.exploration}.")
+            raise ConfigError(
+                f"Expected exploration from 0 to 1 in the regime {self.name!r}, got {self.exploration}."
+            )
 
 
 REGIMES: dict[str, Regime] = {
     "benign": Regime(name="benign", confounding=0.25, overlap=0.40, boundary=0.0, exploration=0.10),
     "medium": Regime(name="medium", confounding=0.75, overlap=0.25, boundary=0.0, exploration=0.05),
     "hard": Regime(name="hard", confounding=1.25, overlap=0.15, boundary=0.0, exploration=0.02),
-    "extreme": Regime(name="extreme", confounding=1.75, overlap=0.10, boundary=0.5, exploration=0.01),
+    "extreme": Regime(
+        name="extreme", confounding=1.75, overlap=0.10, boundary=0.5, exploration=0.01
+    ),
 }
 
 
@@ -46,7 +52,9 @@ def find_regime(regime: str | Regime) -> Regime:
     if isinstance(regime, Regime):
         return regime
     if regime not in REGIMES:
-        raise ConfigError(f"Expected a regime of the paper or a Regime(...), got {regime!r}.{nearest(regime, REGIMES)}")
+        raise ConfigError(
+            f"Expected a regime of the paper or a Regime(...), got {regime!r}.{nearest(regime, REGIMES)}"
+        )
     return REGIMES[regime]
 
 
@@ -72,7 +80,9 @@ class WorldParameters:
     spread_tilt: float = 0.2  # 0.2·tanh(E_1) in Σ_H, paper
 
     # Response
-    treatment_scale: float = 4.0  # paper: root mean square gradient of the bracket at logged actions
+    treatment_scale: float = (
+        4.0  # paper: root mean square gradient of the bracket at logged actions
+    )
     effect_scale: float = 2.2  # α_ρ, open
     energy_shares: tuple[float, ...] = (0.45, 0.35, 0.20)  # local, interaction, far-field; paper
     anchor_scale: float = 0.45  # λ_c of the anchor, open
@@ -110,9 +120,13 @@ class WorldParameters:
     def __post_init__(self) -> None:
         check_types(self, "the world's parameters")
         if self.block_size < 4:
-            raise ConfigError(f"Expected block_size >= 4 (the baseline uses C_1 to C_4), got {self.block_size}.")
+            raise ConfigError(
+                f"Expected block_size >= 4 (the baseline uses C_1 to C_4), got {self.block_size}."
+            )
         if len(self.energy_shares) != 3 or abs(sum(self.energy_shares) - 1) > 1e-9:
-            raise ConfigError(f"Expected three energy_shares that sum to 1, got {self.energy_shares}.")
+            raise ConfigError(
+                f"Expected three energy_shares that sum to 1, got {self.energy_shares}."
+            )
         if not 0 < self.support_level < 1:
             raise ConfigError(f"Expected support_level between 0 and 1, got {self.support_level}.")
         if not self.exploration_scale > 1:
@@ -124,7 +138,10 @@ class WorldParameters:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in asdict(self).items()
+        }
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> "WorldParameters":

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.errors import LogError
-from realloc.simplex import Floats, softmax, tangent_basis
+from realloc.base.errors import LogError
+from realloc.base.simplex import Floats, softmax, tangent_basis
 from realloc.world.draws import stream
 from realloc.world.logging_policy import LoggingWeights
 from realloc.world.regimes import WorldParameters
@@ -39,7 +39,9 @@ class ResponseWeights:
     scales: Floats  # (3,) ω of local, interaction and far-field
 
 
-def draw_response(seed: int, logging: LoggingWeights, parameters: WorldParameters) -> ResponseWeights:
+def draw_response(
+    seed: int, logging: LoggingWeights, parameters: WorldParameters
+) -> ResponseWeights:
     """The coefficients of one world seed, with unit scales; W_S, W_C and w_B are shared with the logging policy."""
     K, b, p = len(logging.W_C), parameters.block_size, parameters
     d = K - 1
@@ -63,7 +65,9 @@ def draw_response(seed: int, logging: LoggingWeights, parameters: WorldParameter
 
 def draw_slope_confounding(seed: int, known: Floats, parameters: WorldParameters) -> Floats:
     """W_C of the slopes, (d, b): the logging policy's directions `known`, turned by the angle arccos(alignment)."""
-    own = row_norms(stream(seed, "slope W_C"), len(known), known.shape[1], parameters.confounder_scale)
+    own = row_norms(
+        stream(seed, "slope W_C"), len(known), known.shape[1], parameters.confounder_scale
+    )
     share = parameters.slope_alignment
     return share * known + np.sqrt(1 - share**2) * own
 
@@ -95,21 +99,31 @@ class Surface:
     def value(self, shares: Floats) -> Floats:
         """μ* at shares (n, K) → (n,) or (n, m, K) → (n, m)."""
         surface, z = self._open(shares)
-        bracket = sum(w * g for w, g in zip(self.weights.scales, surface.components(z), strict=True))
+        bracket = sum(
+            w * g for w, g in zip(self.weights.scales, surface.components(z), strict=True)
+        )
         return surface.baseline + surface.scale * bracket
 
     def gradient(self, shares: Floats) -> Floats:
         """∇_p μ* in the tangent space, of the shape of `shares`."""
         surface, z = self._open(shares)
-        slopes = sum(w * g for w, g in zip(self.weights.scales, surface.component_gradients(z), strict=True))
-        return np.moveaxis(np.tensordot(tangent_basis(len(z) + 1), surface.scale * slopes, axes=1), 0, -1)
+        slopes = sum(
+            w * g for w, g in zip(self.weights.scales, surface.component_gradients(z), strict=True)
+        )
+        return np.moveaxis(
+            np.tensordot(tangent_basis(len(z) + 1), surface.scale * slopes, axes=1), 0, -1
+        )
 
     def components(self, z: Floats) -> tuple[Floats, Floats, Floats]:
         """g_loc, g_int, g_far at z (d, n[, m])."""
         local = (self.slope * z).sum(axis=0)
         interaction = ((0.5 * (self.curvature * z).sum(axis=1) + self.tilt) * z).sum(axis=0)
         squared, gate, _ = self._gate(z)
-        return local, interaction, squared * gate * (self._bumps(z)[0] - self.parameters.cannibalization)
+        return (
+            local,
+            interaction,
+            squared * gate * (self._bumps(z)[0] - self.parameters.cannibalization),
+        )
 
     def component_gradients(self, z: Floats) -> tuple[Floats, Floats, Floats]:
         """∇_z of g_loc, g_int, g_far, each (d, n[, m])."""
@@ -117,13 +131,20 @@ class Surface:
         interaction = (self.curvature * z).sum(axis=1) + self.tilt
         squared, gate, gate_slope = self._gate(z)
         bumps, bump_slopes = self._bumps(z)
-        radial = (2 * gate + np.sqrt(squared) * gate_slope) * (bumps - self.parameters.cannibalization)
+        radial = (2 * gate + np.sqrt(squared) * gate_slope) * (
+            bumps - self.parameters.cannibalization
+        )
         return local, interaction, radial * z + squared * gate * bump_slopes
 
     def _gate(self, z: Floats) -> tuple[Floats, Floats, Floats]:
         """r², σ((r − d₀)/s₀) and its derivative in r."""
         squared = np.square(z).sum(axis=0)
-        gate = 1 / (1 + np.exp((self.parameters.far_distance - np.sqrt(squared)) / self.parameters.far_softness))
+        gate = 1 / (
+            1
+            + np.exp(
+                (self.parameters.far_distance - np.sqrt(squared)) / self.parameters.far_softness
+            )
+        )
         return squared, gate, gate * (1 - gate) / self.parameters.far_softness
 
     def _bumps(self, z: Floats) -> tuple[Floats, Floats]:
@@ -140,7 +161,9 @@ class Surface:
         """The surface with one axis more where there are several allocations per context, and z."""
         if shares.shape[0] != len(self.baseline) or shares.shape[-1] != len(self.weights.w_B):
             expected = f"({len(self.baseline)}, {len(self.weights.w_B)})"
-            raise LogError(f"Expected shares of shape {expected}, one row per context, got {shares.shape}.")
+            raise LogError(
+                f"Expected shares of shape {expected}, one row per context, got {shares.shape}."
+            )
         z = rotate(tangent_basis(shares.shape[-1]).T, shares)  # (d, n[, m])
         if shares.ndim == 2:
             return self, z - self.anchor
@@ -151,7 +174,9 @@ class Surface:
 def open_surface(state: State, weights: ResponseWeights, parameters: WorldParameters) -> Surface:
     """Compute the context's part of the response."""
     C, E = state.C, state.E
-    a = np.tanh(apply(weights.W_E, E) + parameters.slope_confounding * apply(weights.W_C, C) + weights.b_a).T
+    a = np.tanh(
+        apply(weights.W_E, E) + parameters.slope_confounding * apply(weights.W_C, C) + weights.b_a
+    ).T
     mix = parameters.interaction_gain * np.tanh(apply(weights.v, E) + weights.b_r).T  # (R, n)
     A = np.tensordot(weights.A, mix, axes=(0, 0))  # (d, d, n)
     return Surface(
@@ -171,7 +196,14 @@ def baseline(state: State) -> Floats:
     """m₀ = 10 + 2C₁ + C₂² + 1.25 sin C₃ + .6 C₁C₄ + 2 log(1+B)."""
     C = state.C
     wave = 1.25 * np.sin(C[:, 2])
-    return 10 + 2 * C[:, 0] + np.square(C[:, 1]) + wave + 0.6 * C[:, 0] * C[:, 3] + 2 * np.log1p(state.B)
+    return (
+        10
+        + 2 * C[:, 0]
+        + np.square(C[:, 1])
+        + wave
+        + 0.6 * C[:, 0] * C[:, 3]
+        + 2 * np.log1p(state.B)
+    )
 
 
 def effect_scale(state: State, parameters: WorldParameters) -> Floats:
@@ -196,4 +228,6 @@ def calibrate_scales(surface: Surface, shares: Floats) -> ResponseWeights:
     """ω_j = scale · √(share_j / energy_j): the paper's energy shares, and the treatment scale as the bracket's size."""
     p = surface.parameters
     energy = gradient_energies(surface, shares)
-    return replace(surface.weights, scales=p.treatment_scale * np.sqrt(np.array(p.energy_shares) / energy))
+    return replace(
+        surface.weights, scales=p.treatment_scale * np.sqrt(np.array(p.energy_shares) / energy)
+    )

@@ -16,7 +16,9 @@ def window_bias(window: int, channels: int, windows: int) -> NDArray[np.float64]
     return np.cos(2 * np.pi * phase)
 
 
-def logit_tilt(window: int | None, channels: int, parameters: WorldParameters) -> NDArray[np.float64]:
+def logit_tilt(
+    window: int | None, channels: int, parameters: WorldParameters
+) -> NDArray[np.float64]:
     """λ_temp b_w, or zeros without a window: what is added to the logging logits."""
     if window is None:
         return np.zeros(channels)

@@ -10,12 +10,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.errors import ConfigError
+from realloc.base.errors import ConfigError
 from realloc.logs import Logs, Schema
 from realloc.world.draws import stream
 from realloc.world.logging_policy import LoggingPolicy
 from realloc.world.response import ResponseWeights, open_surface
-from realloc.world.state import draw_budget, draw_items, draw_shocks, feature_names, state_of_features
+from realloc.world.state import (
+    draw_budget,
+    draw_items,
+    draw_shocks,
+    feature_names,
+    state_of_features,
+)
 
 CHANNEL_NAMES = ("ads", "coupon", "rebate")
 BLOCK_ROWS = 32_768  # per block of work: small enough for the cache, large enough for numpy
@@ -34,7 +40,9 @@ class SampleRequest:
 
     def __post_init__(self) -> None:
         if self.units < 1 or self.periods < 1:
-            raise ConfigError(f"Expected at least 1 unit and 1 period, got {self.units} and {self.periods}.")
+            raise ConfigError(
+                f"Expected at least 1 unit and 1 period, got {self.units} and {self.periods}."
+            )
 
     @property
     def days(self) -> NDArray[np.int64]:
@@ -55,7 +63,9 @@ class Columns:
 
 def channel_names(channels: int) -> tuple[str, ...]:
     """ads, coupon, rebate, channel_4, …"""
-    return CHANNEL_NAMES[:channels] + tuple(f"channel_{k + 1}" for k in range(len(CHANNEL_NAMES), channels))
+    return CHANNEL_NAMES[:channels] + tuple(
+        f"channel_{k + 1}" for k in range(len(CHANNEL_NAMES), channels)
+    )
 
 
 def world_schema(channels: int, features: tuple[str, ...]) -> Schema:
@@ -80,12 +90,16 @@ class Recipe:
     window: int | None
 
 
-def draw_logs(seed: int, policy: LoggingPolicy, response: ResponseWeights, request: SampleRequest) -> Logs:
+def draw_logs(
+    seed: int, policy: LoggingPolicy, response: ResponseWeights, request: SampleRequest
+) -> Logs:
     """Logs of `request.units` items over `request.periods` days, item by item, in the world of `seed`."""
     rows, names = request.units * request.periods, feature_names(policy.parameters)
     features, shares = np.empty((len(names), rows), np.float32), np.empty((policy.channels, rows))
     columns = Columns(features, shares, np.empty(rows), np.empty(rows))
-    recipe = Recipe(policy, response, draw_shocks(seed, request.days, policy.parameters), request.window)
+    recipe = Recipe(
+        policy, response, draw_shocks(seed, request.days, policy.parameters), request.window
+    )
     items = max(1, BLOCK_ROWS // request.periods)
 
     def fill(block: int) -> None:
@@ -132,7 +146,10 @@ def _to_logs(columns: Columns, request: SampleRequest, names: tuple[str, ...]) -
         schema.unit: pa.DictionaryArray.from_arrays(pa.array(codes), units),
         schema.time: pa.array(days).view(pa.date32()),
         "budget": pa.array(columns.budget),
-        **{name: pa.array(column) for name, column in zip(schema.channels, columns.shares, strict=True)},
+        **{
+            name: pa.array(column)
+            for name, column in zip(schema.channels, columns.shares, strict=True)
+        },
         schema.outcome: pa.array(columns.outcome),
         **{name: pa.array(column) for name, column in zip(names, columns.features, strict=True)},
     }

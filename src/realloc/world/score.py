@@ -2,23 +2,27 @@
 
 import numpy as np
 
-from realloc.decision.search import GainFunction, SearchConfig, SupportFunction, search_greedy
-from realloc.errors import LogError
+from realloc.base.errors import LogError
+from realloc.base.simplex import Floats, total_variation
+from realloc.decide.search.greedy import GainFunction, SearchConfig, SupportFunction, search_greedy
 from realloc.evaluate import oracle as metrics
 from realloc.evaluate.result import Estimate, EstimateTable
 from realloc.logs import Logs
-from realloc.simplex import Floats, total_variation
 from realloc.world.oracle import search_config, search_global, search_local, true_gain, true_support
 from realloc.world.world import World
 
 UNMOVED = 1e-12  # moved shares below it are float error
 
 
-def score_shares(world: World, logs: Logs, shares: Floats, window: int | None = None) -> EstimateTable:
+def score_shares(
+    world: World, logs: Logs, shares: Floats, window: int | None = None
+) -> EstimateTable:
     """All decision metrics of recommended `shares` (n, K) for `logs` drawn from `world` (in `window`, if rotated)."""
     start, state = np.array(logs.shares), world.state(logs, window)
     if shares.shape != start.shape:
-        raise LogError(f"Expected shares of shape {start.shape}, one row per row of the logs, got {shares.shape}.")
+        raise LogError(
+            f"Expected shares of shape {start.shape}, one row per row of the logs, got {shares.shape}."
+        )
     surface, region, units = world.surface(state), world.region(state), logs.unit_codes
     moved = total_variation(start, shares) > UNMOVED
     gain = np.where(moved, surface.value(shares) - surface.value(start), 0.0)
@@ -39,11 +43,15 @@ def score_shares(world: World, logs: Logs, shares: Floats, window: int | None = 
     )
 
 
-def score_field(world: World, logs: Logs, field: Floats, window: int | None = None) -> EstimateTable:
+def score_field(
+    world: World, logs: Logs, field: Floats, window: int | None = None
+) -> EstimateTable:
     """All ranking metrics of a learned `field` (n, K) at the logged shares."""
     truth = world.gradient(world.state(logs, window), np.array(logs.shares))
     if field.shape != truth.shape:
-        raise LogError(f"Expected a field of shape {truth.shape}, one row per row of the logs, got {field.shape}.")
+        raise LogError(
+            f"Expected a field of shape {truth.shape}, one row per row of the logs, got {field.shape}."
+        )
     learned, oracle, units = metrics.edge_scores(field), metrics.edge_scores(truth), logs.unit_codes
     return EstimateTable(
         (
@@ -68,12 +76,17 @@ def decompose_loss(
     """
     start, state = np.array(logs.shares), world.state(logs)
     surface, settings = world.surface(state), config or search_config(world.parameters)
-    true_field, true_region = true_gain(surface), true_support(world.region(state), world.parameters.path_intervals)
+    true_field, true_region = (
+        true_gain(surface),
+        true_support(world.region(state), world.parameters.path_intervals),
+    )
 
     def deployed(name: str, shares: Floats) -> Estimate:
         moved = total_variation(start, shares) > UNMOVED
         supported = ~moved | world.supported(state, start, shares)
-        uplift = metrics.deployable_uplift(surface.value(shares) - surface.value(start), supported, logs.unit_codes)
+        uplift = metrics.deployable_uplift(
+            surface.value(shares) - surface.value(start), supported, logs.unit_codes
+        )
         return Estimate(name, uplift.value, uplift.low, uplift.high, uplift.n)
 
     parts = {
@@ -82,5 +95,7 @@ def decompose_loss(
         "learned_field": (gain, true_region),
         "learned": (gain, allowed),
     }
-    rows = [deployed(name, search_greedy(start, *pair, settings).shares) for name, pair in parts.items()]
+    rows = [
+        deployed(name, search_greedy(start, *pair, settings).shares) for name, pair in parts.items()
+    ]
     return EstimateTable((deployed("global", search_global(world, state, start)), *rows))

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
+from realloc.base.simplex import Floats
 from realloc.logs import Logs
-from realloc.logs.frames import to_arrow
-from realloc.simplex import Floats
+from realloc.logs.reading.frames import to_arrow
 from realloc.world.draws import stream
 from realloc.world.regimes import WorldParameters
 
@@ -59,16 +59,25 @@ def feature_names(parameters: WorldParameters) -> tuple[str, ...]:
     return tuple(f"{block}{j + 1}" for block in BLOCKS for j in range(parameters.block_size))
 
 
-def draw_items(key: tuple[int | str, ...], items: int, parameters: WorldParameters) -> NDArray[np.float32]:
+def draw_items(
+    key: tuple[int | str, ...], items: int, parameters: WorldParameters
+) -> NDArray[np.float32]:
     """Persistent item blocks, standard normal: (3d, items)."""
-    draws = stream(*key, "items").standard_normal((items, 3 * parameters.block_size), dtype=np.float32)
+    draws = stream(*key, "items").standard_normal(
+        (items, 3 * parameters.block_size), dtype=np.float32
+    )
     return np.ascontiguousarray(draws.T)
 
 
-def draw_shocks(seed: int, days: NDArray[np.int64], parameters: WorldParameters) -> NDArray[np.float32]:
+def draw_shocks(
+    seed: int, days: NDArray[np.int64], parameters: WorldParameters
+) -> NDArray[np.float32]:
     """The shock of each day, N(0, σ_t²): (3d, days). A day has one shock, whichever items are drawn on it."""
     size = 3 * parameters.block_size
-    shocks = np.stack([stream(seed, "shock", int(day)).standard_normal(size, dtype=np.float32) for day in days], axis=1)
+    shocks = np.stack(
+        [stream(seed, "shock", int(day)).standard_normal(size, dtype=np.float32) for day in days],
+        axis=1,
+    )
     return np.float32(parameters.shock_scale) * shocks
 
 
@@ -78,7 +87,9 @@ def state_of_features(H: NDArray[np.float32], B: Floats, window: int | None = No
     return State(C.T, E.T, S.T, B, window)
 
 
-def draw_budget(rng: np.random.Generator, H: NDArray[np.float32], a_B: Floats, parameters: WorldParameters) -> Floats:
+def draw_budget(
+    rng: np.random.Generator, H: NDArray[np.float32], a_B: Floats, parameters: WorldParameters
+) -> Floats:
     """B = clip(exp(a_Bᵀ C + ζ), B_min, B_max), (n,)."""
     zeta = parameters.budget_noise * rng.standard_normal(H.shape[1])
     C = H[: parameters.block_size].astype(np.float64)

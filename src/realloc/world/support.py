@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
-from realloc.simplex import Floats
+from realloc.base.simplex import Floats
 from realloc.world.logging_policy import Law
 
 
@@ -53,7 +53,9 @@ def open_region(law: Law, level: float) -> Region:
     d, eps, c = len(law.centre), law.exploration, law.exploration_scale
 
     def missing_mass(squared: float) -> float:
-        return float((1 - eps) * chi2.sf(squared, d) + eps * chi2.sf(squared / c**2, d)) - (1 - level)
+        return float((1 - eps) * chi2.sf(squared, d) + eps * chi2.sf(squared / c**2, d)) - (
+            1 - level
+        )
 
     highest = c**2 * float(chi2.isf((1 - level) / 2, d)) + 1
     return Region(law, cast("float", brentq(missing_mass, 0.0, highest, xtol=1e-12)))

@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.errors import ConfigError
-from realloc.fields import from_table
+from realloc.base.errors import ConfigError
+from realloc.base.simplex import Floats
+from realloc.base.validation import from_table
 from realloc.logs import Logs
-from realloc.simplex import Floats
 from realloc.world.draws import stream
 from realloc.world.logging_policy import LoggingPolicy, draw_weights
 from realloc.world.regimes import REGIMES, Regime, WorldParameters, find_regime, parameters_hash
-from realloc.world.response import ResponseWeights, Surface, calibrate_scales, draw_response, open_surface
+from realloc.world.response import (
+    ResponseWeights,
+    Surface,
+    calibrate_scales,
+    draw_response,
+    open_surface,
+)
 from realloc.world.sample import SampleRequest, draw_logs, parse_day
 from realloc.world.state import State, draw_budget, draw_items, read_state, state_of_features
 from realloc.world.support import Region, open_region
@@ -41,12 +47,16 @@ class World:
         parameters: WorldParameters | None = None,
     ) -> None:
         if channels < 2:
-            raise ConfigError(f"Expected at least 2 channels to move budget between, got {channels}.")
+            raise ConfigError(
+                f"Expected at least 2 channels to move budget between, got {channels}."
+            )
         self.regime = find_regime(regime)
         self.seed = seed
         self.channels = channels
         self.parameters = parameters or WorldParameters()
-        self.policy = LoggingPolicy(self.regime, draw_weights(seed, channels, self.parameters), self.parameters)
+        self.policy = LoggingPolicy(
+            self.regime, draw_weights(seed, channels, self.parameters), self.parameters
+        )
 
     def __repr__(self) -> str:
         return f"World(regime={self.regime.name!r}, seed={self.seed}, channels={self.channels})"
@@ -60,7 +70,9 @@ class World:
         window: int | None = None,
     ) -> Logs:
         """Logs of new items over consecutive days. Each `seed` gives other items; a `window` rotates the logging."""
-        request = SampleRequest(units=units, periods=periods, seed=seed, first_day=parse_day(first_day), window=window)
+        request = SampleRequest(
+            units=units, periods=periods, seed=seed, first_day=parse_day(first_day), window=window
+        )
         return draw_logs(self.seed, self.policy, self.response_weights, request)
 
     def state(self, logs: Logs | State, window: int | None = None) -> State:
@@ -89,7 +101,9 @@ class World:
 
     def supported(self, state: Logs | State, start: Floats, end: Floats) -> NDArray[np.bool_]:
         """Whether the straight way from `start` (n, K) to `end` (n, K) stays inside the true support region."""
-        return self.region(state).path_inside(start, end[:, None, :], self.parameters.path_intervals)[:, 0]
+        return self.region(state).path_inside(
+            start, end[:, None, :], self.parameters.path_intervals
+        )[:, 0]
 
     @cached_property
     def response_weights(self) -> ResponseWeights:
@@ -115,23 +129,40 @@ class World:
         """The world a card describes, bit for bit."""
         if card.get("world") != "paper" or card.get("format") != CARD_FORMAT:
             got = f"{card.get('world')!r} {card.get('format')!r}"
-            raise ConfigError(f"Expected the card of a 'paper' world, format {CARD_FORMAT}, got {got}.")
+            raise ConfigError(
+                f"Expected the card of a 'paper' world, format {CARD_FORMAT}, got {got}."
+            )
         regime = from_table(Regime, card["regime"], "the card's regime")
         parameters = WorldParameters.from_dict(card["parameters"])
         if parameters_hash(parameters) != card["parameters_hash"]:
-            raise ConfigError("Expected the card's parameters to match its own hash, but they were changed.")
-        return cls(regime=regime, seed=card["seed"], channels=card["channels"], parameters=parameters)
+            raise ConfigError(
+                "Expected the card's parameters to match its own hash, but they were changed."
+            )
+        return cls(
+            regime=regime, seed=card["seed"], channels=card["channels"], parameters=parameters
+        )
 
 
-def calibration_sample(seed: int, policy: LoggingPolicy, parameters: WorldParameters) -> tuple[State, Floats]:
+def calibration_sample(
+    seed: int, policy: LoggingPolicy, parameters: WorldParameters
+) -> tuple[State, Floats]:
     """Contexts of their own stream with logged actions of the four paper regimes in turn: the same in every regime."""
     n, key = parameters.calibration_rows, (seed, "calibration")
-    shocks = parameters.shock_scale * stream(*key, "shock").standard_normal((3 * parameters.block_size, n))
+    shocks = parameters.shock_scale * stream(*key, "shock").standard_normal(
+        (3 * parameters.block_size, n)
+    )
     H = (draw_items(key, n, parameters) + shocks).astype(np.float32)
-    state = state_of_features(H, draw_budget(stream(*key, "budget"), H, policy.weights.a_B, parameters))
-    normals, uniforms = stream(*key, "allocation").standard_normal((policy.channels - 1, n)), stream(*key).random(n)
+    state = state_of_features(
+        H, draw_budget(stream(*key, "budget"), H, policy.weights.a_B, parameters)
+    )
+    normals, uniforms = (
+        stream(*key, "allocation").standard_normal((policy.channels - 1, n)),
+        stream(*key).random(n),
+    )
     shares = np.empty((n, policy.channels), order="F")
     for turn, regime in enumerate(REGIMES.values()):
-        logged = LoggingPolicy(regime, policy.weights, parameters).law(state).sample(normals, uniforms)
+        logged = (
+            LoggingPolicy(regime, policy.weights, parameters).law(state).sample(normals, uniforms)
+        )
         shares[turn :: len(REGIMES)] = logged[turn :: len(REGIMES)]
     return state, shares

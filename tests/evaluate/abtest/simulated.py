@@ -32,7 +32,9 @@ def make_arms(
     treated = rng.permutation(units) < round(split * units)
     gain = np.where(rng.random(units) < 0.5, rng.gamma(2.0, 1.0, units), 0.0)
     before = rng.poisson(size)
-    orders = rng.poisson(size * (1 + lift * treated)) + treated * gain * (realised if lift == 0 else 0.0)
+    orders = rng.poisson(size * (1 + lift * treated)) + treated * gain * (
+        realised if lift == 0 else 0.0
+    )
     price = rng.lognormal(3.0, 0.3, units)
     cost = rng.gamma(20.0, 1.0, units) * size
     return pd.DataFrame(

@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
 from realloc.evaluate.abtest.arms import read_arms, read_units
 from tests.evaluate.abtest.simulated import make_arms, make_config
 
@@ -42,9 +42,13 @@ def test_a_csv_a_parquet_and_frames_of_other_kinds_are_one_table(frame, tmp_path
 
 def test_flags_and_numbers_can_name_arms(frame):
     named = read_arms(frame, make_config())
-    flags = read_arms(frame.assign(arm=frame["arm"] == "treatment"), make_config(control="false", treatment="true"))
+    flags = read_arms(
+        frame.assign(arm=frame["arm"] == "treatment"),
+        make_config(control="false", treatment="true"),
+    )
     numbers = read_arms(
-        frame.assign(arm=(frame["arm"] == "treatment").astype(int)), make_config(control="0", treatment="1")
+        frame.assign(arm=(frame["arm"] == "treatment").astype(int)),
+        make_config(control="0", treatment="1"),
     )
     assert np.array_equal(named.treated, flags.treated)
     assert np.array_equal(named.treated, numbers.treated)
@@ -60,9 +64,21 @@ def _twice(frame, column, value):
     ("spoil", "changes", "text"),
     [
         (lambda f: f.drop(columns="arm"), {}, "Expected a column 'arm'.*but there is none"),
-        (lambda f: f.rename(columns={"gmv": "GMV_"}), {}, "Expected a column 'gmv'.*Did you mean 'GMV_'"),
-        (lambda f: f[f["arm"] == "control"], {}, "Expected two arms in column 'arm', got 'control' only"),
-        (lambda f: f.replace({"arm": {"treatment": "b"}}), {}, "Expected the arms 'control' and 'treatment'.*got 'b'"),
+        (
+            lambda f: f.rename(columns={"gmv": "GMV_"}),
+            {},
+            "Expected a column 'gmv'.*Did you mean 'GMV_'",
+        ),
+        (
+            lambda f: f[f["arm"] == "control"],
+            {},
+            "Expected two arms in column 'arm', got 'control' only",
+        ),
+        (
+            lambda f: f.replace({"arm": {"treatment": "b"}}),
+            {},
+            "Expected the arms 'control' and 'treatment'.*got 'b'",
+        ),
         (
             lambda f: f.assign(arm=f["arm"].where(f.index > 3)),
             {},
@@ -85,8 +101,16 @@ def _twice(frame, column, value):
             {"cluster": "shop"},
             "every cluster in one arm, but 1 stand in both, first shop 'one'",
         ),
-        (lambda f: _twice(f.assign(shop=f["item"]), "shop", "x"), {"cluster": "shop"}, "every unit in one cluster"),
-        (lambda f: _twice(f, "orders_before", -1.0), {}, "one value of the pre-period column 'orders_before'.*'i0'"),
+        (
+            lambda f: _twice(f.assign(shop=f["item"]), "shop", "x"),
+            {"cluster": "shop"},
+            "every unit in one cluster",
+        ),
+        (
+            lambda f: _twice(f, "orders_before", -1.0),
+            {},
+            "one value of the pre-period column 'orders_before'.*'i0'",
+        ),
         (
             lambda f: pd.concat([f, f]).assign(day="d"),
             {"time": "day"},
@@ -94,7 +118,9 @@ def _twice(frame, column, value):
         ),
         (lambda f: f.iloc[:0], {}, "Expected rows"),
         (
-            lambda f: f[(f["arm"] == "control") | (f["item"] == f[f["arm"] != "control"]["item"].iloc[0])],
+            lambda f: f[
+                (f["arm"] == "control") | (f["item"] == f[f["arm"] != "control"]["item"].iloc[0])
+            ],
             {},
             "got 1 in 'treatment'",
         ),

@@ -4,15 +4,23 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
 from realloc.evaluate.abtest.arms import Arms, read_arms
-from realloc.evaluate.abtest.calibration import Found, calibrate, differences, make_bins, recommend_change
+from realloc.evaluate.abtest.calibration import (
+    Found,
+    calibrate,
+    differences,
+    make_bins,
+    recommend_change,
+)
 from realloc.evaluate.result import Estimate
 from tests.evaluate.abtest.simulated import make_arms, make_config
 
 PREDICTED = {"predicted": "gain", "predicted_lower": "gain_lower", "predicted_metric": "orders"}
 CONFIG = make_config(**PREDICTED)
-PLAIN = make_config(metrics={"orders": {"value": "orders"}}, predicted="gain", predicted_metric="orders")
+PLAIN = make_config(
+    metrics={"orders": {"value": "orders"}}, predicted="gain", predicted_metric="orders"
+)
 
 
 def _draw(seed, slope=1.0, intercept=0.0, units=2000, shops=None, split=0.5):
@@ -22,7 +30,9 @@ def _draw(seed, slope=1.0, intercept=0.0, units=2000, shops=None, split=0.5):
     shop = np.arange(units) if shops is None else rng.integers(0, shops, units)
     shop = np.unique(shop, return_inverse=True)[1]
     treated = (rng.permutation(shop.max() + 1) < split * (shop.max() + 1))[shop]
-    level = 10 + 3 * gain + (0.0 if shops is None else 1.0) * rng.standard_normal(shop.max() + 1)[shop]
+    level = (
+        10 + 3 * gain + (0.0 if shops is None else 1.0) * rng.standard_normal(shop.max() + 1)[shop]
+    )
     orders = level + 2 * rng.standard_normal(units) + treated * (intercept + slope * gain)
     return Arms(units, shop, treated, {"orders": orders, "gain": gain})
 
@@ -34,7 +44,9 @@ def test_differences_and_their_covariance_are_those_of_a_clustered_regression():
     found, covariance = differences(arms.values["orders"], arms.treated, codes, arms.clusters)
     dummies = np.eye(codes.max() + 1)[codes]
     design = np.hstack([dummies, dummies * arms.treated[:, None]])
-    theirs = sm.OLS(arms.values["orders"], design).fit(cov_type="cluster", cov_kwds={"groups": arms.clusters})
+    theirs = sm.OLS(arms.values["orders"], design).fit(
+        cov_type="cluster", cov_kwds={"groups": arms.clusters}
+    )
     assert np.allclose(found, theirs.params[dummies.shape[1] :])
     assert np.allclose(covariance, theirs.cov_params()[dummies.shape[1] :, dummies.shape[1] :])
 
@@ -48,7 +60,9 @@ def test_intervals_of_share_slope_and_intercept_cover_at_their_rate(shops):
         found = calibrate(arms, PLAIN, 0.25, 0.0).found
         own = arms.values["gain"].mean() / mean
         truths = (0.6 + 0.2 / (own * mean), 0.6, 0.2)
-        for i, (estimate, truth) in enumerate(zip((found.share, found.slope, found.intercept), truths, strict=True)):
+        for i, (estimate, truth) in enumerate(
+            zip((found.share, found.slope, found.intercept), truths, strict=True)
+        ):
             hits[i] += estimate.low <= truth <= estimate.high
     assert (hits / repeats >= 0.93).all()
 
@@ -80,7 +94,10 @@ def test_a_model_that_promises_twice_too_much_gets_twice_the_doubt():
     assert np.isclose(found.beta, 0.25 / found.found.share.value)
     assert np.isclose(found.threshold, 0.1 / found.found.share.value)
     assert found.sentence.startswith("Realised 0.49 of predicted (95% 0.")
-    assert f"raise β from 0.25 to {found.beta:.3g}, raise τ from 0.1 to {found.threshold:.3g}." in found.sentence
+    assert (
+        f"raise β from 0.25 to {found.beta:.3g}, raise τ from 0.1 to {found.threshold:.3g}."
+        in found.sentence
+    )
 
 
 def test_a_model_that_keeps_its_promises_is_left_alone():
@@ -136,7 +153,12 @@ def _estimate(value, half):
         ((1.0, 0.1), (0.5, 0.1), (0.3, 0.1), ("more_doubt", 0.5, 0.0)),
         ((1.0, 0.1), (1.0, 0.1), (0.3, 0.1), ("none", 0.25, 0.1)),
         ((0.7, 0.1), (0.0, 0.2), (0.7, 0.1), ("unranked", 0.25, 0.1)),
-        ((float("nan"), 0.0), (float("nan"), 0.0), (float("nan"), 0.0), ("cannot_be_told", 0.25, 0.1)),
+        (
+            (float("nan"), 0.0),
+            (float("nan"), 0.0),
+            (float("nan"), 0.0),
+            ("cannot_be_told", 0.25, 0.1),
+        ),
     ],
 )
 def test_the_rule_from_intervals_to_settings(share, slope, intercept, wanted):
@@ -156,7 +178,8 @@ def test_without_predictions_for_control_only_the_share_is_told():
     assert "cannot be told without predictions for control" in found.sentence
     frame.loc[frame["arm"] == "treatment", "gain"] = np.nan
     with pytest.raises(
-        LogError, match="predicted gain 'gain' for every unit of the treatment arm, but 10,000 are empty"
+        LogError,
+        match="predicted gain 'gain' for every unit of the treatment arm, but 10,000 are empty",
     ):
         calibrate(read_arms(frame, CONFIG), CONFIG, 0.25, 0.1)
 
@@ -169,7 +192,9 @@ def test_nothing_moved_is_nothing_to_calibrate():
 
 def test_bins_hold_both_arms():
     gain = np.array([0, 0, 0, 0, 1, 2, 3, 4, 5, 6], dtype=float)
-    treated = np.array([1, 1, 1, 1, 1, 0, 1, 0, 1, 0], dtype=bool)  # none of control in the bin of 0
+    treated = np.array(
+        [1, 1, 1, 1, 1, 0, 1, 0, 1, 0], dtype=bool
+    )  # none of control in the bin of 0
     codes = make_bins(gain, treated)
     assert codes.tolist() == [0] * 10
     even = make_bins(np.tile(np.arange(400) / 400, 2), np.arange(800) < 400)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from realloc.errors import ConfigError
+from realloc.base.errors import ConfigError
 from realloc.evaluate.abtest import parse_abtest
 from tests.evaluate.abtest.simulated import make_config
 
@@ -43,15 +43,37 @@ def test_a_toml_table_becomes_a_config():
         ({"metrics": {"orders": {"vlaue": "orders"}}}, "Unknown key `vlaue`.*Did you mean 'value'"),
         ({"metrics": {"orders": {}}}, "either `value` or both"),
         ({"metrics": {"roi": {"numerator": "gmv"}}}, "either `value` or both"),
-        ({"metrics": {"roi": {"value": "a", "numerator": "b", "denominator": "c"}}}, "either `value` or both"),
-        ({"metrics": {"roi": {"value": "a", "numerator_before": "b", "denominator_before": "c"}}}, "metric is a mean"),
-        ({"metrics": {"roi": {"numerator": "a", "denominator": "b", "before": "c"}}}, "metric is a ratio"),
-        ({"metrics": {"roi": {"numerator": "a", "denominator": "b", "numerator_before": "c"}}}, "got one of them"),
-        ({"metrics": {"orders": {"value": "orders", "effect": "percents"}}}, "Did you mean 'percent'"),
+        (
+            {"metrics": {"roi": {"value": "a", "numerator": "b", "denominator": "c"}}},
+            "either `value` or both",
+        ),
+        (
+            {
+                "metrics": {
+                    "roi": {"value": "a", "numerator_before": "b", "denominator_before": "c"}
+                }
+            },
+            "metric is a mean",
+        ),
+        (
+            {"metrics": {"roi": {"numerator": "a", "denominator": "b", "before": "c"}}},
+            "metric is a ratio",
+        ),
+        (
+            {"metrics": {"roi": {"numerator": "a", "denominator": "b", "numerator_before": "c"}}},
+            "got one of them",
+        ),
+        (
+            {"metrics": {"orders": {"value": "orders", "effect": "percents"}}},
+            "Did you mean 'percent'",
+        ),
         ({"metrics": {"orders": {"value": "orders", "direction": "upp"}}}, "Did you mean 'up'"),
         ({"metrics": {"orders": 3}}, "a table for every metric"),
         ({"metrics": ["orders"]}, "a table for every metric"),
-        ({"predicted": "gain", "predicted_metric": "ordres"}, "Unknown metric 'ordres'.*Did you mean 'orders'"),
+        (
+            {"predicted": "gain", "predicted_metric": "ordres"},
+            "Unknown metric 'ordres'.*Did you mean 'orders'",
+        ),
         ({"predicted": "gain", "predicted_metric": "roi"}, "a mean metric.*got the ratio 'roi'"),
         ({"predicted": "gain"}, "the metric whose gain is predicted"),
         ({"predicted_lower": "gain_lower"}, "Expected `predicted`"),
@@ -80,5 +102,11 @@ def test_the_documented_table_is_one():
     page = (Path(__file__).parents[3] / "docs" / "abtest.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```toml\n(.*?)```", page, re.S)
     config = parse_abtest(tomllib.loads(shown)["abtest"])
-    assert [metric.name for metric in config.metrics] == ["pay_orders", "gmv", "cost", "roi", "margin"]
+    assert [metric.name for metric in config.metrics] == [
+        "pay_orders",
+        "gmv",
+        "cost",
+        "roi",
+        "margin",
+    ]
     assert config.look_number == 2

@@ -6,7 +6,7 @@ import pytest
 import statsmodels.api as sm
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
 from realloc.evaluate.abtest import Metric
 from realloc.evaluate.abtest.arms import Arms, read_arms
 from realloc.evaluate.abtest.metrics import measure
@@ -80,7 +80,9 @@ def test_percent_is_of_the_controls_level_with_the_bootstraps_interval():
     frame = make_arms(1500, seed=4, lift=0.1)
     metric = Metric(name="orders", value="orders")
     found = measure(read_arms(frame, make_config()), metric, 0.95)
-    one, other = (frame.loc[frame["arm"] == arm, "orders"].to_numpy() for arm in ("treatment", "control"))
+    one, other = (
+        frame.loc[frame["arm"] == arm, "orders"].to_numpy() for arm in ("treatment", "control")
+    )
     assert np.isclose(found.value, 100 * (one.mean() / other.mean() - 1))
     rng = np.random.default_rng(0)
     means = [rng.choice(values, (3000, len(values))).mean(axis=1) for values in (one, other)]
@@ -137,21 +139,36 @@ def test_rows_of_clusters_as_if_they_were_units_do_not_cover():
     ("spoil", "text"),
     [
         (lambda f: f.assign(cost=0.0), "total of 'cost' above 0 in the control arm, got 0"),
-        (lambda f: f.assign(cost=f["cost"] * (f["arm"] == "control")), "total of 'cost' above 0 in the treatment arm"),
-        (lambda f: f.assign(orders=3.0), "metric 'orders' that differ between units, but in each arm all are the same"),
-        (lambda f: f.assign(orders_before=3.0), "pre-period column 'orders_before' that differ between units"),
-        (lambda f: f.assign(gmv_before=2 * f["cost_before"]), "pre-period column 'gmv_before' that differ"),
+        (
+            lambda f: f.assign(cost=f["cost"] * (f["arm"] == "control")),
+            "total of 'cost' above 0 in the treatment arm",
+        ),
+        (
+            lambda f: f.assign(orders=3.0),
+            "metric 'orders' that differ between units, but in each arm all are the same",
+        ),
+        (
+            lambda f: f.assign(orders_before=3.0),
+            "pre-period column 'orders_before' that differ between units",
+        ),
+        (
+            lambda f: f.assign(gmv_before=2 * f["cost_before"]),
+            "pre-period column 'gmv_before' that differ",
+        ),
         (
             lambda f: f.assign(orders_before=f["orders"]),
             "'orders_before' from before the test, but it explains metric 'orders'",
         ),
         (lambda f: f.assign(cost_before=0.0), "above 0 of the pre-period column 'cost_before'"),
-        (lambda f: f.assign(orders=-f["orders"]), "metric 'orders' above 0 in both arms.*Set effect = \"absolute\""),
+        (
+            lambda f: f.assign(orders=-f["orders"]),
+            "metric 'orders' above 0 in both arms.*Set effect = \"absolute\"",
+        ),
     ],
 )
 def test_what_has_no_effect_to_measure_is_refused(spoil, text):
     config = make_config()
-    with pytest.raises(LogError, match=text):  # noqa: PT012
+    with pytest.raises(LogError, match=text):
         arms = read_arms(spoil(make_arms(60)), config)
         for name in ("roi", "orders"):
             measure(arms, config.metric(name), 0.95)
@@ -161,5 +178,7 @@ def test_the_order_of_rows_changes_nothing():
     frame = make_arms(200)
     shuffled = pd.DataFrame(frame.sample(frac=1.0, random_state=1))
     for metric in make_config().metrics:
-        one, other = (measure(read_arms(table, make_config()), metric, 0.95) for table in (frame, shuffled))
+        one, other = (
+            measure(read_arms(table, make_config()), metric, 0.95) for table in (frame, shuffled)
+        )
         assert np.allclose([one.value, one.low, one.high], [other.value, other.low, other.high])

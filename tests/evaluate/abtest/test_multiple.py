@@ -13,7 +13,9 @@ def test_adjusted_p_values_are_those_of_statsmodels(ours, theirs):
 
 def test_holm_keeps_the_error_over_all_goals_where_plain_p_values_do_not():
     p = np.random.default_rng(0).random((4000, 6))
-    plain, holm = (np.array([adjust(row, kind).min() for row in p]) < 0.05 for kind in ("none", "holm"))
+    plain, holm = (
+        np.array([adjust(row, kind).min() for row in p]) < 0.05 for kind in ("none", "holm")
+    )
     assert plain.mean() > 0.2
     assert abs(holm.mean() - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 4000)
 

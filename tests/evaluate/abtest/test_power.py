@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.power import TTestIndPower
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.abtest import plan_test
 from realloc.evaluate.abtest.arms import Arms
 from realloc.evaluate.abtest.metrics import measure
@@ -42,12 +42,21 @@ def test_a_test_of_clusters_finds_the_planned_effect_as_often_as_planned(cluster
     metrics = {"orders": {"value": "orders", "before": "before", "effect": "absolute"}}
     config = make_config(cluster="shop", metrics=metrics, split=split)
     _, shop, orders, before = _draw(np.random.default_rng(99), 4000, 0.0, split)
-    past = pd.DataFrame({"item": np.arange(len(shop)), "shop": shop, "orders": orders, "before": before})
+    past = pd.DataFrame(
+        {"item": np.arange(len(shop)), "shop": shop, "orders": orders, "before": before}
+    )
     planned = plan_test(past, config, units=clusters)["orders"]
     metric, found, repeats = config.metric("orders"), 0, 400
     for seed in range(repeats):
-        treated, shop, orders, before = _draw(np.random.default_rng(seed), clusters, planned.effect, split)
-        found += measure(Arms(len(shop), shop, treated, {"orders": orders, "before": before}), metric, 0.95).p < 0.05
+        treated, shop, orders, before = _draw(
+            np.random.default_rng(seed), clusters, planned.effect, split
+        )
+        found += (
+            measure(
+                Arms(len(shop), shop, treated, {"orders": orders, "before": before}), metric, 0.95
+            ).p
+            < 0.05
+        )
     assert abs(found / repeats - 0.8) < 4 * np.sqrt(0.8 * 0.2 / repeats)
     assert planned.variance_reduction > 0.5
 

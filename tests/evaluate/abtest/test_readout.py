@@ -74,7 +74,10 @@ def test_a_wrong_split_is_reported_in_part_and_never_won():
 def test_an_early_look_asks_for_more_than_the_last_one():
     frame = make_arms(4000, lift=0.04)
     looks = [0.25, 1.0]
-    early, late = (read_out(frame, make_config(metrics=CALM, looks=looks, look=look))["orders"] for look in (1, 2))
+    early, late = (
+        read_out(frame, make_config(metrics=CALM, looks=looks, look=look))["orders"]
+        for look in (1, 2)
+    )
     plain = read_out(frame, make_config(metrics=CALM))["orders"]
     assert early.high - early.low > 1.5 * (plain.high - plain.low)
     assert plain.p < 0.05 < early.p_look
@@ -84,7 +87,9 @@ def test_an_early_look_asks_for_more_than_the_last_one():
 
 def test_decisions_follow_p_values_after_the_correction():
     rng = np.random.default_rng(5)
-    frame = make_arms(400)[["item", "arm"]].assign(**{f"m{i}": rng.normal(10, 1, 400) for i in range(40)})
+    frame = make_arms(400)[["item", "arm"]].assign(
+        **{f"m{i}": rng.normal(10, 1, 400) for i in range(40)}
+    )
     metrics = {f"m{i}": {"value": f"m{i}"} for i in range(40)}
     plain = read_out(frame, make_config(metrics=metrics, correction="none"))
     holm = read_out(frame, make_config(metrics=metrics))
@@ -120,19 +125,24 @@ def test_a_readout_is_a_frame_a_json_and_a_text():
 
 def test_few_clusters_are_mentioned():
     frame = make_arms(400).sort_values("arm").assign(shop=np.repeat(np.arange(20), 20))
-    assert any("Only 10 randomized units" in note for note in read_out(frame, make_config(cluster="shop")).notes)
+    assert any(
+        "Only 10 randomized units" in note
+        for note in read_out(frame, make_config(cluster="shop")).notes
+    )
 
 
 def test_the_page_stands_alone_and_escapes_names():
     metrics = {**METRICS, "<b>odd</b>": {"value": "orders"}}
-    config = make_config(metrics=metrics, predicted="gain", predicted_lower="gain_lower", predicted_metric="orders")
+    config = make_config(
+        metrics=metrics, predicted="gain", predicted_lower="gain_lower", predicted_metric="orders"
+    )
     found = read_out(make_arms(4000), config)
     page = to_html(found, "Test of <May>")
     assert "http" not in page
     assert "<script" not in page
     assert "<b>" not in page
     assert "Test of &lt;May&gt;" in page
-    drawn = [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", page)]  # noqa: S314
+    drawn = [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", page)]
     assert len(drawn) == 3  # effects in percent, in points, and calibration
     assert len(drawn[0].findall("circle")) == 5
     assert "NaN" not in page
@@ -144,5 +154,5 @@ def test_the_page_stands_alone_and_escapes_names():
 def test_the_documented_python_runs(capsys):
     page = (Path(__file__).parents[3] / "docs" / "abtest.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```python\n(.*?)```", page, re.S)
-    exec(compile(shown, "docs/abtest.md", "exec"), {"frame": make_arms(400)})  # noqa: S102
+    exec(compile(shown, "docs/abtest.md", "exec"), {"frame": make_arms(400)})
     assert "orders" in capsys.readouterr().out

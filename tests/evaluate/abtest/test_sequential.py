@@ -24,7 +24,9 @@ def test_one_look_is_the_plain_test():
 def _walks(looks, repeats=20_000, drift=0.0):
     rng = np.random.default_rng(0)
     steps = np.diff([0.0, *looks])
-    paths = np.cumsum(rng.standard_normal((repeats, len(looks))) * np.sqrt(steps) + drift * steps, axis=1)
+    paths = np.cumsum(
+        rng.standard_normal((repeats, len(looks))) * np.sqrt(steps) + drift * steps, axis=1
+    )
     return paths / np.sqrt(looks)
 
 
@@ -44,7 +46,10 @@ def test_days_of_the_same_units_only_make_it_more_careful():
     running = np.cumsum(level + 0.5 * rng.standard_normal((repeats, units, days)), axis=2)
     treated = np.arange(units) < units // 2
     gap = running[:, treated].mean(axis=1) - running[:, ~treated].mean(axis=1)
-    error = np.sqrt((running[:, treated].var(axis=1, ddof=1) + running[:, ~treated].var(axis=1, ddof=1)) / (units / 2))
+    error = np.sqrt(
+        (running[:, treated].var(axis=1, ddof=1) + running[:, ~treated].var(axis=1, ddof=1))
+        / (units / 2)
+    )
     p = 2 * stats.t.sf(np.abs(gap / error), units - 2)
     limits = 2 * stats.norm.sf(boundaries(FIVE, 0.05))
     slack = 3 * np.sqrt(0.05 * 0.95 / repeats)
@@ -53,7 +58,9 @@ def test_days_of_the_same_units_only_make_it_more_careful():
 
 
 def test_little_power_is_lost():
-    z = np.abs(_walks(FIVE, drift=stats.norm.isf(0.025) + stats.norm.isf(0.2)))  # 80 % in a test with one look
+    z = np.abs(
+        _walks(FIVE, drift=stats.norm.isf(0.025) + stats.norm.isf(0.2))
+    )  # 80 % in a test with one look
     found = (z > boundaries(FIVE, 0.05)).any(axis=1).mean()
     assert 0.77 < found < 0.80
 

@@ -17,8 +17,9 @@ def test_a_fair_split_passes_and_a_lopsided_one_does_not():
     assert _split(905, 95, 0.1).ok
     lost = _split(5000, 4600)
     assert not lost.ok
-    assert "Sample-ratio mismatch: 4,600 in treatment, 5,000 in control, that is 47.92% treated where 50.00%" in str(
-        lost
+    assert (
+        "Sample-ratio mismatch: 4,600 in treatment, 5,000 in control, that is 47.92% treated where 50.00%"
+        in str(lost)
     )
     assert not _split(500, 500, 0.1).ok
 

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
+from realloc.base.simplex import Floats
+from realloc.base.validation import nearest
 from realloc.evaluate.abtest.config import AbtestConfig
-from realloc.fields import nearest
-from realloc.logs.arrow import compute as pc
-from realloc.logs.columns import decoded, is_text, to_numbers
-from realloc.logs.source import Source, open_source
-from realloc.simplex import Floats
+from realloc.logs.reading.arrow import compute as pc
+from realloc.logs.reading.columns import decoded, is_text, to_numbers
+from realloc.logs.reading.source import Source, open_source
 
 Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -69,9 +69,13 @@ def read_units(source: Any, config: AbtestConfig) -> Arms:
     n = len(units.labels)
     clusters = np.arange(n)
     if config.cluster is not None:
-        clusters = _one_per_unit(table.codes(config.cluster).codes, units, config, "cluster", config.cluster)
+        clusters = _one_per_unit(
+            table.codes(config.cluster).codes, units, config, "cluster", config.cluster
+        )
     if clusters.max() < 2:
-        raise LogError(f"Expected at least three units or clusters to plan a test from, got {clusters.max() + 1}.")
+        raise LogError(
+            f"Expected at least three units or clusters to plan a test from, got {clusters.max() + 1}."
+        )
     return Arms(len(units.codes), clusters, np.zeros(n, dtype=bool), table.values(units))
 
 
@@ -91,7 +95,11 @@ class _Table:
         opened: Source = open_source(source)
         _refuse_absent(opened.columns.names, self._names())
         pieces = [piece.batch for piece in opened.pieces(self._names())]
-        self.table = pa.Table.from_batches(pieces) if pieces else pa.table({name: [] for name in self._names()})
+        self.table = (
+            pa.Table.from_batches(pieces)
+            if pieces
+            else pa.table({name: [] for name in self._names()})
+        )
         self.text = opened.text
         if self.table.num_rows == 0:
             raise LogError("Expected rows in the table of the test, but there are none.")
@@ -101,7 +109,9 @@ class _Table:
         keys = [config.unit, config.cluster, config.time, None if self.planning else config.arm]
         if not self.planning:
             keys += [config.predicted, config.predicted_lower]
-        columns = [name for metric in config.metrics for name in (*metric.measured, *metric.earlier)]
+        columns = [
+            name for metric in config.metrics for name in (*metric.measured, *metric.earlier)
+        ]
         return list(dict.fromkeys(name for name in (*keys, *columns) if name is not None))
 
     def codes(self, name: str) -> _Keys:
@@ -120,7 +130,10 @@ class _Table:
     def arms(self) -> Codes:
         """1 in the treatment arm, 0 in control; other arms are refused, never guessed."""
         config, found = self.config, self.codes(self.config.arm)
-        labels = [str(label).lower() if isinstance(label, bool) else str(label) for label in found.labels.to_pylist()]
+        labels = [
+            str(label).lower() if isinstance(label, bool) else str(label)
+            for label in found.labels.to_pylist()
+        ]
         wanted = (config.control, config.treatment)
         other = [label for label in labels if label not in wanted]
         if other:
@@ -154,7 +167,9 @@ class _Table:
         parsed = to_numbers(self.table[name].combine_chunks(), name, self.text)
         if parsed.bad.any():
             row = int(np.flatnonzero(parsed.bad)[0])
-            raise LogError(f"Expected numbers in column {name!r}, got {parsed.quote(row)} in row {row + 1}.")
+            raise LogError(
+                f"Expected numbers in column {name!r}, got {parsed.quote(row)} in row {row + 1}."
+            )
         odd = np.isinf(parsed.values) if empty else ~np.isfinite(parsed.values)
         if odd.any():
             unit = units.labels[int(units.codes[np.flatnonzero(odd)[0]])].as_py()
@@ -170,7 +185,9 @@ class _Table:
         value = np.empty(len(units.labels))
         value[units.codes] = numbers
         if np.any(value[units.codes] != numbers):
-            unit = units.labels[int(units.codes[np.flatnonzero(value[units.codes] != numbers)[0]])].as_py()
+            unit = units.labels[
+                int(units.codes[np.flatnonzero(value[units.codes] != numbers)[0]])
+            ].as_py()
             raise LogError(
                 f"Expected one value of the pre-period column {name!r} per unit, got several for {unit!r}. "
                 "Repeat the total from before the test in each of its rows."
@@ -200,7 +217,9 @@ def _refuse_absent(present: Sequence[str], wanted: Sequence[str]) -> None:
             )
 
 
-def _one_per_unit(found: Codes, units: _Keys, config: AbtestConfig, what: str, column: str) -> Codes:
+def _one_per_unit(
+    found: Codes, units: _Keys, config: AbtestConfig, what: str, column: str
+) -> Codes:
     """The one arm or cluster of each unit."""
     value = np.empty(len(units.labels), dtype=np.int64)
     value[units.codes] = found
@@ -214,7 +233,9 @@ def _one_per_unit(found: Codes, units: _Keys, config: AbtestConfig, what: str, c
     return value
 
 
-def _refuse_split_clusters(clusters: Codes, treated: Mask, labels: pa.Array, config: AbtestConfig) -> None:
+def _refuse_split_clusters(
+    clusters: Codes, treated: Mask, labels: pa.Array, config: AbtestConfig
+) -> None:
     part = np.bincount(clusters, weights=treated.astype(np.float64)) / np.bincount(clusters)
     torn = np.flatnonzero((part > 0) & (part < 1))
     if len(torn):

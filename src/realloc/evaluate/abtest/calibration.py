@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
+from realloc.base.simplex import Floats
 from realloc.evaluate.abtest.arms import Arms, Codes, Mask
 from realloc.evaluate.abtest.config import AbtestConfig
 from realloc.evaluate.result import Estimate
-from realloc.simplex import Floats
 
 MOST_BINS, LEAST_UNITS = 10, 50  # of moved units; and how many of each arm a bin must hold
 WIDEST = 1.0  # an interval of the share that is wider holds both nothing and everything
@@ -77,7 +77,9 @@ def calibrate(arms: Arms, config: AbtestConfig, beta: float, threshold: float) -
     binned = _bin(arms, config)
     quantile = float(stats.t.isf(config.alpha / 2, max(int(arms.clusters.max()) - 1, 1)))
     found = _estimate(binned, quantile, len(arms.treated))
-    change, new_beta, new_threshold = recommend_change(found, beta, threshold, arms.rows / len(arms.treated))
+    change, new_beta, new_threshold = recommend_change(
+        found, beta, threshold, arms.rows / len(arms.treated)
+    )
     half = quantile * np.sqrt(np.diag(binned.covariance))
     columns = (
         binned.predicted,
@@ -86,7 +88,9 @@ def calibrate(arms: Arms, config: AbtestConfig, beta: float, threshold: float) -
         binned.realised - half,
         binned.realised + half,
     )
-    rows = zip(*(column.tolist() for column in (*columns, binned.control, binned.treatment)), strict=True)
+    rows = zip(
+        *(column.tolist() for column in (*columns, binned.control, binned.treatment)), strict=True
+    )
     bins = tuple(Bin(*row) for row in rows)
     advice = _say(change, found, (beta, threshold), (new_beta, new_threshold), config.alpha)
     return Calibration(
@@ -101,7 +105,11 @@ def calibrate(arms: Arms, config: AbtestConfig, beta: float, threshold: float) -
 
 def _bin(arms: Arms, config: AbtestConfig) -> Binned:
     gain, treated = arms.values[config.predicted or ""], arms.treated
-    lower = arms.values[config.predicted_lower] if config.predicted_lower else np.full(len(gain), np.nan)
+    lower = (
+        arms.values[config.predicted_lower]
+        if config.predicted_lower
+        else np.full(len(gain), np.nan)
+    )
     lost = int(np.isnan(gain[treated]).sum())
     if lost:
         raise LogError(
@@ -110,7 +118,9 @@ def _bin(arms: Arms, config: AbtestConfig) -> Binned:
         )
     whole = not np.isnan(gain).any()
     codes = make_bins(gain, treated) if whole else np.zeros(len(gain), dtype=np.int64)
-    told = np.ones(len(gain), dtype=bool) if whole else treated  # without control's predictions nothing can be binned
+    told = (
+        np.ones(len(gain), dtype=bool) if whole else treated
+    )  # without control's predictions nothing can be binned
     size = np.bincount(codes[told])
     realised, covariance = differences(_adjusted(arms, config), treated, codes, arms.clusters)
     return Binned(
@@ -164,7 +174,9 @@ def make_bins(gain: Floats, treated: Mask) -> Codes:
     return codes
 
 
-def differences(outcome: Floats, treated: Mask, codes: Codes, clusters: Codes) -> tuple[Floats, Floats]:
+def differences(
+    outcome: Floats, treated: Mask, codes: Codes, clusters: Codes
+) -> tuple[Floats, Floats]:
     """Difference of the arms in each bin and their covariance (CR1): the saturated regression, without building it."""
     bins, groups = int(codes.max()) + 1, int(clusters.max()) + 1
     cell = 2 * codes + treated
@@ -202,7 +214,9 @@ def recommend_change(
 def is_shifted(found: Found) -> bool:
     """Whether a line that does not pass through 0 describes the bins, and another one than realised = predicted."""
     slope, intercept = found.slope, found.intercept
-    clear = slope.low > 0 and slope.high - slope.low <= WIDEST and intercept.low * intercept.high > 0
+    clear = (
+        slope.low > 0 and slope.high - slope.low <= WIDEST and intercept.low * intercept.high > 0
+    )
     right = slope.low <= 1 <= slope.high and found.share.low <= 1 <= found.share.high
     return clear and not right
 
@@ -210,7 +224,12 @@ def is_shifted(found: Found) -> bool:
 def is_unranked(found: Found) -> bool:
     """Whether something was gained, but not where it was predicted."""
     slope = found.slope
-    return slope.high - slope.low <= WIDEST and slope.low <= 0 and slope.high < 1 and found.share.low > 0
+    return (
+        slope.high - slope.low <= WIDEST
+        and slope.low <= 0
+        and slope.high < 1
+        and found.share.low > 0
+    )
 
 
 def _adjusted(arms: Arms, config: AbtestConfig) -> Floats:
@@ -229,7 +248,9 @@ def _line(binned: Binned) -> tuple[Floats, Floats]:
     predicted = binned.predicted
     if len(predicted) < 2 or np.ptp(predicted) == 0:
         return np.full(2, np.nan), np.full((2, 2), np.nan)
-    weights = 1 / (1 / binned.control + 1 / binned.treatment)  # by numbers: variances of bins are noisy themselves
+    weights = 1 / (
+        1 / binned.control + 1 / binned.treatment
+    )  # by numbers: variances of bins are noisy themselves
     design = np.stack([np.ones(len(predicted)), predicted], axis=1)
     solver = np.linalg.solve(design.T @ (weights[:, None] * design), design.T * weights)
     return solver @ binned.realised, solver @ binned.covariance @ solver.T
@@ -239,7 +260,9 @@ def _has_both(mask: Mask, treated: Mask) -> bool:
     return bool((mask & treated).sum() >= 2 and (mask & ~treated).sum() >= 2)
 
 
-def _say(change: str, found: Found, old: tuple[float, float], new: tuple[float, float], alpha: float) -> str:
+def _say(
+    change: str, found: Found, old: tuple[float, float], new: tuple[float, float], alpha: float
+) -> str:
     share = found.share
     if np.isnan(share.value):
         return "Nothing was predicted to be gained, so nothing can be told of β and τ."

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from realloc.errors import ConfigError
-from realloc.fields import check_types, from_table, nearest
+from realloc.base.errors import ConfigError
+from realloc.base.validation import check_types, from_table, nearest
 
 EFFECTS = {"percent": "%", "points": "pt", "absolute": ""}
 DIRECTIONS = ("up", "down")
@@ -25,21 +25,32 @@ class Metric:
     denominator_before: str | None = None
     effect: str = "percent"  # of the control's level; points: a difference of rates × 100; absolute: a difference
     direction: str = "up"  # which way is good
-    margin: float | None = None  # makes it a guardrail: the most it may lose, in units of the effect
+    margin: float | None = (
+        None  # makes it a guardrail: the most it may lose, in units of the effect
+    )
 
     def __post_init__(self) -> None:
         where = f"[abtest.metrics.{self.name}]"
         check_types(self, where)
-        if (self.value is None) == (self.numerator is None) or (self.numerator is None) != (self.denominator is None):
-            raise ConfigError(f"Expected either `value` or both `numerator` and `denominator` in {where}.")
+        if (self.value is None) == (self.numerator is None) or (self.numerator is None) != (
+            self.denominator is None
+        ):
+            raise ConfigError(
+                f"Expected either `value` or both `numerator` and `denominator` in {where}."
+            )
         if (self.numerator_before is None) != (self.denominator_before is None):
-            raise ConfigError(f"Expected both `numerator_before` and `denominator_before` in {where}, got one of them.")
+            raise ConfigError(
+                f"Expected both `numerator_before` and `denominator_before` in {where}, got one of them."
+            )
         if (self.before if self.is_ratio else self.numerator_before) is not None:
             wanted = "`numerator_before` and `denominator_before`" if self.is_ratio else "`before`"
             raise ConfigError(
                 f"Expected {wanted} in {where}, as this metric is a {'ratio' if self.is_ratio else 'mean'}."
             )
-        for key, given, known in (("effect", self.effect, EFFECTS), ("direction", self.direction, DIRECTIONS)):
+        for key, given, known in (
+            ("effect", self.effect, EFFECTS),
+            ("direction", self.direction, DIRECTIONS),
+        ):
             if given not in known:
                 raise ConfigError(f"Unknown `{key}` {given!r} in {where}.{nearest(given, known)}")
         if self.margin is not None and self.margin < 0:
@@ -66,7 +77,9 @@ class Metric:
     @property
     def measured(self) -> tuple[str, ...]:
         """Columns of the test itself."""
-        return tuple(name for name in (self.value, self.numerator, self.denominator) if name is not None)
+        return tuple(
+            name for name in (self.value, self.numerator, self.denominator) if name is not None
+        )
 
     @property
     def earlier(self) -> tuple[str, ...]:
@@ -89,7 +102,9 @@ class AbtestConfig:
     time: str | None = None  # column of days; only to refuse a day that stands there twice
     alpha: float = 0.05
     correction: str = "holm"  # over the metrics that are no guardrails
-    looks: tuple[float, ...] = (1.0,)  # parts of the planned test at which somebody looks, the last one 1
+    looks: tuple[float, ...] = (
+        1.0,
+    )  # parts of the planned test at which somebody looks, the last one 1
     look: int | None = None  # which of them this is, from 1; None: the last
     predicted: str | None = None  # column of the model's predicted gain, of both arms if possible
     predicted_lower: str | None = None
@@ -98,13 +113,19 @@ class AbtestConfig:
     def __post_init__(self) -> None:
         check_types(self, "[abtest]")
         if not self.metrics:
-            raise ConfigError("Expected at least one metric in [abtest.metrics], but there is none.")
+            raise ConfigError(
+                "Expected at least one metric in [abtest.metrics], but there is none."
+            )
         if self.control == self.treatment:
-            raise ConfigError(f"Expected two names of arms in [abtest], got {self.control!r} twice.")
+            raise ConfigError(
+                f"Expected two names of arms in [abtest], got {self.control!r} twice."
+            )
         if not 0 < self.split < 1:
             raise ConfigError(f"Expected `split` of [abtest] between 0 and 1, got {self.split}.")
         if not 0 < self.alpha <= 0.2:
-            raise ConfigError(f"Expected `alpha` of [abtest] above 0 and up to 0.2, got {self.alpha}.")
+            raise ConfigError(
+                f"Expected `alpha` of [abtest] above 0 and up to 0.2, got {self.alpha}."
+            )
         if self.correction not in CORRECTIONS:
             raise ConfigError(
                 f"Unknown `correction` {self.correction!r} in [abtest].{nearest(self.correction, CORRECTIONS)}"
@@ -119,7 +140,9 @@ class AbtestConfig:
                 f"Expected `looks` of [abtest] as rising parts of the test that end with 1, got {list(self.looks)}."
             )
         if self.look is not None and not 1 <= self.look <= len(self.looks):
-            raise ConfigError(f"Expected `look` of [abtest] from 1 to {len(self.looks)}, got {self.look}.")
+            raise ConfigError(
+                f"Expected `look` of [abtest] from 1 to {len(self.looks)}, got {self.look}."
+            )
 
     def _check_predicted(self) -> None:
         if self.predicted is None:
@@ -129,7 +152,9 @@ class AbtestConfig:
                 )
             return
         if self.predicted_metric is None:
-            raise ConfigError("Expected `predicted_metric` in [abtest]: the metric whose gain is predicted.")
+            raise ConfigError(
+                "Expected `predicted_metric` in [abtest]: the metric whose gain is predicted."
+            )
         if self.metric(self.predicted_metric).is_ratio:
             raise ConfigError(
                 f"Expected a mean metric as `predicted_metric` of [abtest], got the ratio {self.predicted_metric!r}."
@@ -162,9 +187,14 @@ def parse_abtest(table: Mapping[str, Any], where: str = "[abtest]") -> AbtestCon
     'percent'
     """
     metrics = table.get("metrics", {})
-    if not isinstance(metrics, Mapping) or not all(isinstance(entry, Mapping) for entry in metrics.values()):
-        raise ConfigError(f"Expected a table for every metric of {where}, such as [abtest.metrics.orders].")
+    if not isinstance(metrics, Mapping) or not all(
+        isinstance(entry, Mapping) for entry in metrics.values()
+    ):
+        raise ConfigError(
+            f"Expected a table for every metric of {where}, such as [abtest.metrics.orders]."
+        )
     parsed = [
-        from_table(Metric, {**entry, "name": name}, f"[abtest.metrics.{name}]") for name, entry in metrics.items()
+        from_table(Metric, {**entry, "name": name}, f"[abtest.metrics.{name}]")
+        for name, entry in metrics.items()
     ]
     return from_table(AbtestConfig, {**table, "metrics": parsed}, where)

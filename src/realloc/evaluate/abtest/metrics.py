@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from realloc.errors import LogError
+from realloc.base.errors import LogError
 from realloc.evaluate.abtest.arms import Arms
 from realloc.evaluate.abtest.config import Metric
 from realloc.evaluate.abtest.parts import FLAT, Parts, is_flat, variance_reduction
@@ -93,7 +93,9 @@ def gather(arms: Arms, metric: Metric) -> Parts:
             f"Leave it out of [abtest.metrics.{metric.name}]: it explains nothing."
         )
     parts = Parts(y, d, *earlier)
-    if d.sum() > 0 and variance_reduction(parts) > 1 - FLAT:  # without a denominator it is refused by who compares
+    if (
+        d.sum() > 0 and variance_reduction(parts) > 1 - FLAT
+    ):  # without a denominator it is refused by who compares
         raise LogError(
             f"Expected a pre-period column {metric.earlier[0]!r} from before the test, but it explains metric "
             f"{metric.name!r} to the last digit. It looks like a column of the test itself."
@@ -103,7 +105,10 @@ def gather(arms: Arms, metric: Metric) -> Parts:
 
 def _in_units(metric: Metric, found: Any) -> tuple[float, float, float]:
     if metric.effect == "percent":
-        names, scale = ("rel_effect_size", "rel_effect_size_ci_lower", "rel_effect_size_ci_upper"), 100.0
+        names, scale = (
+            ("rel_effect_size", "rel_effect_size_ci_lower", "rel_effect_size_ci_upper"),
+            100.0,
+        )
     else:
         names = ("effect_size", "effect_size_ci_lower", "effect_size_ci_upper")
         scale = 100.0 if metric.effect == "points" else 1.0

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from realloc.simplex import Floats
+from realloc.base.simplex import Floats
 
 
 def adjust(p: Floats, correction: str) -> Floats:

@@ -60,7 +60,10 @@ def to_html(readout: Readout, title: str = "A/B readout") -> str:
         f"<p>{escape(str(readout.split))}</p>",
         "<h2>Effects</h2>",
         table(HEADS, [cells(effect) for effect in readout.effects]),
-        *(_effects([e for e in readout.effects if e.metric.sign == sign], sign) for sign in ("%", "pt")),
+        *(
+            _effects([e for e in readout.effects if e.metric.sign == sign], sign)
+            for sign in ("%", "pt")
+        ),
         _calibration(readout.calibration) if readout.calibration else "",
         "".join(f'<p class="note">{escape(note)}</p>' for note in readout.notes),
     ]
@@ -100,7 +103,9 @@ def forest(bars: Sequence[Bar], sign: str, label: str) -> str:
     if not bars:
         return ""
     left = min(300.0, 16 + LETTER * max(len(bar.name) for bar in bars))
-    reach = 1.1 * max(1e-9, *(max(abs(bar.low), abs(bar.high), abs(bar.limit or 0.0)) for bar in bars))
+    reach = 1.1 * max(
+        1e-9, *(max(abs(bar.low), abs(bar.high), abs(bar.limit or 0.0)) for bar in bars)
+    )
     foot = ROW * len(bars)
 
     def at(value: float) -> float:
@@ -130,7 +135,9 @@ def _effects(effects: list[Effect], sign: str) -> str:
         margin = effect.metric.margin
         limit = None if margin is None else -margin if effect.metric.direction == "up" else margin
         bars.append(Bar(effect.name, effect.value, effect.low, effect.high, limit))
-    return forest(bars, sign, f"Effects in {sign} with intervals; dotted: what a guardrail may lose")
+    return forest(
+        bars, sign, f"Effects in {sign} with intervals; dotted: what a guardrail may lose"
+    )
 
 
 def _calibration(calibration: Calibration) -> str:
@@ -162,7 +169,9 @@ def _scatter(calibration: Calibration) -> str:
     bottom, top = min(float(y.min()), left), max(float(y.max()), right)
 
     def at(across: float, up: float) -> tuple[float, float]:
-        return 64 + (across - left) / (right - left) * 596, 290 - (up - bottom) / (top - bottom) * 270
+        return 64 + (across - left) / (right - left) * 596, 290 - (up - bottom) / (
+            top - bottom
+        ) * 270
 
     marks = [
         _line(at(left, 0), at(right, 0)),
@@ -188,7 +197,9 @@ def _tick(reach: float) -> float:
 
 def _line(start: tuple[float, float], end: tuple[float, float], look: str = "") -> str:
     mark = f' class="{look}"' if look else ""
-    return f'<line{mark} x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}"/>'
+    return (
+        f'<line{mark} x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}"/>'
+    )
 
 
 def _dot(x: float, y: float) -> str:

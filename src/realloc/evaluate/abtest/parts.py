@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from realloc.simplex import Floats
+from realloc.base.simplex import Floats
 
 FLAT = 1e-12  # relative spread below which a column counts as constant
 

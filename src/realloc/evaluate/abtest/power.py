@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.abtest.arms import Arms, read_units
 from realloc.evaluate.abtest.config import AbtestConfig, Metric
 from realloc.evaluate.abtest.metrics import gather
@@ -29,7 +29,9 @@ class Planned:
     level: float  # before the test
     units: int  # randomized units or clusters in both arms
     effect: float  # found with probability `power`
-    margin: float | None  # of a guardrail: told to hold with that probability, if it is above the effect
+    margin: (
+        float | None
+    )  # of a guardrail: told to hold with that probability, if it is above the effect
     power: float
     alpha: float  # two-sided, of the last look and with the goals' correction at its strictest
     variance_reduction: float  # expected of CUPED; NaN without it
@@ -73,7 +75,11 @@ class Plan:
 
 
 def plan_test(
-    source: Any, config: AbtestConfig, units: int | None = None, power: float = 0.8, effect: float | None = None
+    source: Any,
+    config: AbtestConfig,
+    units: int | None = None,
+    power: float = 0.8,
+    effect: float | None = None,
 ) -> Plan:
     """Plan from a table of the test's columns over a period as long as the test; `before` is what lies before that.
 
@@ -83,29 +89,46 @@ def plan_test(
     if not 0.05 < power < 1:
         raise ConfigError(f"Expected `power` between 0.05 and 1, got {power}.")
     if effect is not None and (effect <= 0 or units is not None):
-        raise ConfigError("Expected `effect` above 0 and without `units`: one of them follows from the other.")
+        raise ConfigError(
+            "Expected `effect` above 0 and without `units`: one of them follows from the other."
+        )
     if units is not None and units < 4:
         raise ConfigError(f"Expected at least 4 `units` in a test, got {units}.")
     arms = read_units(source, config)
-    planned = tuple(_plan_metric(arms, metric, config, units, power, effect) for metric in config.metrics)
+    planned = tuple(
+        _plan_metric(arms, metric, config, units, power, effect) for metric in config.metrics
+    )
     return Plan(planned, "clusters" if config.cluster else "units")
 
 
 def _plan_metric(
-    arms: Arms, metric: Metric, config: AbtestConfig, units: int | None, power: float, effect: float | None
+    arms: Arms,
+    metric: Metric,
+    config: AbtestConfig,
+    units: int | None,
+    power: float,
+    effect: float | None,
 ) -> Planned:
     parts = gather(arms, metric)
     if parts.d.sum() <= 0:
-        raise LogError(f"Expected a total of {metric.denominator!r} above 0, got {parts.d.sum():.4g}.")
+        raise LogError(
+            f"Expected a total of {metric.denominator!r} above 0, got {parts.d.sum():.4g}."
+        )
     level, variance = parts.level, unit_variance(parts)
     if metric.effect == "percent" and level <= 0:
         raise LogError(
             f"Expected a level of metric {metric.name!r} above 0 for an effect in percent, got {level:.4g}. "
             f'Set effect = "absolute" in [abtest.metrics.{metric.name}].'
         )
-    scale = 100 / level if metric.effect == "percent" else {"points": 100.0, "absolute": 1.0}[metric.effect]
+    scale = (
+        100 / level
+        if metric.effect == "percent"
+        else {"points": 100.0, "absolute": 1.0}[metric.effect]
+    )
     if is_flat(parts):
-        raise LogError(f"Expected values of metric {metric.name!r} that differ between units, but all are the same.")
+        raise LogError(
+            f"Expected values of metric {metric.name!r} that differ between units, but all are the same."
+        )
     sure = Sureness(_strictest(metric, config), power, config.split)
     n = units or len(parts.y) if effect is None else needed_units(variance, effect / scale, sure)
     return Planned(
@@ -141,7 +164,9 @@ def smallest_effect(variance: float, units: float, sure: Sureness) -> float:
 def needed_units(variance: float, effect: float, sure: Sureness) -> int:
     """The number of units whose smallest effect is this one."""
     units = 4.0
-    for _ in range(50):  # the effect falls with √units but for the quantiles, so that this converges at once
+    for _ in range(
+        50
+    ):  # the effect falls with √units but for the quantiles, so that this converges at once
         units = max(units * (smallest_effect(variance, units, sure) / effect) ** 2, 4.0)
     return int(np.ceil(units))
 
@@ -153,11 +178,17 @@ def _strictest(metric: Metric, config: AbtestConfig) -> float:
 
 
 def _saved(row: Planned) -> str:
-    return "" if np.isnan(row.variance_reduction) else f" (CUPED saves {row.variance_reduction:.0%} of the variance)"
+    return (
+        ""
+        if np.isnan(row.variance_reduction)
+        else f" (CUPED saves {row.variance_reduction:.0%} of the variance)"
+    )
 
 
 def _guarded(row: Planned) -> str:
     if row.margin is None:
         return ""
     enough = row.margin >= row.effect
-    return f" Its margin of {row.margin:g} is {'wide enough' if enough else 'too small'} to be told."
+    return (
+        f" Its margin of {row.margin:g} is {'wide enough' if enough else 'too small'} to be told."
+    )

@@ -63,17 +63,24 @@ class Readout:
     def __str__(self) -> str:
         table = [HEADS, *(cells(effect) for effect in self.effects)]
         widths = [max(len(row[i]) for row in table) for i in range(len(HEADS))]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
+        lines = [
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+            for row in table
+        ]
         lines += [self.calibration.sentence] if self.calibration else []
         return "\n".join([self.verdict, str(self.split), *lines, *self.notes])
 
 
-def read_out(source: Any, config: AbtestConfig, beta: float = 0.25, threshold: float = 0.0) -> Readout:
+def read_out(
+    source: Any, config: AbtestConfig, beta: float = 0.25, threshold: float = 0.0
+) -> Readout:
     """Read the table of a test and say what it found; `beta` and `threshold` are those of `[decision]`."""
     arms = read_arms(source, config)
     split = check_split(arms, config)
     effects = _decide(_measure_all(arms, config), config, split)
-    calibration = calibrate(arms, config, beta, threshold) if config.predicted and split.ok else None
+    calibration = (
+        calibrate(arms, config, beta, threshold) if config.predicted and split.ok else None
+    )
     decision, verdict = conclude(split, effects, config)
     return Readout(split, effects, calibration, decision, verdict, _notes(arms, config))
 
@@ -94,14 +101,19 @@ def _decide(effects: list[Effect], config: AbtestConfig, split: Split) -> tuple[
     if not split.ok:
         return tuple(replace(effect, decision="not comparable") for effect in effects)
     return tuple(
-        replace(e, decision=decide_guardrail(e) if e.metric.is_guardrail else decide_goal(e, config.alpha))
+        replace(
+            e,
+            decision=decide_guardrail(e) if e.metric.is_guardrail else decide_goal(e, config.alpha),
+        )
         for e in effects
     )
 
 
 def _notes(arms: Arms, config: AbtestConfig) -> tuple[str, ...]:
     what = f"clusters ({config.cluster})" if config.cluster else f"units ({config.unit})"
-    notes = [f"{arms.rows:,} rows of {len(arms.treated):,} units; {len(arms.size):,} randomized {what}."]
+    notes = [
+        f"{arms.rows:,} rows of {len(arms.treated):,} units; {len(arms.size):,} randomized {what}."
+    ]
     if len(config.goals) > 1 and config.correction != "none":
         name = {"holm": "Holm", "benjamini_hochberg": "Benjamini and Hochberg"}[config.correction]
         notes.append(
@@ -124,7 +136,13 @@ def _row(effect: Effect) -> dict[str, Any]:
     numbers = {name: value for name, value in vars(effect).items() if name != "metric"}
     metric = effect.metric
     kind = "guardrail" if metric.is_guardrail else "goal"
-    return {"metric": metric.name, "kind": kind, "sign": metric.sign, "margin": metric.margin, **numbers}
+    return {
+        "metric": metric.name,
+        "kind": kind,
+        "sign": metric.sign,
+        "margin": metric.margin,
+        **numbers,
+    }
 
 
 def cells(effect: Effect) -> tuple[str, ...]:
@@ -137,7 +155,9 @@ def cells(effect: Effect) -> tuple[str, ...]:
         f"{effect.control:.4g}",
         f"{effect.treatment:.4g}",
         f"{effect.value:+.2f}{sign}" if sign else f"{effect.value:+.4g}",
-        f"[{effect.low:+.2f}, {effect.high:+.2f}]" if sign else f"[{effect.low:+.4g}, {effect.high:+.4g}]",
+        f"[{effect.low:+.2f}, {effect.high:+.2f}]"
+        if sign
+        else f"[{effect.low:+.4g}, {effect.high:+.4g}]",
         "<.001" if shown < 1e-3 else f"{shown:.3f}",
         saved,
         effect.decision,

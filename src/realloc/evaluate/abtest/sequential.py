@@ -9,7 +9,7 @@ looks, where a mixture SPRT asks for about 3), and early looks only stop for wha
 import numpy as np
 from scipy import optimize, stats
 
-from realloc.simplex import Floats
+from realloc.base.simplex import Floats
 
 NODES, REACH = 256, 8.0
 SMALLEST_P = 1e-12
@@ -28,7 +28,12 @@ def boundaries(looks: tuple[float, ...], alpha: float) -> Floats:
     """
     found: list[float] = []
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    place, mass, before, used = np.zeros(1), np.ones(1), 0.0, 0.0  # of a path that has not stopped yet
+    place, mass, before, used = (
+        np.zeros(1),
+        np.ones(1),
+        0.0,
+        0.0,
+    )  # of a path that has not stopped yet
     for t in looks:
         step, due = np.sqrt(t - before), max(spent(t, alpha) - used, 0.0)
         limit = _limit(place, mass, step, due, REACH * np.sqrt(t))
@@ -47,7 +52,11 @@ def _limit(place: Floats, mass: Floats, step: float, due: float, reach: float) -
         leave = stats.norm.sf((limit - place) / step) + stats.norm.cdf((-limit - place) / step)
         return float(leave @ mass) - due
 
-    return reach if excess(reach) >= 0 else float(optimize.root_scalar(excess, bracket=(0.0, reach), xtol=1e-10).root)
+    return (
+        reach
+        if excess(reach) >= 0
+        else float(optimize.root_scalar(excess, bracket=(0.0, reach), xtol=1e-10).root)
+    )
 
 
 def look_p_value(p: float, looks: tuple[float, ...], look: int) -> float:
@@ -62,7 +71,11 @@ def look_p_value(p: float, looks: tuple[float, ...], look: int) -> float:
     low, high = np.log(SMALLEST_P), np.log(0.999)
     if short(low) <= 0:
         return SMALLEST_P
-    return 1.0 if short(high) >= 0 else float(np.exp(optimize.root_scalar(short, bracket=(low, high), xtol=1e-4).root))
+    return (
+        1.0
+        if short(high) >= 0
+        else float(np.exp(optimize.root_scalar(short, bracket=(low, high), xtol=1e-4).root))
+    )
 
 
 def nominal_alpha(looks: tuple[float, ...], look: int, alpha: float) -> float:

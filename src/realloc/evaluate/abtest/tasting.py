@@ -17,20 +17,27 @@ def compare(control: Parts, treatment: Parts, confidence: float) -> Any:
 
 
 def _metric(parts: Parts, confidence: float) -> Any:
-    from tea_tasting.metrics import RatioOfMeans  # noqa: PLC0415  costs a second, and only a readout needs it
+    from tea_tasting.metrics import RatioOfMeans
 
     earlier = () if parts.x is None else ("x", "w")
-    return RatioOfMeans("y", "d", *earlier, equal_var=False, use_t=True, confidence_level=confidence)
+    return RatioOfMeans(
+        "y", "d", *earlier, equal_var=False, use_t=True, confidence_level=confidence
+    )
 
 
 def _aggregates(parts: Parts) -> Any:
     """Counts, means and covariances: all that is needed of the units."""
-    from tea_tasting.aggr import Aggregates  # noqa: PLC0415  as above
+    from tea_tasting.aggr import Aggregates
 
     columns = {name: values for name, values in vars(parts).items() if values is not None}
     means = {name: float(values.mean()) for name, values in columns.items()}
     spread = np.cov(np.stack(list(columns.values())))  # (2 or 4, the same)
     names = list(columns)
-    covariances = {(a, b): float(spread[i, j]) for i, a in enumerate(names) for j, b in enumerate(names) if i < j}
+    covariances = {
+        (a, b): float(spread[i, j])
+        for i, a in enumerate(names)
+        for j, b in enumerate(names)
+        if i < j
+    }
     variances = {name: float(spread[i, i]) for i, name in enumerate(names)}
     return Aggregates(len(parts.y), means, variances, covariances)

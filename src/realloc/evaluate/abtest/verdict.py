@@ -41,10 +41,19 @@ def conclude(split: Split, effects: Sequence[Effect], config: AbtestConfig) -> t
         head = "Treatment wins" if config.goals else "Nothing is lost"
         return LAUNCH, f"{head}: {_list([*by['better'], *by['held']])}."
     if by["better"]:
-        return GO_ON, f"No launch yet: {_list(by['better'])}, but {_list(unsure)}. More units or days would tell."
+        return (
+            GO_ON,
+            f"No launch yet: {_list(by['better'])}, but {_list(unsure)}. More units or days would tell.",
+        )
     if config.look_number < len(config.looks):
-        return GO_ON, f"Go on: look {config.look_number} of {len(config.looks)} and nothing is told yet."
-    return KEEP, f"No difference found: {_list([*by['no difference found'], *unsure])}. Control stays."
+        return (
+            GO_ON,
+            f"Go on: look {config.look_number} of {len(config.looks)} and nothing is told yet.",
+        )
+    return (
+        KEEP,
+        f"No difference found: {_list([*by['no difference found'], *unsure])}. Control stays.",
+    )
 
 
 def _list(effects: Sequence[Effect]) -> str:

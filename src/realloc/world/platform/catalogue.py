@@ -5,12 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.errors import ConfigError
-from realloc.fields import check_types
+from realloc.base.errors import ConfigError
+from realloc.base.validation import check_types
 from realloc.world.platform.draws import Draws, Floats, choose
 
 CHANNEL_NAMES = ("ads", "coupon", "rebate")
-DISCOUNTS = (0.0, 1.0, 0.6)  # how far a channel works through the price; further channels draw theirs
+DISCOUNTS = (
+    0.0,
+    1.0,
+    0.6,
+)  # how far a channel works through the price; further channels draw theirs
 WEEK = 7
 
 
@@ -33,9 +37,17 @@ class CatalogueParameters:
         check_types(self, "the catalogue")
         if self.categories < 1:
             raise ConfigError(f"Expected categories >= 1 in the catalogue, got {self.categories}.")
-        for name in ("log_price_category_sd", "log_price_item_sd", "level_sd", "shock_sd", "affinity_sd"):
+        for name in (
+            "log_price_category_sd",
+            "log_price_item_sd",
+            "level_sd",
+            "shock_sd",
+            "affinity_sd",
+        ):
             if getattr(self, name) < 0:
-                raise ConfigError(f"Expected {name} >= 0 in the catalogue, got {getattr(self, name)}.")
+                raise ConfigError(
+                    f"Expected {name} >= 0 in the catalogue, got {getattr(self, name)}."
+                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +66,15 @@ class Catalogue:
 
     def shock(self, day: int) -> Floats:
         """The categories' common demand shocks of a day, (C,)."""
-        return self.parameters.shock_sd * Draws((self.seed,), 0, len(self.weight)).normal("shock", day)
+        return self.parameters.shock_sd * Draws((self.seed,), 0, len(self.weight)).normal(
+            "shock", day
+        )
 
     def pick_category(self, uniform: Floats) -> NDArray[np.int32]:
         """Category codes drawn by size."""
-        return choose(uniform, np.broadcast_to(self.weight, (len(uniform), len(self.weight)))).astype(np.int32)
+        return choose(
+            uniform, np.broadcast_to(self.weight, (len(uniform), len(self.weight)))
+        ).astype(np.int32)
 
 
 def channel_names(channels: int) -> tuple[str, ...]:
@@ -67,7 +83,9 @@ def channel_names(channels: int) -> tuple[str, ...]:
     >>> channel_names(4)
     ('ads', 'coupon', 'rebate', 'channel_4')
     """
-    return tuple(CHANNEL_NAMES[k] if k < len(CHANNEL_NAMES) else f"channel_{k + 1}" for k in range(channels))
+    return tuple(
+        CHANNEL_NAMES[k] if k < len(CHANNEL_NAMES) else f"channel_{k + 1}" for k in range(channels)
+    )
 
 
 def draw_catalogue(seed: int, channels: int, parameters: CatalogueParameters) -> Catalogue:
@@ -84,7 +102,8 @@ def draw_catalogue(seed: int, channels: int, parameters: CatalogueParameters) ->
         channels=channel_names(K),
         discount=discount,
         weight=size / size.sum(),
-        log_price=parameters.log_price_mean + parameters.log_price_category_sd * draws.normal("log_price"),
+        log_price=parameters.log_price_mean
+        + parameters.log_price_category_sd * draws.normal("log_price"),
         level=parameters.level_mean + parameters.level_sd * draws.normal("level"),
         week=parameters.weekly_amplitude * np.sin(2 * np.pi * phase),
         affinity=parameters.affinity_sd * draws.normals("affinity", K),

@@ -48,7 +48,14 @@ def feature_names(channels: tuple[str, ...]) -> tuple[str, ...]:
     """All pre-decision columns besides the budget."""
     past = ("orders_lag_1", "orders_lag_mean_7", "orders_lag_trend_7")
     shares = tuple(f"share_{name}_prev" for name in channels)
-    return ("category", "weekday", "log_price", *past, *shares, *(f"open_{name}" for name in channels))
+    return (
+        "category",
+        "weekday",
+        "log_price",
+        *past,
+        *shares,
+        *(f"open_{name}" for name in channels),
+    )
 
 
 def make_schema(channels: tuple[str, ...]) -> Schema:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.errors import ConfigError
-from realloc.fields import check_types
+from realloc.base.errors import ConfigError
+from realloc.base.validation import check_types
 from realloc.world.platform.catalogue import WEEK, Catalogue
 from realloc.world.platform.draws import Draws, Floats
 from realloc.world.platform.items import Items
@@ -28,7 +28,9 @@ class BudgetParameters:
 
     chase: float = 0.5  # elasticity of a day's budget to recent sales
     noise_sd: float = 0.15
-    elasticity: float = 0.10  # of orders to the budget: more money sells a little more whatever the mix
+    elasticity: float = (
+        0.10  # of orders to the budget: more money sells a little more whatever the mix
+    )
 
     def __post_init__(self) -> None:
         check_types(self, "the budgets")
@@ -50,7 +52,9 @@ class Past:
     trend: Floats  # mean of the last three days minus mean of the four before
 
 
-def natural_demand(catalogue: Catalogue, items: Items, day: NDArray[np.int64], wave: float) -> Floats:
+def natural_demand(
+    catalogue: Catalogue, items: Items, day: NDArray[np.int64], wave: float
+) -> Floats:
     """d_it of item rows on their days, both (n,)."""
     demand = items.level + items.drift * ((day - SPAN / 2) / SPAN)
     demand += wave * np.sin(2 * np.pi * day / items.wave_days + items.wave_phase)
@@ -62,7 +66,9 @@ def _common(catalogue: Catalogue, day: NDArray[np.int64], category: NDArray[np.i
     if len(day) == 0:
         return np.zeros(0)
     first, last = int(day.min()), int(day.max())
-    table = np.stack([catalogue.shock(one) + catalogue.week[:, one % WEEK] for one in range(first, last + 1)])
+    table = np.stack(
+        [catalogue.shock(one) + catalogue.week[:, one % WEEK] for one in range(first, last + 1)]
+    )
     return table[day - first, category]
 
 
@@ -72,7 +78,9 @@ def look_back(history: Floats) -> Past:
     return Past(last=history[-1], mean=history.mean(axis=0), trend=recent - before)
 
 
-def set_budget(items: Items, past: Past, draws: Draws, day: int, parameters: BudgetParameters) -> Floats:
+def set_budget(
+    items: Items, past: Past, draws: Draws, day: int, parameters: BudgetParameters
+) -> Floats:
     """The day's budgets in money, rounded to cents and at least one."""
     log_budget = items.log_budget + parameters.chase * (past.mean - items.level)
     log_budget += parameters.noise_sd * draws.normal("budget", day)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc import simplex
-from realloc.errors import ConfigError
-from realloc.fields import check_types
+from realloc.base import simplex
+from realloc.base.errors import ConfigError
+from realloc.base.validation import check_types
 from realloc.world.platform.draws import Floats, choose, row_sum
 from realloc.world.platform.items import GRID, Thousandths
 
@@ -48,9 +48,13 @@ class Menu:
 def check_steps(steps: tuple[int, ...], weights: tuple[float, ...], where: str) -> None:
     """Steps in (0, 1000] thousandths with one positive weight each."""
     if not steps or any(not 0 < step <= GRID for step in steps):
-        raise ConfigError(f"Expected steps in thousandths from 1 to {GRID} in {where}, got {steps}.")
+        raise ConfigError(
+            f"Expected steps in thousandths from 1 to {GRID} in {where}, got {steps}."
+        )
     if len(weights) != len(steps) or any(weight <= 0 for weight in weights):
-        raise ConfigError(f"Expected {len(steps)} positive weights, one per step, in {where}, got {weights}.")
+        raise ConfigError(
+            f"Expected {len(steps)} positive weights, one per step, in {where}, got {weights}."
+        )
 
 
 def make_menu(channels: int, parameters: ExplorationParameters) -> Menu:
@@ -62,12 +66,16 @@ def make_menu(channels: int, parameters: ExplorationParameters) -> Menu:
     arms = np.arange(1, 1 + len(step))
     moves[arms, source] -= step
     moves[arms, target] += step
-    return Menu(source, target, step, np.tile(parameters.weights, len(pairs)), float(parameters.hold), moves)
+    return Menu(
+        source, target, step, np.tile(parameters.weights, len(pairs)), float(parameters.hold), moves
+    )
 
 
 def arm_probabilities(menu: Menu, holding: Thousandths, opened: NDArray[np.bool_]) -> Floats:
     """Probability of every arm (n, M), given the shares before the move (n, K) in thousandths."""
-    feasible = opened[:, menu.source] & opened[:, menu.target] & (holding[:, menu.source] >= menu.step)
+    feasible = (
+        opened[:, menu.source] & opened[:, menu.target] & (holding[:, menu.source] >= menu.step)
+    )
     weight = np.where(feasible, menu.weight, 0.0)  # (n, M−1)
     total = row_sum(weight)
     stuck = total == 0
@@ -75,7 +83,9 @@ def arm_probabilities(menu: Menu, holding: Thousandths, opened: NDArray[np.bool_
     return np.concatenate([np.where(stuck, 1.0, menu.hold)[:, None], moving], axis=1)
 
 
-def explore(menu: Menu, holding: Thousandths, opened: NDArray[np.bool_], uniform: Floats) -> tuple[Thousandths, Floats]:
+def explore(
+    menu: Menu, holding: Thousandths, opened: NDArray[np.bool_], uniform: Floats
+) -> tuple[Thousandths, Floats]:
     """Draw one arm per row: the shares after it, in thousandths, and the probability it had."""
     probability = arm_probabilities(menu, holding, opened)
     arm = choose(uniform, probability)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from realloc import simplex
+from realloc.base import simplex
 from realloc.logs import Logs
 from realloc.world.platform.draws import Floats
 from realloc.world.platform.items import GRID
@@ -85,10 +85,16 @@ def predict_orders(panel: Panel) -> Floats:
     """m(x) = a[category, weekday] + x·b from pre-decision columns, by least squares on the days before the window."""
     x = [panel.column(name).astype(np.float64) for name in LAG_COLUMNS]
     x += [np.log(panel.column("budget")), *panel.before[:, 1:].T, *np.square(panel.before).T]
-    y, group, train = panel.column("orders"), panel.codes("category") * 7 + panel.codes("weekday"), ~panel.late
+    y, group, train = (
+        panel.column("orders"),
+        panel.codes("category") * 7 + panel.codes("weekday"),
+        ~panel.late,
+    )
     count = np.maximum(np.bincount(group[train], minlength=int(group.max()) + 1), 1)
     means = [np.bincount(group[train], column[train], len(count)) / count for column in (*x, y)]
-    flat = np.column_stack([column - mean[group] for column, mean in zip((*x, y), means, strict=True)])
+    flat = np.column_stack(
+        [column - mean[group] for column, mean in zip((*x, y), means, strict=True)]
+    )
     b = np.linalg.lstsq(flat[train, :-1], flat[train, -1], rcond=None)[0]
     return means[-1][group] + flat[:, :-1] @ b
 
@@ -103,7 +109,9 @@ def matched_residuals(panel: Panel) -> tuple[NDArray[np.intp], Floats]:
     control = np.flatnonzero(~panel.moved & window)
     control = control[np.argsort(key[control])]
     event = np.flatnonzero(panel.moved & window)
-    place = np.searchsorted(key[control], key[event])[:, None] + np.arange(-CONTROLS // 2, CONTROLS // 2)
+    place = np.searchsorted(key[control], key[event])[:, None] + np.arange(
+        -CONTROLS // 2, CONTROLS // 2
+    )
     near = control[np.clip(place, 0, len(control) - 1)]
     same = stratum[near] == stratum[event][:, None]
     found = same.sum(axis=1)
@@ -119,7 +127,11 @@ def rank_correlation(a: Floats, b: Floats) -> float:
 def oracle_bound(tau: Floats, noise_sd: float, rounds: int = 40) -> float:
     """Monte Carlo of the best reachable ρ: Spearman of τ with τ + ε."""
     rng = np.random.default_rng(5)
-    return float(np.mean([rank_correlation(tau, tau + rng.normal(0, noise_sd, len(tau))) for _ in range(rounds)]))
+    return float(
+        np.mean(
+            [rank_correlation(tau, tau + rng.normal(0, noise_sd, len(tau))) for _ in range(rounds)]
+        )
+    )
 
 
 def best_for_orders(panel: Panel, step: float = 0.05) -> tuple[NDArray[np.intp], dict[str, Floats]]:
@@ -132,14 +144,18 @@ def best_for_orders(panel: Panel, step: float = 0.05) -> tuple[NDArray[np.intp],
         for name in OUTCOMES:
             effects[name][:, edge] = np.where(feasible[:, edge], gain[name], -np.inf)
     best = effects["orders"].argmax(axis=1)
-    chosen = {name: np.take_along_axis(effects[name], best[:, None], axis=1)[:, 0] for name in OUTCOMES}
+    chosen = {
+        name: np.take_along_axis(effects[name], best[:, None], axis=1)[:, 0] for name in OUTCOMES
+    }
     useful = chosen["orders"] > 0
     return best[useful], {name: values[useful] for name, values in chosen.items()}
 
 
 def balance(panel: Panel, column: Floats) -> float:
     """Standardised mean difference of routine movers and non-movers before the move."""
-    move, stay = (column[panel.routine & (panel.moved == which)].astype(np.float64) for which in (True, False))
+    move, stay = (
+        column[panel.routine & (panel.moved == which)].astype(np.float64) for which in (True, False)
+    )
     return float((move.mean() - stay.mean()) / np.sqrt((move.var() + stay.var()) / 2))
 
 
@@ -155,11 +171,18 @@ def describe(panel: Panel) -> dict[str, float]:
         "routine rows without a move": 1 - panel.moved[panel.routine].mean(),
         "zero share cells": (panel.after == 0).mean(),
         "zero share cells of opened channels": ((panel.after == 0) & panel.opened).mean(),
-        **{f"sd of the effect of a legacy move, {name}": true_effects(panel, name)[legacy].std() for name in OUTCOMES},
+        **{
+            f"sd of the effect of a legacy move, {name}": true_effects(panel, name)[legacy].std()
+            for name in OUTCOMES
+        },
         "sd of orders": panel.column("orders").std(),
-        "sd of y − m(x), last third of the days": (panel.column("orders") - predict_orders(panel))[panel.late].std(),
+        "sd of y − m(x), last third of the days": (panel.column("orders") - predict_orders(panel))[
+            panel.late
+        ].std(),
         "sd of the matched residual R": R.std(),
-        "oracle Spearman, Monte Carlo over all legacy moves": oracle_bound(tau[legacy], float(R.std())),
+        "oracle Spearman, Monte Carlo over all legacy moves": oracle_bound(
+            tau[legacy], float(R.std())
+        ),
         "oracle Spearman with R": rank_correlation(tau[event], R),
         "its standard error": 1 / np.sqrt(len(event)),
         "best 5-point move for orders lowers gmv": (best["gmv"] < 0).mean(),
@@ -179,8 +202,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--channels", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args(arguments)
-    figures = describe(look_at(Marketplace(seed=chosen.seed, channels=chosen.channels), chosen.items))
-    rounded = {name: float(f"{value:.3g}") if value < 1e3 else round(value) for name, value in figures.items()}
+    figures = describe(
+        look_at(Marketplace(seed=chosen.seed, channels=chosen.channels), chosen.items)
+    )
+    rounded = {
+        name: float(f"{value:.3g}") if value < 1e3 else round(value)
+        for name, value in figures.items()
+    }
     sys.stdout.write(json.dumps(rounded, indent=2, ensure_ascii=False) + "\n")
 
 

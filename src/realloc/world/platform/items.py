@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc import simplex
-from realloc.errors import ConfigError, LogError
-from realloc.fields import check_types
+from realloc.base import simplex
+from realloc.base.errors import ConfigError, LogError
+from realloc.base.validation import check_types
 from realloc.world.platform.catalogue import Catalogue
 from realloc.world.platform.draws import Draws, Floats, row_sum
 
@@ -35,7 +35,9 @@ class ItemParameters:
     wave_days_max: float = 50.0
     log_budget_mean: float = 4.0  # of a typical item's daily budget
     log_budget_sd: float = 0.5
-    budget_follows_level: float = 0.6  # elasticity of the standing budget to the item's demand level
+    budget_follows_level: float = (
+        0.6  # elasticity of the standing budget to the item's demand level
+    )
     taste_sd: float = 0.25  # an item's own log pull of a channel
     mix_sd: float = 1.4  # spread of the starting shares' logits
     never_used: float = 0.10  # probability that an item has never used a channel
@@ -45,7 +47,9 @@ class ItemParameters:
         check_types(self, "the items")
         for name in ("never_used", "explored"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"Expected {name} from 0 to 1 in the items, got {getattr(self, name)}.")
+                raise ConfigError(
+                    f"Expected {name} from 0 to 1 in the items, got {getattr(self, name)}."
+                )
         if not 0 < self.wave_days_min <= self.wave_days_max:
             raise ConfigError(
                 "Expected 0 < wave_days_min <= wave_days_max in the items, "
@@ -85,7 +89,12 @@ class Items:
     @classmethod
     def join(cls, parts: Sequence["Items"]) -> "Items":
         """Several lots one after the other."""
-        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+        return cls(
+            *(
+                np.concatenate([getattr(part, field.name) for part in parts])
+                for field in fields(cls)
+            )
+        )
 
 
 def draw_items(catalogue: Catalogue, draws: Draws, parameters: ItemParameters) -> Items:
@@ -105,7 +114,8 @@ def draw_items(catalogue: Catalogue, draws: Draws, parameters: ItemParameters) -
         price_deviation=price_deviation,
         level=level,
         drift=p.drift_sd * draws.normal("item.drift"),
-        wave_days=p.wave_days_min + (p.wave_days_max - p.wave_days_min) * draws.uniform("item.wave_days"),
+        wave_days=p.wave_days_min
+        + (p.wave_days_max - p.wave_days_min) * draws.uniform("item.wave_days"),
         wave_phase=2 * np.pi * draws.uniform("item.wave_phase"),
         log_budget=p.log_budget_mean
         + p.budget_follows_level * (level - own.level_mean)
@@ -114,7 +124,9 @@ def draw_items(catalogue: Catalogue, draws: Draws, parameters: ItemParameters) -
         synergy=np.exp(0.3 * draws.normal("item.synergy")),
         thrift=2 * draws.uniform("item.thrift") - 1,
         opened=opened,
-        start=to_thousandths(catalogue.affinity[category] + p.mix_sd * draws.normals("item.mix", K), opened),
+        start=to_thousandths(
+            catalogue.affinity[category] + p.mix_sd * draws.normals("item.mix", K), opened
+        ),
         explored=draws.uniform("item.explored") < p.explored,
     )
 
@@ -129,7 +141,9 @@ def draw_opened(uniform: Floats, never_used: float) -> NDArray[np.bool_]:
 def to_thousandths(logits: Floats, opened: NDArray[np.bool_]) -> Thousandths:
     """Softmax shares of the opened channels in whole thousandths that sum to 1000 exactly; 0 elsewhere."""
     weights = np.where(opened, np.exp(logits), 0.0)
-    return simplex.round_money(weights / row_sum(weights)[:, None], float(GRID), digits=0).astype(np.int32)
+    return simplex.round_money(weights / row_sum(weights)[:, None], float(GRID), digits=0).astype(
+        np.int32
+    )
 
 
 def item_names(seed: int, first: int, count: int) -> pa.Array:
@@ -144,10 +158,14 @@ def item_names(seed: int, first: int, count: int) -> pa.Array:
 def parse_names(names: pa.Array) -> NDArray[np.int64]:
     """The inverse: sample seeds and numbers, (n, 2)."""
     try:
-        return np.array([name.split("-") for name in names.to_pylist()], dtype=np.int64).reshape(-1, 2)
+        return np.array([name.split("-") for name in names.to_pylist()], dtype=np.int64).reshape(
+            -1, 2
+        )
     except (ValueError, AttributeError) as problem:
         shown = next((name for name in names.to_pylist() if not _is_name(name)), None)
-        raise LogError(f"Expected item ids of the marketplace such as '0-0000012', got {shown!r}.") from problem
+        raise LogError(
+            f"Expected item ids of the marketplace such as '0-0000012', got {shown!r}."
+        ) from problem
 
 
 def _is_name(name: object) -> bool:

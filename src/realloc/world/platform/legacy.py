@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc import simplex
-from realloc.fields import check_types
+from realloc.base import simplex
+from realloc.base.validation import check_types
 from realloc.world.platform.catalogue import Catalogue
 from realloc.world.platform.demand import Past
 from realloc.world.platform.draws import Floats, choose
@@ -50,7 +50,9 @@ class Before:
     holding: Thousandths  # (n, K) yesterday's shares
 
 
-def move_probability(items: Items, before: Before, typical_log_budget: float, parameters: LegacyParameters) -> Floats:
+def move_probability(
+    items: Items, before: Before, typical_log_budget: float, parameters: LegacyParameters
+) -> Floats:
     """P(move) of every item; 0 with fewer than two opened channels."""
     p = parameters
     ad_share, equal_share = before.holding[:, 0] / GRID, 1 / items.opened.shape[1]
@@ -59,7 +61,9 @@ def move_probability(items: Items, before: Before, typical_log_budget: float, pa
     return np.where(items.opened.sum(axis=1) > 1, 1 / (1 + np.exp(-odds)), 0.0)
 
 
-def edge_weights(catalogue: Catalogue, items: Items, before: Before, parameters: LegacyParameters) -> Floats:
+def edge_weights(
+    catalogue: Catalogue, items: Items, before: Before, parameters: LegacyParameters
+) -> Floats:
     """Unnormalised probabilities of the transfers, (n, K(K−1)), in the order of `simplex.edges`."""
     source, target = simplex.edges(len(catalogue.channels)).T
     wish = -parameters.follow * before.past.trend[:, None] * (catalogue.discount - 0.5)
@@ -69,7 +73,9 @@ def edge_weights(catalogue: Catalogue, items: Items, before: Before, parameters:
     return np.where(feasible, np.exp(np.minimum(gap, 50.0)), 0.0)
 
 
-def pick_step(items: Items, budget: Floats, uniform: Floats, parameters: LegacyParameters) -> Thousandths:
+def pick_step(
+    items: Items, budget: Floats, uniform: Floats, parameters: LegacyParameters
+) -> Thousandths:
     """Step sizes (n,) in thousandths, one notch smaller for budgets far above their standing value."""
     weights = np.broadcast_to(np.array(parameters.weights), (len(budget), len(parameters.weights)))
     notch = choose(uniform, weights)
@@ -97,7 +103,9 @@ def reallocate(
     return transfer(before.holding, pair, np.where(moving, step, 0))
 
 
-def transfer(holding: Thousandths, pair: NDArray[np.int64], step: NDArray[np.integer]) -> Thousandths:
+def transfer(
+    holding: Thousandths, pair: NDArray[np.int64], step: NDArray[np.integer]
+) -> Thousandths:
     """Move up to `step` thousandths along each row's `pair` (source, target), as far as the source holds them."""
     rows, (source, target) = np.arange(len(holding)), pair.T
     taken = np.minimum(step, holding[rows, source])

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError, LogError
 from realloc.logs import Logs, Schema
 from realloc.world.platform import response as truth
 from realloc.world.platform.catalogue import draw_catalogue
@@ -63,7 +63,9 @@ class Marketplace:
     @cached_property
     def rules(self) -> Rules:
         """The catalogue and parameters that everything else is drawn from."""
-        return Rules(draw_catalogue(self.seed, self.channels, self.parameters.catalogue), self.parameters)
+        return Rules(
+            draw_catalogue(self.seed, self.channels, self.parameters.catalogue), self.parameters
+        )
 
     @cached_property
     def schema(self) -> Schema:
@@ -89,8 +91,17 @@ class Marketplace:
         """The same rows as partitioned Parquet, in memory that depends on `block` (items at once) only."""
         _check_size(items, days, seed)
         _check_whole("block", block, 1, None)
-        card = {**self.card(), "items": items, "days": days, "sample_seed": seed, "rows": items * days}
-        blocks = (self._partitions(first, min(block, items - first), days, seed) for first in range(0, items, block))
+        card = {
+            **self.card(),
+            "items": items,
+            "days": days,
+            "sample_seed": seed,
+            "rows": items * days,
+        }
+        blocks = (
+            self._partitions(first, min(block, items - first), days, seed)
+            for first in range(0, items, block)
+        )
         return write_partitions(Path(folder), blocks, card, on_progress)
 
     def state(self, logs: Logs) -> State:
@@ -98,7 +109,9 @@ class Marketplace:
         self._check_own(logs)
         names = logs.units
         items = self._items_of(parse_names(names))
-        day = (logs.times.astype("datetime64[D]") - np.datetime64(self.parameters.first_day)).astype(np.int64)
+        day = (
+            logs.times.astype("datetime64[D]") - np.datetime64(self.parameters.first_day)
+        ).astype(np.int64)
         return self.rules.state(items.take(logs.unit_codes), day, np.asarray(logs.budget))
 
     def response(self, state: State, shares: Floats) -> dict[str, Floats]:
@@ -131,7 +144,11 @@ class Marketplace:
         moves = [
             {"from": names[k], "to": names[to], "step": s / GRID, "weight": w}
             for k, to, s, w in zip(
-                menu.source.tolist(), menu.target.tolist(), menu.step.tolist(), menu.weight.tolist(), strict=True
+                menu.source.tolist(),
+                menu.target.tolist(),
+                menu.step.tolist(),
+                menu.weight.tolist(),
+                strict=True,
             )
         ]
         rule = "hold, or a feasible move (both channels open, source holds the step) with probability ∝ weight"
@@ -151,10 +168,14 @@ class Marketplace:
         """Rebuild a world from its card, bit for bit."""
         if card.get("world") != "platform" or card.get("format") != FORMAT:
             got = f"world {card.get('world')!r} in format {card.get('format')!r}"
-            raise ConfigError(f"Expected the card of world 'platform' in format {FORMAT}, got {got}.")
+            raise ConfigError(
+                f"Expected the card of world 'platform' in format {FORMAT}, got {got}."
+            )
         missing = [key for key in ("seed", "channels", "parameters", "digest") if key not in card]
         if missing:
-            raise ConfigError(f"Expected `{missing[0]}` in the card of the marketplace, but not found there.")
+            raise ConfigError(
+                f"Expected `{missing[0]}` in the card of the marketplace, but not found there."
+            )
         parameters = MarketplaceParameters.from_dict(card["parameters"])
         if parameters.digest != card["digest"]:
             raise ConfigError(
@@ -171,14 +192,18 @@ class Marketplace:
         for day in simulate(self.rules, items, draws, days):
             yield f"date={self.rules.date_of(day.day)}", day_table(self.rules, names, items, day)
 
-    def _partitions(self, first: int, count: int, days: int, seed: int) -> Iterator[tuple[str, pa.Table]]:
+    def _partitions(
+        self, first: int, count: int, days: int, seed: int
+    ) -> Iterator[tuple[str, pa.Table]]:
         for partition, table in self._days(first, count, days, seed):
             yield partition, table.drop_columns([self.schema.time])
 
     def _items_of(self, names: NDArray[np.int64]) -> Items:
         """The items with these sample seeds and numbers (n, 2), drawn again."""
         if len(names) == 0:
-            return draw_items(self.rules.catalogue, Draws((self.seed, 0), 0, 0), self.parameters.items)
+            return draw_items(
+                self.rules.catalogue, Draws((self.seed, 0), 0, 0), self.parameters.items
+            )
         parts: list[Items] = []
         order: list[NDArray[np.intp]] = []
         for seed in np.unique(names[:, 0]).tolist():
@@ -186,7 +211,9 @@ class Marketplace:
             number = names[rows, 1]
             first = int(number.min())
             draws = Draws((self.seed, seed), first, int(number.max()) - first + 1)
-            parts.append(draw_items(self.rules.catalogue, draws, self.parameters.items).take(number - first))
+            parts.append(
+                draw_items(self.rules.catalogue, draws, self.parameters.items).take(number - first)
+            )
             order.append(rows)
         return Items.join(parts).take(np.argsort(np.concatenate(order)))
 
@@ -200,7 +227,9 @@ class Marketplace:
 
 def _thousandths(logs: Logs, names: list[str] | tuple[str, ...]) -> NDArray[np.int32]:
     """Share columns as whole thousandths, (n, K)."""
-    return np.stack([np.rint(logs.table[name].to_numpy() * GRID).astype(np.int32) for name in names], axis=1)
+    return np.stack(
+        [np.rint(logs.table[name].to_numpy() * GRID).astype(np.int32) for name in names], axis=1
+    )
 
 
 def _check_size(items: int, days: int, seed: int) -> None:

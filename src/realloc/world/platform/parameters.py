@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import date
 from typing import Any
 
-from realloc.errors import ConfigError
-from realloc.fields import check_types, from_table, nearest
+from realloc.base.errors import ConfigError
+from realloc.base.validation import check_types, from_table, nearest
 from realloc.world.platform.catalogue import CatalogueParameters
 from realloc.world.platform.demand import BudgetParameters
 from realloc.world.platform.exploration import ExplorationParameters
@@ -47,7 +47,9 @@ class MarketplaceParameters:
         try:
             date.fromisoformat(self.first_day)
         except ValueError as problem:
-            raise ConfigError(f"Expected first_day as YYYY-MM-DD, got {self.first_day!r}.") from problem
+            raise ConfigError(
+                f"Expected first_day as YYYY-MM-DD, got {self.first_day!r}."
+            ) from problem
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -59,8 +61,14 @@ class MarketplaceParameters:
         known = [one.name for one in fields(cls)]
         unknown = [key for key in table if key not in known]
         if unknown:
-            raise ConfigError(f"Unknown key `{unknown[0]}` in the marketplace.{nearest(unknown[0], known)}")
-        parts = {name: from_table(part, table[name], f"[{name}]") for name, part in PARTS.items() if name in table}
+            raise ConfigError(
+                f"Unknown key `{unknown[0]}` in the marketplace.{nearest(unknown[0], known)}"
+            )
+        parts = {
+            name: from_table(part, table[name], f"[{name}]")
+            for name, part in PARTS.items()
+            if name in table
+        }
         return cls(**{**table, **parts})
 
     @property

@@ -14,8 +14,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.errors import ConfigError, LogError
-from realloc.fields import check_types
+from realloc.base.errors import ConfigError, LogError
+from realloc.base.validation import check_types
 from realloc.world.platform.catalogue import WEEK, Catalogue
 from realloc.world.platform.demand import BudgetParameters
 from realloc.world.platform.draws import Floats, row_sum
@@ -31,9 +31,13 @@ class ResponseParameters:
 
     scale: float = 0.27  # S: sets the sd of a legacy move's effect
     saturation: float = 3.0  # κ₀
-    saturation_budget: float = 0.4  # log κ rises by this per unit of log budget above its standing value
+    saturation_budget: float = (
+        0.4  # log κ rises by this per unit of log budget above its standing value
+    )
     discount_pull: float = 0.15  # discounts sell more orders than attention does, in log pull
-    price_pull: float = 0.15  # dear items respond more to attention, cheap ones to discounts, in log pull
+    price_pull: float = (
+        0.15  # dear items respond more to attention, cheap ones to discounts, in log pull
+    )
     weekend_pull: float = 0.15  # discounts pull more on weekends
     synergy: float = 0.35  # γ
     basket: float = 0.40  # v: ads bring dearer baskets, discounts cheaper ones
@@ -49,11 +53,18 @@ class ResponseParameters:
         check_types(self, "the response")
         for name in ("scale", "saturation", "take_rate"):
             if getattr(self, name) <= 0:
-                raise ConfigError(f"Expected {name} > 0 in the response, got {getattr(self, name)}.")
+                raise ConfigError(
+                    f"Expected {name} > 0 in the response, got {getattr(self, name)}."
+                )
         for name in ("synergy", "noise_sd", "basket_noise_sd", "margin_noise_sd"):
             if getattr(self, name) < 0:
-                raise ConfigError(f"Expected {name} >= 0 in the response, got {getattr(self, name)}.")
-        if not 0 <= self.cost_low <= self.cost_high or self.cost_high * (1 + abs(self.cost_spread)) >= 1:
+                raise ConfigError(
+                    f"Expected {name} >= 0 in the response, got {getattr(self, name)}."
+                )
+        if (
+            not 0 <= self.cost_low <= self.cost_high
+            or self.cost_high * (1 + abs(self.cost_spread)) >= 1
+        ):
             raise ConfigError(
                 "Expected 0 <= cost_low <= cost_high and cost_high × (1 + cost_spread) < 1 in the response, "
                 f"got {self.cost_low}, {self.cost_high} and {self.cost_spread}."
@@ -91,7 +102,11 @@ class Setting:
 
 
 def make_state(
-    catalogue: Catalogue, items: Items, setting: Setting, budgets: BudgetParameters, parameters: ResponseParameters
+    catalogue: Catalogue,
+    items: Items,
+    setting: Setting,
+    budgets: BudgetParameters,
+    parameters: ResponseParameters,
 ) -> State:
     """The state of item rows in their setting."""
     q = parameters
@@ -145,7 +160,9 @@ def check_shares(state: State, shares: Floats) -> Floats:
     """The shares as (n, K) float64, or an error that says which shape was expected."""
     p = np.asarray(shares, dtype=np.float64)
     if p.shape != state.pull.shape:
-        raise LogError(f"Expected shares of shape {state.pull.shape}, one row per row of the state, got {p.shape}.")
+        raise LogError(
+            f"Expected shares of shape {state.pull.shape}, one row per row of the state, got {p.shape}."
+        )
     return p
 
 

@@ -47,7 +47,9 @@ class Rules:
             budget=budget,
             weekday=days + self.first_date.weekday(),
         )
-        return make_state(self.catalogue, items, setting, self.parameters.budgets, self.parameters.response)
+        return make_state(
+            self.catalogue, items, setting, self.parameters.budgets, self.parameters.response
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,9 @@ def simulate(rules: Rules, items: Items, draws: Draws, days: int) -> Iterator[Da
     holding = items.start
     for day in range(days):
         past = look_back(np.stack(history))
-        before = Before(past, set_budget(items, past, draws, day, rules.parameters.budgets), holding)
+        before = Before(
+            past, set_budget(items, past, draws, day, rules.parameters.budgets), holding
+        )
         after, propensity = decide(rules, items, before, draws, day)
         outcomes = observe(rules, items, draws, day, before.budget, after)
         yield Day(day, past, before.budget, holding, after, propensity, outcomes)
@@ -80,11 +84,15 @@ def simulate(rules: Rules, items: Items, draws: Draws, days: int) -> Iterator[Da
 def warm_up(rules: Rules, items: Items, draws: Draws) -> deque[Floats]:
     """Orders of the week before day 0, at the starting shares and standing budgets."""
     budget = np.exp(items.log_budget)
-    week = (observe(rules, items, draws, day, budget, items.start)["orders"] for day in range(-WEEK, 0))
+    week = (
+        observe(rules, items, draws, day, budget, items.start)["orders"] for day in range(-WEEK, 0)
+    )
     return deque(week, maxlen=WEEK)
 
 
-def decide(rules: Rules, items: Items, before: Before, draws: Draws, day: int) -> tuple[Thousandths, Floats]:
+def decide(
+    rules: Rules, items: Items, before: Before, draws: Draws, day: int
+) -> tuple[Thousandths, Floats]:
     """The day's shares: by the legacy policy, or by the exploration menu for items under exploration."""
     legacy, typical = rules.parameters.legacy, rules.parameters.items.log_budget_mean
     chance = move_probability(items, before, typical, legacy)
@@ -93,7 +101,9 @@ def decide(rules: Rules, items: Items, before: Before, draws: Draws, day: int) -
     propensity = np.full(len(items), np.nan)
     rows = np.flatnonzero(items.explored)
     uniform = draws.uniform("exploration", day)[rows]
-    after[rows], propensity[rows] = explore(rules.menu, before.holding[rows], items.opened[rows], uniform)
+    after[rows], propensity[rows] = explore(
+        rules.menu, before.holding[rows], items.opened[rows], uniform
+    )
     return after, propensity
 
 

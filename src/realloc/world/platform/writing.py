@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from realloc.errors import ConfigError
+from realloc.base.errors import ConfigError
 
 CARD_NAME = "_world.json"
 Progress = Callable[[int, int], None]  # rows written, rows in all
@@ -31,7 +31,10 @@ class Written:
 
 
 def write_partitions(
-    folder: Path, blocks: Iterator[Iterator[tuple[str, pa.Table]]], card: Mapping[str, Any], progress: Progress | None
+    folder: Path,
+    blocks: Iterator[Iterator[tuple[str, pa.Table]]],
+    card: Mapping[str, Any],
+    progress: Progress | None,
 ) -> Written:
     """Write blocks of days; `blocks` yields, per block of items, the day's partition name and table in turn."""
     _claim(folder)
@@ -53,5 +56,7 @@ def write_partitions(
 def _claim(folder: Path) -> None:
     """Make the folder, or refuse one that holds something: old partitions would mix with new ones."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"Expected a new or empty folder to write to, got {str(folder)!r}, which holds something.")
+        raise ConfigError(
+            f"Expected a new or empty folder to write to, got {str(folder)!r}, which holds something."
+        )
     folder.mkdir(parents=True, exist_ok=True)

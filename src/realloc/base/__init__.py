@@ -1,0 +1,1 @@
+"""What everything else stands on: geometry, validation, progress, files on disk, numerics."""

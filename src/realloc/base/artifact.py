@@ -1,0 +1,544 @@
+"""How anything is saved: a folder of tensors and a manifest that is checked to the last byte, and never holds code.
+
+    model/
+        manifest.json        format, kind, versions, meta, length and SHA-256 of the weights, SHA-256 of all that
+        weights.safetensors  the arrays
+
+A new version is made whole beside the old one (`.model.realloc-new`), then two renames put it in place: the old one to
+`.model.realloc-old`, the new one to `model`. Whoever is killed between the two leaves the old one whole under its
+second name; readers look there when `model` is missing, and the next writer puts it back.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import math
+import os
+import platform
+import reprlib
+import stat
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from realloc.base import disk
+from realloc.base.errors import ArtifactError
+from realloc.base.version import __version__
+
+FORMAT = 4
+MANIFEST = "manifest.json"
+WEIGHTS = "weights.safetensors"
+NAMES = (MANIFEST, WEIGHTS)
+KEYS = {"digest", "files", "format", "kind", "meta", "versions"}
+LONGEST_JSON = 16 * 2**20  # bytes, of the manifest and of the header of the weights
+DEEPEST_JSON = 32  # levels
+DTYPES = tuple(
+    "float64 float32 float16 int64 int32 int16 int8 uint64 uint32 uint16 uint8 bool complex64".split()
+)
+READ_ATTEMPTS = 20
+AGAIN = "Restore it from a copy, or write it again."
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """What was saved: a table of plain values, and arrays by name."""
+
+    meta: dict[str, Any]
+    tensors: dict[str, NDArray[Any]]
+
+
+def write_artifact(
+    path: str | os.PathLike[str],
+    kind: str,
+    tensors: Mapping[str, NDArray[Any]],
+    meta: Mapping[str, Any],
+) -> None:
+    """Save arrays and plain values as one folder: after any failure the artifact that was there before still is.
+
+    An artifact at `path` is replaced, anything else there refused. Writers in one parent folder wait for each other.
+    """
+    folder = _resolve(path)
+    files = pack_artifact(folder, kind, tensors, meta)
+    if not os.path.isdir(folder.parent):
+        raise ArtifactError(
+            f"Expected a folder {_show(folder.parent)} to write into, but there is none. Make it first."
+        )
+    try:
+        with _locked(folder.parent):
+            _replace(folder, files)
+    except OSError as problem:
+        raise ArtifactError(
+            f"Expected to write {_show(folder)}, but it failed at {_show(problem.filename or folder)}: "
+            f"{problem.strerror or problem}. What was there before can still be read. Make room or choose another place."
+        ) from problem
+
+
+def pack_artifact(
+    path: str | os.PathLike[str],
+    kind: str,
+    tensors: Mapping[str, NDArray[Any]],
+    meta: Mapping[str, Any],
+) -> dict[str, bytes]:
+    """The files of an artifact that shall lie at `path`, by name; nothing is written."""
+    folder = _resolve(path)
+    files = {WEIGHTS: _pack(tensors, folder)}
+    files[MANIFEST] = _make_manifest(kind, files, meta, folder)
+    return files
+
+
+def read_artifact(path: str | os.PathLike[str], kind: str) -> Artifact:
+    """Read what `write_artifact` saved as this kind, or say in one sentence why it cannot be trusted."""
+    folder = _resolve(path)
+    for _ in range(READ_ATTEMPTS - 1):
+        place = _find_whole(folder)
+        seen = _identity(place)
+        try:
+            return _read_folder(place, kind)
+        except ArtifactError:
+            if _identity(_find_whole(folder)) == seen:
+                raise  # not a writer who replaced it meanwhile
+    return _read_folder(_find_whole(folder), kind)
+
+
+# Places
+
+
+def _resolve(path: str | os.PathLike[str]) -> Path:
+    text = os.fspath(path)
+    folder = (
+        None if "\0" in text else Path(os.path.realpath(text))
+    )  # a link to an artifact means the artifact
+    if folder is None or not text or not folder.name:
+        raise ArtifactError(
+            f"Expected the path of a folder for an artifact, got {text!r}. Name one."
+        )
+    return folder
+
+
+def _beside(folder: Path) -> tuple[Path, Path]:
+    return folder.with_name(f".{folder.name}.realloc-new"), folder.with_name(
+        f".{folder.name}.realloc-old"
+    )
+
+
+def _find_whole(folder: Path) -> Path:
+    old = _beside(folder)[1]
+    return old if not os.path.lexists(folder) and os.path.lexists(old) else folder
+
+
+def _identity(folder: Path) -> tuple[str, int, int, int] | None:
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return str(folder), found.st_dev, found.st_ino, found.st_ctime_ns
+
+
+def _show(path: object) -> str:
+    return repr(str(path))  # escapes what a hostile name may do to a terminal
+
+
+# Writing
+
+
+def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
+    new, old = _beside(folder)
+    if os.path.lexists(old) and not os.path.lexists(folder):
+        disk.rename(old, folder)  # a writer was killed between its renames
+    _check_replaceable(folder)
+    _remove(old)
+    _remove(new)
+    try:
+        disk.make_folder(new)
+        for name, content in files.items():
+            disk.write_new_file(new / name, content)
+        disk.sync_folder(new)
+        _swap(new, folder, old)
+    finally:
+        with suppress(OSError):  # what cannot be removed now, the next writer removes
+            _remove(new)
+
+
+def _swap(new: Path, folder: Path, old: Path) -> None:
+    """Put `new` in the place of `folder`, whose former content ends up at `new`, to be removed; or change nothing."""
+    try:
+        if os.path.lexists(folder):
+            disk.rename(folder, old)
+        disk.rename(new, folder)
+        disk.sync_folder(folder.parent)
+        if os.path.lexists(old):
+            disk.rename(old, new)
+    except BaseException:
+        # Which rename was the last is read from the disk: Ctrl-C may come between a rename and the next line.
+        with suppress(OSError):
+            if not os.path.lexists(new):
+                disk.rename(folder, new)
+            if os.path.lexists(old):
+                disk.rename(old, folder)
+        raise
+
+
+def _check_replaceable(folder: Path) -> None:
+    if not os.path.lexists(folder):
+        return
+    advice = f"Choose another place, or remove {_show(folder)} yourself."
+    if folder.is_symlink() or not folder.is_dir():
+        raise ArtifactError(
+            f"Expected {_show(folder)} to be free or an artifact, but it is no folder. {advice}"
+        )
+    if not os.listdir(folder):
+        return
+    try:
+        _check_names(folder)
+        _read_manifest(folder)
+    except ArtifactError as problem:
+        raise ArtifactError(
+            f"Expected {_show(folder)} to be free or an artifact that can be replaced, but it is neither. {problem} {advice}"
+        ) from problem
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder of ours by its names, never anything that somebody else put there."""
+    try:
+        _remove_names(folder)
+    except BaseException:
+        with suppress(OSError):
+            _remove_names(folder)  # Ctrl-C comes once
+        raise
+
+
+def _remove_names(folder: Path) -> None:
+    if folder.is_symlink():
+        return
+    for name in NAMES:
+        with suppress(FileNotFoundError):
+            disk.remove_file(folder / name)
+    with suppress(FileNotFoundError):
+        disk.remove_folder(folder)
+
+
+@contextmanager
+def _locked(folder: Path) -> Generator[None]:
+    """One writer at a time in a folder; the lock ends with the process and leaves no file."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems lock no folders
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)  # closing is not enough where a fork holds a copy
+        os.close(handle)
+
+
+def _make_manifest(
+    kind: str, files: Mapping[str, bytes], meta: Mapping[str, Any], folder: Path
+) -> bytes:
+    if type(kind) is not str or not kind:
+        raise ArtifactError(f"Expected the kind of an artifact as text, got {kind!r}.")
+    table: dict[str, Any] = {
+        "format": FORMAT,
+        "kind": kind,
+        "versions": _versions(),
+        "meta": dict(meta),
+        "files": {
+            name: {"bytes": len(content), "sha256": _sha256(content)}
+            for name, content in files.items()
+        },
+    }
+    problem = _find_odd(table["meta"], depth=1)
+    if problem:
+        raise ArtifactError(
+            f"Expected `meta` of {_show(folder)} to hold only dict, list, str, int, finite float, bool and None, "
+            f"but meta{problem}. Convert it first."
+        )
+    try:
+        content = _to_bytes({**table, "digest": _sha256(_to_bytes(table))})
+    except ValueError as problem:  # half a surrogate pair, an integer of thousands of digits
+        raise ArtifactError(
+            f"Expected `meta` of {_show(folder)} to fit into JSON, but: {problem}."
+        ) from problem
+    if len(content) > LONGEST_JSON:
+        raise ArtifactError(
+            f"Expected `meta` of {_show(folder)} to stay below {LONGEST_JSON:,} bytes, got {len(content):,}. "
+            "Keep large tables as tensors."
+        )
+    return content
+
+
+@cache  # looking for torch reads and parses files of it
+def _versions() -> Mapping[str, str]:
+    try:
+        torch = importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        torch = "not installed"
+    return {
+        "realloc": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "torch": torch,
+    }
+
+
+def _pack(tensors: Mapping[str, NDArray[Any]], folder: Path) -> bytes:
+    arrays: dict[str, NDArray[Any]] = {}
+    for name in tensors:
+        array = tensors[name]
+        if type(name) is not str or name == "__metadata__":
+            raise ArtifactError(
+                f"Expected names of tensors for {_show(folder)}, got {name!r}. Rename it."
+            )
+        if type(array) is not np.ndarray or array.dtype.name not in DTYPES:
+            got = f"{type(array).__name__} of {getattr(array, 'dtype', 'no dtype')}"
+            raise ArtifactError(
+                f"Expected tensor {name!r} of {_show(folder)} as a numpy array of {', '.join(DTYPES)}, got {got}. "
+                "Convert it first."
+            )
+        # The library writes memory as it lies, so other orders would come back as other numbers.
+        arrays[name] = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+    try:
+        content = save({name: arrays[name] for name in sorted(arrays)})
+    except (SafetensorError, ValueError) as problem:
+        raise ArtifactError(
+            f"Expected tensors that {WEIGHTS} can hold for {_show(folder)}, but: {problem}."
+        ) from problem
+    _unpack_header(content, folder / WEIGHTS)
+    return content
+
+
+# Reading
+
+
+def _read_folder(folder: Path, kind: str) -> Artifact:
+    if not os.path.isdir(folder):
+        came = "it is no folder" if os.path.lexists(folder) else "there is none"
+        raise ArtifactError(
+            f"Expected an artifact of kind {kind!r} at {_show(folder)}, but {came}. Check the path."
+        )
+    manifest = _read_manifest(folder)
+    if manifest["format"] < FORMAT:
+        raise ArtifactError(
+            f"{_show(folder)} was written by an older realloc (format {manifest['format']}, this one reads {FORMAT}): "
+            "write it again with this one, from the same data."
+        )
+    if manifest["kind"] != kind:
+        raise ArtifactError(
+            f"Expected an artifact of kind {kind!r} at {_show(folder)}, got one of kind {reprlib.repr(manifest['kind'])}. "
+            f"Give the path of one of kind {kind!r}."
+        )
+    _check_names(folder)
+    path, expected = folder / WEIGHTS, manifest["files"][WEIGHTS]
+    content = read_plain(path, expected["bytes"], expected["bytes"])
+    if _sha256(content) != expected["sha256"]:
+        raise ArtifactError(
+            f"Expected the SHA-256 of {MANIFEST} in {_show(path)}, got another: it was changed. {AGAIN}"
+        )
+    return Artifact(manifest["meta"], _unpack(content, path))
+
+
+def _check_names(folder: Path) -> None:
+    try:
+        strange = sorted(set(os.listdir(folder)) - set(NAMES))
+    except OSError as problem:
+        raise _unreadable(folder, problem) from problem
+    if strange:
+        raise ArtifactError(
+            f"Expected only {' and '.join(NAMES)} in {_show(folder)}, but found {reprlib.repr(strange[0])}. Move it away."
+        )
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    content = read_plain(path, 2, LONGEST_JSON)
+    table = _parse(content, path)
+    version = table.get("format")
+    if type(version) is int and version > FORMAT:
+        raise ArtifactError(
+            f"{_show(folder)} was written by a newer realloc (format {version}, this one reads up to {FORMAT}): "
+            "upgrade realloc."
+        )
+    if type(version) is not int or version < 1 or set(table) != KEYS:
+        raise ArtifactError(
+            f"Expected a manifest of realloc in {_show(path)}, but its keys are others. {AGAIN}"
+        )
+    digest = table.pop("digest")
+    # Compared as bytes too: blanks and other spellings of the same values are changes as well.
+    if digest != _sha256(_to_bytes(table)) or content != _to_bytes({**table, "digest": digest}):
+        raise ArtifactError(
+            f"Expected {_show(path)} to match its own digest, but it was changed. {AGAIN}"
+        )
+    if not _is_manifest(table):
+        raise ArtifactError(
+            f"Expected a manifest of realloc in {_show(path)}, but its values are others. {AGAIN}"
+        )
+    return table
+
+
+def _is_manifest(table: Mapping[str, Any]) -> bool:
+    files, weights = table["files"], {}
+    if type(files) is dict and set(files) == {WEIGHTS}:
+        weights = files[WEIGHTS]
+    return (
+        type(weights) is dict
+        and set(weights) == {"bytes", "sha256"}
+        and type(weights["bytes"]) is int
+        and type(table["kind"]) is str
+        and type(table["meta"]) is dict
+    )
+
+
+def read_plain(path: Path, least: int, most: int) -> bytes:
+    """All bytes of a plain file whose length is within the bounds; links, pipes and devices are not even opened."""
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            raise ArtifactError(
+                f"Expected a plain file at {_show(path)}, but it is a link or no file. {AGAIN}"
+            )
+        with open(path, "rb", opener=_open_plain) as file:
+            length = os.fstat(file.fileno()).st_size
+            if not least <= length <= most:
+                wanted = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+                raise ArtifactError(
+                    f"Expected {wanted} bytes in {_show(path)}, got {length:,}. {AGAIN}"
+                )
+            return file.read()
+    except FileNotFoundError as problem:
+        raise ArtifactError(
+            f"Expected a file {_show(path)}, but there is none. {AGAIN}"
+        ) from problem
+    except (OSError, MemoryError) as problem:
+        raise _unreadable(path, problem) from problem
+
+
+def _open_plain(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+
+
+def _unreadable(path: Path, problem: Exception) -> ArtifactError:
+    reason = getattr(problem, "strerror", None) or "not enough memory"
+    return ArtifactError(
+        f"Expected to read {_show(path)}, but it failed: {reason}. Check its owner and its place."
+    )
+
+
+def _unpack_header(content: bytes, path: Path) -> None:
+    length = int.from_bytes(content[:8], "little")
+    most = min(len(content) - 8, LONGEST_JSON)
+    if not 2 <= length <= most:
+        raise ArtifactError(
+            f"Expected a header of 2 to {most:,} bytes in {_show(path)}, got {length:,}. {AGAIN}"
+        )
+    _parse(content[8 : 8 + length], path)
+
+
+def _unpack(content: bytes, path: Path) -> dict[str, NDArray[Any]]:
+    _unpack_header(content, path)
+    try:
+        return load(content)
+    except (
+        SafetensorError,
+        KeyError,
+        ValueError,
+        OverflowError,
+    ) as problem:  # KeyError: a dtype that numpy lacks
+        raise ArtifactError(
+            f"Expected tensors in {_show(path)}, but they cannot be unpacked: {reprlib.repr(str(problem))}. {AGAIN}"
+        ) from problem
+
+
+# JSON
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _to_bytes(table: Mapping[str, Any]) -> bytes:
+    """The one spelling of a table: sorted keys, one line for each on top."""
+    lines = [f"{_to_text(key)}: {_to_text(table[key])}" for key in sorted(table)]
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+
+
+def _to_text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, allow_nan=False, ensure_ascii=False)
+
+
+def _parse(content: bytes, path: Path) -> dict[str, Any]:
+    try:
+        table = json.loads(
+            content.decode(), object_pairs_hook=_unique, parse_constant=_refuse_constant
+        )
+        if type(table) is not dict:
+            raise ValueError(f"no table but {type(table).__name__}")
+        _check_depth(table)
+        _to_text(table).encode()  # fails for 1e999 and half a surrogate pair
+    except RecursionError as problem:
+        raise ArtifactError(
+            f"Expected at most {DEEPEST_JSON} levels of JSON in {_show(path)}, got more. {AGAIN}"
+        ) from problem
+    except ValueError as problem:
+        raise ArtifactError(f"Expected JSON in {_show(path)}, but: {problem}. {AGAIN}") from problem
+    return table
+
+
+def _check_depth(table: dict[str, Any]) -> None:
+    level: list[Any] = [table]
+    for _ in range(DEEPEST_JSON):
+        items = [
+            item for value in level for item in (value.values() if type(value) is dict else value)
+        ]
+        level = [item for item in items if type(item) is dict or type(item) is list]
+    if level:
+        raise RecursionError
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in table:
+            raise ValueError(f"the key {reprlib.repr(key)} comes twice")
+        table[key] = value
+    return table
+
+
+def _refuse_constant(token: str) -> None:
+    raise ValueError(f"{token} is not a number")
+
+
+def _find_odd(value: Any, depth: int = 0) -> str | None:
+    """Where a value is not plain and what it is, like `['a'][2] is of type set`; None where all is well."""
+    if type(value) is dict or type(value) is list:
+        return next(_odd_items(value, depth + 1), None)
+    if type(value) is float:
+        return None if math.isfinite(value) else f" is {value}"
+    return (
+        None
+        if value is None or type(value) in (str, int, bool)
+        else f" is of type {type(value).__name__}"
+    )
+
+
+def _odd_items(value: dict[Any, Any] | list[Any], depth: int) -> Generator[str]:
+    if depth > DEEPEST_JSON:
+        yield f" is nested deeper than {DEEPEST_JSON} levels"
+        return
+    for key, item in value.items() if type(value) is dict else enumerate(value):
+        if type(value) is dict and type(key) is not str:
+            yield f" has the key {reprlib.repr(key)} of type {type(key).__name__}"
+        problem = _find_odd(item, depth)
+        if problem:
+            yield f"[{reprlib.repr(key)}]{problem}"

@@ -1,0 +1,73 @@
+"""Everything that changes a disk, one small function each: what is saved calls these, and tests record or break them."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def write_new_file(path: Path, content: bytes) -> None:
+    """Write a file that was not there, down to the disk."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags, 0o666)
+    try:
+        left = memoryview(content)
+        while left:
+            left = left[os.write(handle, left) :]
+        os.fsync(
+            handle
+        )  # a failure is never tried again: the pages may be marked clean though they were lost
+    finally:
+        os.close(handle)
+
+
+def make_folder(path: Path) -> None:
+    """Make one folder; its parent is there."""
+    os.mkdir(path)
+
+
+def rename(source: Path, target: Path) -> None:
+    """Give another name in one step; a file at `target` is replaced."""
+    os.rename(source, target)
+
+
+def sync_folder(path: Path) -> None:
+    """Bring the names in a folder down to the disk."""
+    if sys.platform == "win32":
+        return  # folders cannot be opened there
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_file(path: Path) -> None:
+    """Remove one file or link."""
+    os.unlink(path)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove one empty folder."""
+    os.rmdir(path)
+
+
+def empty_folder(path: Path) -> None:
+    """Remove everything in a folder; links are removed, never followed."""
+    for place, folders, files in os.walk(path, topdown=False):
+        for name in files:
+            remove_file(Path(place, name))
+        for name in folders:
+            inside = Path(place, name)
+            if inside.is_symlink():
+                remove_file(inside)
+            else:
+                remove_folder(inside)
+
+
+def sync_file(path: Path) -> None:
+    """Bring a file that was written elsewhere down to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,31 @@
+"""Imports that wait or may fail: names that load when first used, optional packages that say how to install them."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from realloc.base.errors import MissingExtra
+
+DISTRIBUTION = "realloc-uplift"
+
+
+def need(module: str, extra: str | None = None) -> ModuleType:
+    """Import `module`, or say which pip line installs it (`extra`: one of ours; None: the package itself)."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as problem:
+        target = f"'{DISTRIBUTION}[{extra}]'" if extra else module
+        text = f"Expected the optional package {module!r} for this, but it is not installed. Run: pip install {target}"
+        raise MissingExtra(text) from problem
+
+
+def load_when_used(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """A module's `__getattr__`: `homes` maps each name to the module below `package` that has it."""
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+
+    return get

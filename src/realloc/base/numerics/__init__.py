@@ -1,0 +1,1 @@
+"""Row-stable products, BLAS threads, and the compiled library."""

@@ -1,0 +1,135 @@
+"""How long steps say how far they are: a function of (step, done, total), and bars on stderr that are one."""
+
+import logging
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Progress = Callable[[str, int, int], None]  # the step's name, done, total
+
+
+def silent(step: str, done: int, total: int) -> None:
+    """Progress that nobody sees."""
+
+
+def guarded(progress: Progress) -> Progress:
+    """The same progress, but its first error is logged and ends it, so that no display can break a fit."""
+    broken = False
+
+    def report(step: str, done: int, total: int) -> None:
+        nonlocal broken
+        if broken:
+            return
+        try:
+            progress(step, done, total)
+        except Exception as problem:
+            broken = True
+            logging.getLogger(__name__).warning(
+                "Progress is not shown any more, the work goes on: %r", problem
+            )
+
+    return report
+
+
+@contextmanager
+def show_progress(quiet: bool = False, console: "Console | None" = None) -> Generator[Progress]:
+    """Bars on stderr for the time of a `with`, where somebody watches (a terminal, a notebook); else `silent`.
+
+    >>> with show_progress(quiet=True) as progress:
+    ...     progress("fit teacher", 1, 10)
+    """
+    if quiet or (console is None and not (_is_terminal(sys.stderr) or "ipykernel" in sys.modules)):
+        yield silent
+        return
+    if console is None:
+        from rich.console import Console
+
+        console = Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):
+        yield silent
+        return
+    bars = _Bars(console)
+    try:
+        yield guarded(bars.report)
+    finally:
+        bars.stop()
+
+
+class _Bars:
+    """One bar for each step under way; a step that ended becomes a line above them."""
+
+    def __init__(self, console: "Console") -> None:
+        from rich import progress
+
+        columns = (
+            progress.TextColumn("{task.description}", markup=False),
+            progress.BarColumn(),
+            progress.TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+            progress.TimeElapsedColumn(),
+            progress.TimeRemainingColumn(),
+        )
+        self._console = console
+        # Results on stdout stay there: only where both are the terminal do they have to pass above the bars.
+        redirect = _is_terminal(sys.stdout)
+        self._live = progress.Progress(
+            *columns, console=console, transient=True, redirect_stdout=redirect
+        )
+        self._tasks: dict[str, Any] = {}  # ids of steps under way; None once ended
+        self._lock = threading.RLock()
+
+    def report(self, step: str, done: int, total: int) -> None:
+        """Move the bar of a step, making it when new and ending it when done."""
+        step, done, total = (
+            str(step),
+            int(done),
+            int(total),
+        )  # what is no number fails here, not in the drawing thread
+        with self._lock:
+            if done >= total and step in self._tasks and self._tasks[step] is None:
+                return  # told twice
+            if not self._live.live.is_started:
+                self._live.start()
+            if self._tasks.get(step) is None:
+                self._tasks[step] = self._live.add_task(step, total=total)
+            self._live.update(self._tasks[step], completed=done, total=total)
+            if done >= total:
+                self._end(step)
+
+    def stop(self) -> None:
+        """Turn what is still under way into lines and give the terminal back, whatever happened."""
+        if not self._live.live.is_started:
+            return
+        with suppress(Exception):  # the terminal may be gone
+            try:
+                for step in [step for step, task in self._tasks.items() if task is not None]:
+                    self._end(step)
+            finally:
+                self._live.stop()
+                self._console.show_cursor(True)
+
+    def _end(self, step: str) -> None:
+        from rich.text import Text
+
+        task = next(task for task in self._live.tasks if task.id == self._tasks[step])
+        line = f"{step}  {task.completed:,.0f}/{task.total or 0:,.0f}  {_duration(task.elapsed or 0.0)}"
+        self._live.remove_task(task.id)
+        self._tasks[step] = None
+        self._console.print(Text(line))
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 60 else str(timedelta(seconds=round(seconds)))
+
+
+def _is_terminal(stream: Any) -> bool:
+    """Whether somebody watches a stream; it may be missing (pythonw) or closed."""
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):
+        return False

@@ -1,0 +1,101 @@
+"""Frozen dataclasses whose fields are checked, from Python or from a TOML table, with errors that name the key."""
+
+import dataclasses
+import difflib
+import math
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from realloc.base.errors import ConfigError
+
+T = TypeVar("T")
+
+NAMES = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "nothing",
+}
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint for a mistyped word: ` Did you mean 'x'?`, or the list of what is known."""
+    known = list(known)
+    lowered = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.5)
+    if close:
+        return f" Did you mean {lowered[close[0]]!r}?"
+    shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
+    return f" Known: {shown}."
+
+
+def check_types(instance: Any, where: str) -> None:
+    """Check every field of a dataclass against its annotation; tuples stand for lists."""
+    hints = get_type_hints(type(instance))
+    for field in dataclasses.fields(instance):
+        value = getattr(instance, field.name)
+        if not _fits(value, hints[field.name]):
+            wanted = _describe(hints[field.name])
+            raise ConfigError(
+                f"Expected `{field.name}` of {where} to be {wanted}, got {value!r} ({_kind(value)})."
+            )
+
+
+def from_table(cls: type[T], table: Mapping[str, Any], where: str) -> T:
+    """Build a checked dataclass from a TOML table; an unknown key is refused with the nearest known one."""
+    known = {field.name: field for field in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
+    for key in table:
+        if key not in known:
+            raise ConfigError(f"Unknown key `{key}` in {where}.{nearest(key, known)}")
+    required = {
+        name
+        for name, field in known.items()
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    }
+    missing = sorted(required - set(table))
+    if missing:
+        raise ConfigError(
+            f"Expected {', '.join(f'`{name}`' for name in missing)} in {where}, but not found there."
+        )
+    return cls(
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    )
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, option) for option in get_args(hint))
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(item, get_args(hint)[0]) for item in value)
+    if origin is dict:
+        key, item = get_args(hint)
+        return isinstance(value, dict) and all(
+            _fits(k, key) and _fits(v, item) for k, v in value.items()
+        )
+    if hint is float:
+        return (
+            isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        )
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return hint is Any or isinstance(value, hint)
+
+
+def _describe(hint: Any) -> str:
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        return " or ".join(_describe(option) for option in get_args(hint))
+    if origin is tuple:
+        return f"a list of {_describe(get_args(hint)[0])}"
+    if origin is dict:
+        return f"a table of {_describe(get_args(hint)[1])}"
+    return NAMES.get(hint, getattr(hint, "__name__", str(hint)))
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "a list"
+    return NAMES.get(type(value), type(value).__name__)

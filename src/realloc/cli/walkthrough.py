@@ -1,0 +1,92 @@
+"""The main job on built-in data: simulate → check → fit → recommend → what the recommendations are truly worth."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from realloc.baselines import ConstantField
+from realloc.logs import Audit, Logs, read_logs
+from realloc.logs.guess import guess_schema
+from realloc.logs.reading.source import open_source
+from realloc.model.config import Config
+from realloc.model.realloc import ReAlloc
+from realloc.world import World
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What recommendations promise and what they bring, per item; which part of the moved items loses or falls short."""
+
+    predicted: float
+    true: float
+    harmed: float
+    certified: float
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """What the demo found."""
+
+    audit: Audit
+    first_rows: tuple[str, ...]
+    reasons: dict[str, int]
+    ours: Worth
+    simple: Worth  # one field for everybody
+    why: tuple[str, ...]  # of the first item
+    files: tuple[str, ...]
+
+
+def run_demo(out: Path, units: int, say: Callable[[str], None]) -> DemoResult:
+    """Run every step through the same doors that a user takes: files in, files out."""
+    out.mkdir(parents=True, exist_ok=True)
+    world = World(regime="medium", seed=1)
+    say(f"1. Simulate {units:,} items over 10 days, and 500 items to decide on")
+    pq.write_table(world.sample(units=units, periods=10, seed=0).to_arrow(), out / "logs.parquet")
+    today = world.sample(units=500, periods=1, seed=1, first_day="2025-01-11")
+    pq.write_table(today.to_arrow().drop_columns(["orders"]), out / "today.parquet")
+    say("2. Audit the log")
+    logs = read_logs(out / "logs.parquet", guess_schema(open_source(out / "logs.parquet")))
+    say("3. Fit (teacher, student, support; about a minute) and recommend")
+    model = ReAlloc(Config(seed=1)).fit(logs)
+    model.save(out / "model")
+    answers: pa.Table = model.recommend(out / "today.parquet")
+    pq.write_table(answers, out / "recommendations.parquet")
+    simple = ConstantField().fit(logs).recommend(out / "today.parquet")
+    return DemoResult(
+        audit=logs.audit(),
+        first_rows=tuple(
+            _describe(row, logs.schema.channels) for row in answers.slice(0, 5).to_pylist()
+        ),
+        reasons=dict(Counter(answers["reason"].to_pylist()).most_common()),
+        ours=judge(world, today, answers),
+        simple=judge(world, today, simple),
+        why=tuple(model.explain(today, answers["item_id"][0].as_py()).lines()),
+        files=("logs.parquet", "today.parquet", "model/", "recommendations.parquet"),
+    )
+
+
+def judge(world: World, today: Logs, answers: pa.Table) -> Worth:
+    """Compare promises with the world's truth."""
+    shares = np.stack(
+        [answers[f"share_{name}"].to_numpy() for name in today.schema.channels], axis=1
+    )
+    true = world.response(today, shares) - world.response(today, today.shares)
+    moved, lower = answers["moved"].to_numpy(), answers["gain_lower"].to_numpy()
+    if not moved.any():
+        return Worth(0.0, 0.0, 0.0, 1.0)
+    return Worth(
+        predicted=float(np.mean(answers["gain"].to_numpy())),
+        true=float(true.mean()),
+        harmed=float((true[moved] < 0).mean()),
+        certified=float((true >= lower)[moved].mean()),
+    )
+
+
+def _describe(row: dict[str, object], channels: tuple[str, ...]) -> str:
+    split = ", ".join(f"{name} {row[f'share_{name}']:.1%}" for name in channels)
+    return f"{row['item_id']}: {split}  {row['reason']}, gain {row['gain']:+.3f} (lower value {row['gain_lower']:+.3f})"

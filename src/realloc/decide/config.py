@@ -1,0 +1,86 @@
+"""What can be set about decisions: table `[decision]`."""
+
+from dataclasses import dataclass, field
+
+from realloc.base.errors import ConfigError
+from realloc.base.validation import check_types, nearest
+from realloc.decide.search.greedy import SearchConfig
+
+SEARCHES = ("ascent", "greedy")
+UNCERTAINTIES = ("posterior", "members", "dropout")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionConfig:
+    """How far to go, how sure to be (table `[decision]`)."""
+
+    search: str = "ascent"  # the best end in reach; or greedy, the paper's trace of best steps
+    steps: tuple[float, ...] = (0.01, 0.02, 0.05)  # sizes of candidate transfers
+    max_steps: int = 12  # R_max of the greedy trace
+    max_turns: int = 40  # of the ascent
+    max_length: float = 0.22  # L_max: Euclidean length of the way; one transfer of δ is √2·δ long
+    uncertainty: str = "posterior"  # σ̂ of the teacher's Gaussian process; or members, or dropout
+    beta: float = 0.25  # standard deviations σ̂ that are taken off a gain
+    lambda_support: float = 0.0  # weight of −log(ω + ε), in units of the outcome
+    epsilon: float = 1e-3
+    threshold: float = (
+        0.0  # τ_min: smallest conservative gain worth a move, in units of the outcome
+    )
+    least_evidence: float = (
+        2.0  # t of the held-out loss below which a model moves nothing, unless mixes repeat
+    )
+    confidence: float = 0.95  # that the true gain of a moved row is at least `gain_lower`
+    fallback: bool = False  # keep rows whose `gain_lower` is below 0
+    weights: dict[str, float] = field(
+        default_factory=dict[str, float]
+    )  # of outcomes in the objective; outcome: 1
+    tolerances: dict[str, float] = field(
+        default_factory=dict[str, float]
+    )  # of guardrails: what each may lose a row
+
+    def __post_init__(self) -> None:
+        check_types(self, "[decision]")
+        if self.search not in SEARCHES:
+            raise ConfigError(
+                f"Unknown `search` {self.search!r} in [decision].{nearest(self.search, SEARCHES)}"
+            )
+        if self.uncertainty not in UNCERTAINTIES:
+            raise ConfigError(
+                f"Unknown `uncertainty` {self.uncertainty!r} in [decision].{nearest(self.uncertainty, UNCERTAINTIES)}"
+            )
+        if not self.steps or min(self.steps) <= 0 or max(self.steps) > 1:
+            raise ConfigError(
+                f"Expected `steps` of [decision] above 0 and up to 1, got {list(self.steps)}."
+            )
+        if min(self.beta, self.lambda_support, self.max_length) < 0 or self.epsilon <= 0:
+            raise ConfigError(
+                "Expected `beta`, `lambda_support` and `max_length` of at least 0 and `epsilon` above 0 in [decision]."
+            )
+        if self.least_evidence < 0:
+            raise ConfigError(
+                f"Expected `least_evidence` of [decision] of at least 0, got {self.least_evidence}."
+            )
+        if self.max_steps < 1 or self.max_turns < 1:
+            raise ConfigError("Expected `max_steps` and `max_turns` of [decision] of at least 1.")
+        if not 0.5 <= self.confidence < 1:
+            raise ConfigError(
+                f"Expected `confidence` of [decision] from 0.5 to below 1, got {self.confidence}."
+            )
+        if self.weights and not any(weight > 0 for weight in self.weights.values()):
+            raise ConfigError(
+                "Expected a weight above 0 for at least one outcome in `weights` of [decision]."
+            )
+        if min(self.tolerances.values(), default=0.0) < 0:
+            raise ConfigError(
+                "Expected `tolerances` of [decision] of at least 0: what a guardrail may lose."
+            )
+
+    def searching(self) -> SearchConfig:
+        """Candidate steps and movement budget."""
+        return SearchConfig(
+            steps=self.steps,
+            max_steps=self.max_steps,
+            max_length=self.max_length,
+            threshold=self.threshold,
+            max_turns=self.max_turns,
+        )

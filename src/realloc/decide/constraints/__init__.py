@@ -1,0 +1,1 @@
+"""What a decision may not do: floors, caps, budgets, rounding to money."""

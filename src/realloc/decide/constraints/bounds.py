@@ -1,0 +1,206 @@
+"""Constraints laid onto rows: bounds for every channel, group and the budget of each row, and what clashes where.
+
+Nodes are those of `tree.py`: K channels, the groups, the whole budget. A frozen channel, and one that the unit never
+used and nobody opened, is bounded from both sides by its current share.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.decide.constraints.constraints import ALL, SLACK, Constraints
+from realloc.decide.search.tree import Floats, Tree, build_tree, tighten
+
+Flags = NDArray[np.bool_]
+
+ROUNDED = 1e-9  # shares that sum to 1 within it are shares
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """The bounds as they were asked for, per node: shares from 0 to 1, money from 0 to infinity."""
+
+    tree: Tree
+    names: tuple[str, ...]  # of channels and groups
+    low_share: Floats  # (V,) each
+    high_share: Floats
+    low_money: Floats
+    high_money: Floats
+
+    @property
+    def by_name(self) -> NDArray[np.int64]:
+        """Ranks of the channels (K,): ties go by the name, whatever the columns' order."""
+        return np.argsort(np.argsort(self.names[: self.tree.channels]))
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The bounds of every row in shares, and why."""
+
+    rules: Rules
+    budget: Floats  # (n,)
+    low: Floats  # (n, V), each node by itself
+    high: Floats
+    frozen: Flags  # (K,)
+    closed: Flags  # (n, K): never used by the unit and not opened
+
+    @property
+    def slack(self) -> Floats:
+        """By how much a node's bounds may cross before it is a conflict (V,): float error, and what shares are off by."""
+        return np.append(np.full(len(self.rules.names), SLACK), ROUNDED)
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> tuple[Floats, Floats, Flags]:
+        """What each node of the rows can reach given what is under it, (a, V), and where nothing is left."""
+        return tighten(self.rules.tree, self.low[rows], self.high[rows], self.slack)
+
+
+def make_rules(constraints: Constraints, channels: tuple[str, ...]) -> Rules:
+    """Floors and caps of channels and groups in the order of the tree's nodes."""
+    groups = sorted(constraints.groups, key=lambda group: len(group.channels))
+    place = {name: k for k, name in enumerate(channels)}
+    tree = build_tree(
+        len(channels), [tuple(place[name] for name in group.channels) for group in groups]
+    )
+
+    def column(
+        asked: dict[str, float], of_groups: Sequence[float | None], empty: float, whole: float
+    ) -> Floats:
+        values = [asked.get(name, empty) for name in channels]
+        values += [empty if value is None else value for value in of_groups]
+        return np.array([*values, whole], dtype=np.float64)
+
+    return Rules(
+        tree=tree,
+        names=(*channels, *(group.name for group in groups)),
+        low_share=column(constraints.floors, [group.floor for group in groups], 0.0, 1.0),
+        high_share=column(constraints.caps, [group.cap for group in groups], 1.0, 1.0),
+        low_money=column(
+            constraints.floors_money, [group.floor_money for group in groups], 0.0, 0.0
+        ),
+        high_money=column(
+            constraints.caps_money, [group.cap_money for group in groups], np.inf, np.inf
+        ),
+    )
+
+
+def make_bounds(
+    constraints: Constraints, channels: tuple[str, ...], start: Floats, budget: Floats, used: Flags
+) -> Bounds:
+    """Bounds of each row; money refers to the row's budget. Rows without a budget get the bounds in shares only."""
+    rules = make_rules(constraints, channels)
+    K = len(channels)
+    paid = budget[:, None]
+    with np.errstate(all="ignore"):  # money of no budget, or of next to nothing
+        low = np.where(
+            paid > 0, np.maximum(rules.low_share, rules.low_money / paid), rules.low_share
+        )
+        high = np.where(
+            paid > 0, np.minimum(rules.high_share, rules.high_money / paid), rules.high_share
+        )
+    frozen = np.isin(channels, constraints.frozen)
+    opened = (
+        np.ones(K, dtype=bool) if ALL in constraints.open else np.isin(channels, constraints.open)
+    )
+    closed = ~(used | opened | (start > 0))
+    # A closed channel keeps its floor, if it has one: that is a conflict, and is explained as one.
+    void = closed & (low[:, :K] <= SLACK)
+    low[:, :K] = np.where(frozen, start, np.where(void, 0.0, low[:, :K]))
+    high[:, :K] = np.where(frozen, start, np.where(closed, 0.0, high[:, :K]))
+    return Bounds(rules, budget, low, high, frozen, closed)
+
+
+def explain_clash(bounds: Bounds, row: int) -> str:
+    """Which bounds of the row no shares can satisfy together, with their numbers; empty if there are none."""
+    tree = bounds.rules.tree
+    low, high, clash = bounds.take(np.array([row]))
+    found: list[str] = []
+    for node in np.flatnonzero(clash[0]).tolist():
+        under = tree.children[node - tree.channels] if node >= tree.channels else ()
+        if any(clash[0, child] for child in under):
+            continue  # that of the smaller set says it all
+        if node == tree.root:
+            exceed = low[0, list(under)].sum() > 1
+            terms = (
+                _low_terms(bounds, row, node, low[0])
+                if exceed
+                else _high_terms(bounds, row, node, high[0])
+            )
+            verb = (
+                ("exceed" if exceed else "stay below")
+                if len(terms) > 1
+                else ("exceeds" if exceed else "stays below")
+            )
+            found.append(f"{' + '.join(terms)} {verb} 1")
+        else:
+            lows, highs = (
+                _low_terms(bounds, row, node, low[0]),
+                _high_terms(bounds, row, node, high[0]),
+            )
+            found.append(
+                f"{' + '.join(lows)} {'exceed' if len(lows) > 1 else 'exceeds'} {' + '.join(highs)}"
+            )
+    return "; ".join(found)
+
+
+def explain_breach(bounds: Bounds, row: int, sums: Floats) -> str:
+    """Which bounds the row's node sums (V,) break."""
+    tree = bounds.rules.tree
+    terms: list[str] = []
+    for node in range(tree.root):
+        if sums[node] < bounds.low[row, node] - SLACK:
+            terms.append(_low_term(bounds, row, node))
+        if sums[node] > bounds.high[row, node] + SLACK:
+            terms.append(_high_term(bounds, row, node))
+    return " + ".join(terms)
+
+
+def _low_terms(bounds: Bounds, row: int, node: int, low: Floats) -> list[str]:
+    """What holds the node up: its own floor, or those under it."""
+    tree = bounds.rules.tree
+    under = tree.children[node - tree.channels] if node >= tree.channels else ()
+    if not under or (node != tree.root and bounds.low[row, node] >= low[list(under)].sum()):
+        return [_low_term(bounds, row, node)]
+    return [
+        term for child in under if low[child] > 0 for term in _low_terms(bounds, row, child, low)
+    ]
+
+
+def _high_terms(bounds: Bounds, row: int, node: int, high: Floats) -> list[str]:
+    tree = bounds.rules.tree
+    under = tree.children[node - tree.channels] if node >= tree.channels else ()
+    if not under or (node != tree.root and bounds.high[row, node] <= high[list(under)].sum()):
+        return [_high_term(bounds, row, node)]
+    return [term for child in under for term in _high_terms(bounds, row, child, high)]
+
+
+def _low_term(bounds: Bounds, row: int, node: int) -> str:
+    rules = bounds.rules
+    if node < rules.tree.channels and bounds.frozen[node]:
+        return f"frozen {rules.names[node]} {bounds.low[row, node]:.6g}"
+    asked = rules.low_money[node] if bounds.low[row, node] > rules.low_share[node] else None
+    return _term("floor", bounds, (row, node), asked, float(bounds.low[row, node]))
+
+
+def _high_term(bounds: Bounds, row: int, node: int) -> str:
+    rules = bounds.rules
+    if node < rules.tree.channels and bounds.frozen[node]:
+        return f"frozen {rules.names[node]} {bounds.high[row, node]:.6g}"
+    if node < rules.tree.channels and bounds.closed[row, node]:
+        return f"never used {rules.names[node]} (closed at 0 unless named in `open`)"
+    if bounds.high[row, node] == 1 and rules.high_share[node] == 1:
+        return "the whole budget"
+    asked = rules.high_money[node] if bounds.high[row, node] < rules.high_share[node] else None
+    return _term("cap", bounds, (row, node), asked, float(bounds.high[row, node]))
+
+
+def _term(kind: str, bounds: Bounds, at: tuple[int, int], money: float | None, share: float) -> str:
+    row, node = at
+    name = bounds.rules.names[node]
+    if money is None:
+        return f"{kind} of {name} {share:.6g}"
+    return (
+        f"{kind}_money of {name} {money:.10g} ({share:.6g} of the budget {bounds.budget[row]:.10g})"
+    )

@@ -1,0 +1,251 @@
+"""Constraints made ready for a batch of rows: what may be tried, where to start, and how the answer is written down.
+
+limits = compile_limits(constraints, channels, start, budget, used)
+shares, problem = limits.repair()
+trace = search_greedy(shares, gain, limits.allows, config)
+shares = limits.settle(trace.shares)
+shares = np.where(limits.useful(shares)[:, None], shares, start)
+units = limits.round_money(shares)
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from realloc.base import simplex
+from realloc.base.errors import ConfigError, LogError
+from realloc.base.simplex import Integers, total_variation
+from realloc.decide.constraints.bounds import ROUNDED, Bounds, Flags, explain_clash, make_bounds
+from realloc.decide.constraints.constraints import SLACK, WHERE, Constraints
+from realloc.decide.constraints.minor_units import round_within
+from realloc.decide.constraints.repair import Moves, Repaired, Rows, repair_rows, settle_rows
+from realloc.decide.search.tree import Floats
+
+ON_GRID = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """Constraints of n rows. Moves are always judged from the current shares, wherever a search starts."""
+
+    bounds: Bounds
+    start: Floats  # (n, K) current shares
+    moves: Moves
+    smallest: Floats  # (n,) moved share that is worth it
+    repaired: Repaired
+    money_digits: int
+
+    @cached_property
+    def kept(self) -> Flags:
+        """Rows that stay as they are (n,): constraints in conflict, or no budget."""
+        return (self.repaired.problem != "") | (self.bounds.budget == 0)
+
+    @property
+    def broken(self) -> Flags:
+        """Rows whose current shares break a constraint and are repaired (n,)."""
+        return total_variation(self.repaired.shares, self.start) > ROUNDED
+
+    def repair(self) -> tuple[Floats, NDArray[np.str_]]:
+        """The allowed shares nearest to the current ones (n, K), and for rows that have none which constraints clash."""
+        return self.repaired.shares.copy(), self.repaired.problem.copy()
+
+    def allows(self, rows: Rows, start: Floats, candidates: Floats) -> Flags:
+        """Whether candidates (a, C, K) of the rows keep every constraint, up to float error that `settle` takes away."""
+        tree = self.bounds.rules.tree
+        allowed = np.repeat(~self.kept[rows][:, None], candidates.shape[1], axis=1)
+        for node in self.bounded:
+            low, high = self.bounds.low[rows, node], self.bounds.high[rows, node]
+            held = _held(candidates, tree.channels, tree.members, node)
+            allowed &= (held >= low[:, None] - SLACK) & (held <= high[:, None] + SLACK)
+        return allowed & ~self._too_far(rows, candidates) & ~self._off_grid(rows, candidates)
+
+    def binding(self, rows: Rows, start: Floats, candidates: Floats) -> NDArray[np.str_]:
+        """The name of the first constraint that forbids each candidate (a, C); empty where it is allowed."""
+        tree, names = self.bounds.rules.tree, self.bounds.rules.names
+        found = np.full(candidates.shape[:2], "", dtype=object)
+
+        def note(name: str, where: Flags) -> None:
+            found[where & (found == "")] = name
+
+        note(
+            "conflict",
+            np.repeat((self.repaired.problem[rows] != "")[:, None], candidates.shape[1], axis=1),
+        )
+        note(
+            "no budget",
+            np.repeat((self.bounds.budget[rows] == 0)[:, None], candidates.shape[1], axis=1),
+        )
+        for node in self.bounded:
+            low, high = self.bounds.low[rows, node][:, None], self.bounds.high[rows, node][:, None]
+            held = _held(candidates, tree.channels, tree.members, node)
+            below, above = held < low - SLACK, held > high + SLACK
+            if node >= tree.channels:
+                note(names[node], below | above)
+            elif self.bounds.frozen[node]:
+                note(f"frozen {names[node]}", below | above)
+            else:
+                note(f"floor of {names[node]}", below)
+                note(f"never used {names[node]}", above & self.bounds.closed[rows, node][:, None])
+                note(f"cap of {names[node]}", above)
+        note("largest move", self._too_far(rows, candidates))
+        note("grid", self._off_grid(rows, candidates))
+        return found.astype(str)
+
+    def useful(self, shares: Floats) -> Flags:
+        """Whether a recommendation is worth making (n,): it moves enough, or the current shares break a constraint."""
+        return (total_variation(shares, self.start) >= self.smallest - SLACK) | self.broken
+
+    def settle(self, shares: Floats) -> Floats:
+        """The final shares (n, K), which keep every constraint exactly; rows that are kept get their current shares.
+
+        Float error is snapped away. Shares that break a constraint by more are brought to the nearest that do not.
+        """
+        settled = np.where(self.kept[:, None], self.start, self.repaired.shares)
+        rows = np.flatnonzero(~self.kept & (shares != settled).any(axis=1))
+        settled[rows] = settle_rows(
+            self.bounds, rows, shares[rows], self.start, self.repaired, self.moves
+        )
+        return settled
+
+    def round_money(self, shares: Floats) -> Integers:
+        """Minor units (n, K) that sum to the rounded budget and keep every floor and cap exactly, where units can.
+
+        Rows whose shares break a constraint (kept because of a conflict) are rounded by their largest remainders.
+        """
+        tree, digits = self.bounds.rules.tree, self.money_digits
+        units = simplex.round_money(shares, self.bounds.budget, digits, self.bounds.rules.by_name)
+        sums = tree.sums(np.asarray(shares, dtype=np.float64))
+        holds = ((sums >= self.bounds.low - ROUNDED) & (sums <= self.bounds.high + ROUNDED)).all(
+            axis=1
+        )
+        rows = np.flatnonzero(holds & (units.sum(axis=1) > 0))
+        part = _rows_of(self.bounds, rows)
+        units[rows] = round_within(
+            part, shares[rows], self.start[rows], self.moves.largest[rows], digits
+        )
+        return units
+
+    @cached_property
+    def bounded(self) -> list[int]:
+        """Nodes with a bound anywhere, but for the whole budget."""
+        bounded = (self.bounds.low.max(axis=0, initial=0) > 0) | (
+            self.bounds.high.min(axis=0, initial=1) < 1
+        )
+        return np.flatnonzero(bounded[:-1]).tolist()
+
+    def _too_far(self, rows: Rows, candidates: Floats) -> Flags:
+        largest: Floats = self.moves.largest[rows]
+        if not np.isfinite(largest).any():
+            return np.zeros(candidates.shape[:2], dtype=bool)
+        return total_variation(candidates, self.start[rows][:, None]) > largest[:, None] + SLACK
+
+    def _off_grid(self, rows: Rows, candidates: Floats) -> Flags:
+        grid = self.moves.grid
+        if grid is None:
+            return np.zeros(candidates.shape[:2], dtype=bool)
+        away = candidates - self.repaired.anchor[rows][:, None]
+        return np.abs(away - grid * np.rint(away / grid)).max(axis=-1) > ON_GRID
+
+
+def compile_limits(
+    constraints: Constraints,
+    channels: tuple[str, ...],
+    start: Floats,
+    budget: ArrayLike,
+    used: Flags,
+    money_digits: int = 2,
+) -> Limits:
+    """Lay constraints onto rows: current shares (n, K), budgets (n,) and which channels each unit ever used (n, K).
+
+    >>> floor, start = Constraints(floors={"ads": 0.5}), np.array([[0.25, 0.75]])
+    >>> compile_limits(floor, ("ads", "tv"), start, [100], start > 0).repair()[0].tolist()
+    [[0.5, 0.5]]
+    """
+    channels = tuple(channels)
+    start, spent, used = _checked(channels, start, budget, used)
+    constraints.check_channels(channels)
+    _check_possible(constraints, channels)
+    bounds = make_bounds(constraints, channels, start, spent, used)
+    largest = np.minimum(
+        np.inf if constraints.largest_move is None else constraints.largest_move,
+        _of_budget(constraints.largest_move_money, spent, np.inf),
+    )
+    smallest = np.maximum(
+        constraints.smallest_move or 0.0, _of_budget(constraints.smallest_move_money, spent, 0.0)
+    )
+    moves = Moves(
+        largest, constraints.grid, (constraints.largest_move, constraints.largest_move_money)
+    )
+    return Limits(bounds, start, moves, smallest, repair_rows(bounds, start, moves), money_digits)
+
+
+def _held(
+    candidates: Floats, channels: int, members: tuple[tuple[int, ...], ...], node: int
+) -> Floats:
+    if node < channels:
+        return candidates[..., node]
+    return candidates[..., list(members[node - channels])].sum(axis=-1)
+
+
+def _rows_of(bounds: Bounds, rows: Rows) -> Bounds:
+    return replace(
+        bounds,
+        budget=bounds.budget[rows],
+        low=bounds.low[rows],
+        high=bounds.high[rows],
+        closed=bounds.closed[rows],
+    )
+
+
+def _of_budget(money: float | None, budget: Floats, none: float) -> Floats:
+    """Money as a share of each budget; `none` where nobody asked or there is no budget."""
+    if money is None:
+        return np.full(len(budget), none)
+    with np.errstate(over="ignore"):
+        return np.divide(money, budget, out=np.full(len(budget), none), where=budget > 0)
+
+
+def _check_possible(constraints: Constraints, channels: tuple[str, ...]) -> None:
+    """Refuse bounds in shares that no row whatsoever can satisfy."""
+    if channels in constraints.possible_for:
+        return
+    loose = replace(constraints, frozen=(), floors_money={}, caps_money={}, open=("*",))
+    even = np.full((1, len(channels)), 1 / len(channels))
+    clash = explain_clash(make_bounds(loose, channels, even, np.zeros(1), even > 0), 0)
+    if clash:
+        raise ConfigError(
+            f"Expected {WHERE} that some shares can keep, but {clash}. Loosen one of them."
+        )
+    constraints.possible_for.add(channels)
+
+
+def _checked(
+    channels: tuple[str, ...], start: Floats, budget: ArrayLike, used: Flags
+) -> tuple[Floats, Floats, Flags]:
+    start, spent = np.array(start, dtype=np.float64), np.array(budget, dtype=np.float64)
+    used = np.asarray(used, dtype=bool)
+    n, K = len(start), len(channels)
+    if K < 2 or len(set(channels)) < K:
+        raise ConfigError(
+            f"Expected at least 2 different channels to move budget between, got {list(channels)}."
+        )
+    if start.shape != (n, K) or spent.shape != (n,) or used.shape != (n, K):
+        raise LogError(
+            f"Expected current shares and used channels of shape (n, {K}) and budgets of shape (n,), "
+            f"got {start.shape}, {used.shape} and {spent.shape}."
+        )
+    bad = ~(np.all(start >= 0, axis=1) & (np.abs(start.sum(axis=1) - 1) <= ROUNDED))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise LogError(
+            f"Expected current shares of row {row} of at least 0 that sum to 1, got {start[row].tolist()}. "
+            "Divide them by their sum, or leave the row out."
+        )
+    if not np.all(np.isfinite(spent) & (spent >= 0)):
+        row = int(np.flatnonzero(~(np.isfinite(spent) & (spent >= 0)))[0])
+        raise LogError(
+            f"Expected a budget of at least 0 in row {row}, got {spent[row]}. Leave the row out."
+        )
+    return start, spent, used

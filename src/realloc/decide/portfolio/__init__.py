@@ -1,0 +1,1 @@
+"""Caps over all units at once."""

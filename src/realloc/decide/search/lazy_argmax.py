@@ -1,0 +1,65 @@
+"""The best candidate that a rule allows, asking the rule as rarely as possible: the best first, then a few more, then the rest.
+
+Rules about places (support, limits, guardrails) cost far more than knowing what a place is worth, and mostly the best place
+is allowed. The answer is that of asking about every candidate.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.base.simplex import Floats
+
+Rows = NDArray[np.integer[Any]]
+# (rows of the scores (r,), columns (r, c)) → whether each is allowed (r, c)
+Rule = Callable[[Rows, Rows], NDArray[np.bool_]]
+
+GROWTH = 4
+FEW = 1000  # places that are asked about at once at least: asking costs more than so few places do
+
+
+def first_allowed(score: Floats, rule: Rule, quick: Rule | None = None) -> NDArray[np.int64]:
+    """The column of the highest allowed score of every row (n, C), the first of equals; −1 where none above −inf is.
+
+    `quick` forbids nothing that the rule allows: the rule is then asked only about what it lets through, one at a time.
+
+    >>> first_allowed(np.array([[1.0, 3.0, 2.0]]), lambda rows, columns: columns != 1).tolist()
+    [2]
+    """
+    best = score.argmax(axis=1)
+    rows = np.arange(len(score))
+    open_ = np.flatnonzero(score[rows, best] > -np.inf)
+    allowed = rule(open_, best[open_, None])[:, 0]
+    best[score[rows, best] == -np.inf] = -1
+    best[open_[~allowed]] = -1
+    open_ = open_[~allowed]
+    order = np.argsort(-score[open_], axis=1, kind="stable")
+    count = np.isfinite(score[open_]).sum(axis=1)
+    done, size = 1, max(GROWTH, FEW // max(len(open_), 1))
+    while (left := np.flatnonzero((best[open_] < 0) & (count > done))).size:
+        columns = order[left, done : done + size]
+        possible = (rule if quick is None else quick)(open_[left], columns)
+        possible &= np.arange(done, done + columns.shape[1]) < count[left, None]
+        best[open_[left]] = _first(open_[left], columns, possible, None if quick is None else rule)
+        done, size = done + size, size * GROWTH
+    return best
+
+
+def _first(
+    rows: Rows, columns: Rows, possible: NDArray[np.bool_], rule: Rule | None
+) -> NDArray[np.int64]:
+    """The first possible one of the columns (r, c) of each row that the rule allows, −1 where there is none."""
+    found = np.full(len(rows), -1)
+    left = np.flatnonzero(possible.any(axis=1))
+    while len(left):
+        place = possible[left].argmax(axis=1)
+        column = columns[left, place]
+        allowed = (
+            np.ones(len(left), bool) if rule is None else rule(rows[left], column[:, None])[:, 0]
+        )
+        found[left[allowed]] = column[allowed]
+        possible[left, place] = False
+        left = left[~allowed & possible[left].any(axis=1)]
+    return found

@@ -1,0 +1,176 @@
+"""What a policy is and what it answers: two verbs, one table. Learners, baselines, evaluation and service meet here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from realloc.base import simplex
+from realloc.base.errors import LogError
+from realloc.base.imports import need
+from realloc.base.simplex import Floats
+from realloc.logs import Logs, Schema
+from realloc.logs.reading.read import Today, load_today
+
+REASONS = {
+    "moved": "budget was moved",
+    "no_gain": "no move promises a gain",
+    "unsupported": "the best move leads where the logs hold no evidence",
+    "uncertain": "the best move's gain may well be zero or negative",
+    "constrained": "the best move is forbidden by a constraint",
+    "required": "the current shares break a constraint; moved no further than it demands",
+    "guardrail": "the best move may cost another outcome more than is tolerated",
+    "infeasible": "the constraints contradict each other for this row (see `binding`)",
+    "pooled": "the best move was given up for a cap over all units",
+    "frozen": "the store is frozen (`realloc freeze`); nothing may be moved",
+    "stale_model": "the model is older than the service allows; nothing may be moved",
+    "no_model": "no version of the model can be used; nothing may be moved",
+    "internal_failure": "the decision failed inside the service; nothing is moved",
+    "bad_input": "the row could not be read (see the warnings); nothing is recommended",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """Answers for n rows: new shares, and why."""
+
+    shares: Floats  # (n, K)
+    gain: Floats
+    gain_lower: Floats
+    support: Floats
+    steps: NDArray[np.int64]
+    reason: NDArray[np.str_]
+    money: NDArray[np.int64] | None = (
+        None  # (n, K) minor units; None: shares are rounded by their largest remainders
+    )
+    further: dict[str, NDArray[Any]] = field(
+        default_factory=dict[str, NDArray[Any]]
+    )  # more columns
+
+
+MOVED = ("moved", "required")
+
+
+class Policy(Protocol):
+    """Everything that recommends, ours or a baseline."""
+
+    def fit(self, logs: Logs, /) -> Self:
+        """Learn from logs."""
+        ...
+
+    def recommend(self, frame: Any, /) -> Any:
+        """One row of advice per row of `frame`, in its order and as the same kind of frame."""
+        ...
+
+
+def keep(logs: Logs, reason: str) -> Decision:
+    """The answer that changes nothing."""
+    n = len(logs)
+    zero = np.zeros(n)
+    return Decision(
+        shares=logs.shares,
+        gain=zero,
+        gain_lower=zero,
+        support=np.ones(n),
+        steps=np.zeros(n, dtype=np.int64),
+        reason=np.full(n, reason),
+    )
+
+
+def recommend(
+    decide: Callable[[Logs], Decision], frame: Any, schema: Schema, money_digits: int = 2
+) -> Any:
+    """Read rows, decide, and answer with the columns of the contract. Rows that cannot be read get `bad_input`."""
+    if isinstance(frame, Logs):
+        frame = frame.to_arrow()
+    today = load_today(frame, schema)
+    return _as_given(tabulate(today, decide(today.logs), money_digits), frame)
+
+
+def tabulate(today: Today, decision: Decision, money_digits: int = 2) -> pa.Table:
+    """The answer to every row that was read: its keys, then the columns of the contract."""
+    keys, n = today.keys, today.keys.num_rows
+    positions = None if np.array_equal(today.positions, np.arange(n)) else today.positions
+    columns = {
+        name: _spread(values, positions, n, "bad_input" if name == "reason" else "")
+        for name, values in _answers(today.logs, decision, money_digits).items()
+    }
+    return pa.table([*keys.columns, *columns.values()], names=[*keys.column_names, *columns])
+
+
+def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDArray[Any]]:
+    """The columns of the contract for readable rows."""
+    channels, start = logs.schema.channels, logs.shares
+    shares = decision.shares
+    if (
+        decision.money is None
+    ):  # shares that come with their money keep every constraint to the last digit already
+        shares = shares / shares.sum(axis=1, keepdims=True)
+    if not np.all(np.isfinite(shares)) or np.any(shares < 0):
+        raise LogError(
+            "Expected shares on the simplex from the policy, got negative or non-finite ones. Nothing was written."
+        )
+    moved = np.isin(decision.reason, MOVED)
+    shares = np.where(moved[:, None], shares, start)
+    by_name = np.argsort(
+        np.argsort(channels)
+    )  # ties go by the channel's name, whatever the columns' order
+    minor = decision.money
+    if minor is None:
+        minor = simplex.round_money(shares, logs.budget, money_digits, by_name)
+    columns: dict[str, NDArray[Any]] = {
+        f"share_{name}": shares[:, k] for k, name in enumerate(channels)
+    }
+    columns |= {
+        f"spend_{name}": minor[:, k] / 10.0**money_digits for k, name in enumerate(channels)
+    }
+    columns["moved"] = moved
+    columns["gain"] = np.where(moved, decision.gain, 0.0)
+    columns["gain_lower"] = np.where(moved, decision.gain_lower, 0.0)
+    columns["support"] = decision.support
+    columns["moved_share"] = np.where(moved, simplex.total_variation(shares, start), 0.0)
+    columns["steps"] = np.where(moved, decision.steps, 0)
+    columns["reason"] = decision.reason
+    return columns | decision.further
+
+
+def _spread(
+    values: NDArray[Any], positions: NDArray[np.int64] | None, n: int, absent_text: str
+) -> pa.Array:
+    """Back to the order of the rows handed in (None: as they are); those without an answer stay empty, unmoved, bad_input."""
+    if positions is None:
+        return (
+            pa.array(values.astype(object), pa.string())
+            if values.dtype.kind == "U"
+            else pa.array(values)
+        )
+    if values.dtype.kind == "U":
+        spread = np.full(n, absent_text, dtype=object)
+        spread[positions] = values
+        return pa.array(spread, pa.string())
+    spread = np.zeros(n, dtype=values.dtype)
+    spread[positions] = values
+    if values.dtype.kind == "f" and len(positions) < n:
+        absent = np.ones(n, dtype=bool)
+        absent[positions] = False
+        return pa.array(spread, mask=absent)
+    return pa.array(spread)
+
+
+def _as_given(table: pa.Table, frame: Any) -> Any:
+    native = nw.from_native(frame, pass_through=True)
+    if not isinstance(native, nw.DataFrame | nw.LazyFrame):
+        return table
+    kind = native.implementation
+    if kind.is_pandas():
+        return table.to_pandas().set_index(
+            frame.index
+        )  # so that answers can be joined to the rows they are for
+    if kind.is_polars():
+        answer = need("polars").from_arrow(table)
+        return answer.lazy() if isinstance(native, nw.LazyFrame) else answer
+    return table

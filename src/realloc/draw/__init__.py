@@ -1,0 +1,1 @@
+"""Figures and pieces of pages, shared by reports and console."""

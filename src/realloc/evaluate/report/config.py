@@ -1,0 +1,79 @@
+"""What the launch report can be told beyond what the model knows: table `[evaluate]`."""
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+import numpy as np
+
+from realloc.base.errors import ConfigError
+from realloc.base.validation import check_types, nearest
+from realloc.logs import Schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaunchConfig:
+    """Where randomized rows are, what they drew from, and how rows are matched (table `[evaluate]`)."""
+
+    randomized: str | None = (
+        None  # column that is true where shares were drawn at random; None: where a propensity is
+    )
+    arms: dict[str, dict[str, float]] = field(
+        default_factory=dict[str, dict[str, float]]
+    )  # see `moves_of`
+    tolerance: float = (
+        0.02  # moved share between a recommended move and the drawn arm that may stand for it
+    )
+    most_off_menu: float = (
+        0.2  # largest part of the rows, for a launch, whose recommended move was never drawn
+    )
+    margins: dict[str, float] = field(
+        default_factory=dict[str, float]
+    )  # of guardrails: what each may lose a row
+    start: str | date | datetime | None = (
+        None  # of the replay window; None: first new date, a third of the dates on
+    )
+    categories: tuple[
+        str, ...
+    ] = ()  # categorical features that matched rows must share, from fine to coarse
+    features: tuple[str, ...] = ()  # further numbers to match on
+
+    def __post_init__(self) -> None:
+        check_types(self, "[evaluate]")
+        if not 0 <= self.tolerance < 1 or not 0 <= self.most_off_menu <= 1:
+            raise ConfigError(
+                f"Expected `tolerance` of [evaluate] from 0 to below 1 and `most_off_menu` from 0 to 1, got "
+                f"{self.tolerance} and {self.most_off_menu}."
+            )
+        if min(self.margins.values(), default=0.0) < 0:
+            raise ConfigError(
+                "Expected `margins` of [evaluate] of at least 0: what a guardrail may lose."
+            )
+        if len(self.arms) == 1:
+            raise ConfigError(
+                "Expected at least 2 arms in `arms` of [evaluate], got 1: nothing was randomized."
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The log's columns that are named here."""
+        return (*((self.randomized,) if self.randomized else ()), *self.arms)
+
+    def moves_of(self, channels: tuple[str, ...]) -> np.ndarray:
+        """The moves (M, K) of `arms`: for each column of probabilities, by how much each channel's share changes."""
+        moves = np.zeros((len(self.arms), len(channels)))
+        for row, (column, changes) in enumerate(self.arms.items()):
+            for name, change in changes.items():
+                if name not in channels:
+                    raise ConfigError(
+                        f"Unknown channel {name!r} in the arm `{column}` of [evaluate].{nearest(name, channels)}"
+                    )
+                moves[row, channels.index(name)] = change
+        return moves
+
+    def check_guardrails(self, schema: Schema) -> None:
+        """Margins name guardrails of the log."""
+        for name in self.margins:
+            if name not in schema.guardrails:
+                raise ConfigError(
+                    f"Unknown guardrail {name!r} in `margins` of [evaluate].{nearest(name, schema.guardrails)}"
+                )

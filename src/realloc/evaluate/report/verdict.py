@@ -1,0 +1,148 @@
+"""Launch, test small, or do not launch: three rules, and the sentences that say why."""
+
+from dataclasses import dataclass
+from math import isfinite
+
+from realloc.evaluate.report.section import signed, span
+from realloc.evaluate.result import Estimate
+
+LAUNCH, TEST_SMALL, DO_NOT = "launch", "test small", "do not launch"
+RULES = (
+    "Do not launch: the log has an error, or the model moves nothing; or, on randomized rows, the whole interval of the lift "
+    "over keeping the mix is below 0, or that of a guardrail is below what it may lose; or there is no such lift, and "
+    "predicted gains rank matched moves worse than chance.",
+    "Launch: none of that; and, on randomized rows that the model did not learn from, the whole interval of the lift over "
+    "keeping the mix is above 0 and that of every guardrail above what it may lose; nearly all recommended moves were among "
+    "those drawn; and predicted gains do not rank worse than chance.",
+    "Test small: everything else. An A/B test on a small part of the units tells (`realloc abtest`).",
+)
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A guardrail, what it may lose a row, and its lift over keeping the mix where that was measured."""
+
+    name: str
+    margin: float
+    lift: Estimate | None
+
+    @property
+    def decision(self) -> str:
+        """Held where the whole interval is above −margin, broken where the whole of it is below."""
+        if self.lift is None:
+            return "not measured"
+        if self.lift.low > -self.margin:
+            return "held"
+        return "broken" if self.lift.high < -self.margin else "cannot be told"
+
+    def __str__(self) -> str:
+        if self.lift is None:
+            return f"The guardrail {self.name} could not be measured."
+        about = f"({signed(self.lift.value)} a row {span(self.lift)}, may lose {self.margin:g})"
+        if self.decision == "cannot be told":
+            return f"What {self.name} loses cannot be told {about}. More randomized rows, or a margin in [evaluate], would tell."
+        return f"The guardrail {self.name} is {self.decision} {about}."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """All that the rules look at."""
+
+    goal: str  # its name
+    errors: tuple[str, ...] = ()  # of the audit
+    moved: int = 0  # units that would be moved
+    lift: Estimate | None = None  # over keeping the mix, on randomized rows
+    why_no_lift: str = ""
+    is_new: bool = False  # the model did not learn from the rows of the lift
+    off_menu: float = 0.0  # part of the randomized rows whose recommended move was never drawn
+    most_off_menu: float = 0.2
+    guardrails: tuple[Guarded, ...] = ()
+    rho: Estimate | None = None  # of the ranking
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to do and why."""
+
+    decision: str
+    reasons: tuple[str, ...]
+
+
+def conclude(evidence: Evidence) -> Verdict:
+    """The first rule that applies, with its reasons."""
+    against = _against(evidence)
+    if against:
+        return Verdict(DO_NOT, tuple(against))
+    doubts = _doubts(evidence)
+    if doubts:
+        return Verdict(TEST_SMALL, (*doubts, *_found(evidence)))
+    return Verdict(LAUNCH, tuple(_found(evidence)))
+
+
+def _against(evidence: Evidence) -> list[str]:
+    """What forbids any use."""
+    found = [f"The log has an error: {error}" for error in evidence.errors]
+    if evidence.moved == 0:
+        found.append("The model moves nothing, so there is nothing to launch.")
+    lift = evidence.lift
+    if lift is not None and lift.high < 0:
+        found.append(f"On {lift.n:,} randomized rows the moves lose: {_lift(evidence, lift)}.")
+    found += [str(one) for one in evidence.guardrails if one.decision == "broken"]
+    if lift is None and _is_worse(evidence.rho):
+        found.append(
+            "No lift could be measured, and predicted gains rank matched moves worse than chance."
+        )
+    return found
+
+
+def _doubts(evidence: Evidence) -> list[str]:
+    """What keeps from a launch."""
+    found: list[str] = []
+    lift = evidence.lift
+    if lift is None:
+        found.append(
+            f"No lift over keeping the mix was measured, so at most a small test. {evidence.why_no_lift}".strip()
+        )
+    elif not lift.low > 0:
+        found.append(
+            f"On {lift.n:,} randomized rows no gain is told from 0: {_lift(evidence, lift)}."
+        )
+    if lift is not None and not evidence.is_new:
+        found.append(
+            "The model learned from the randomized rows, so their lift flatters it. Evaluate on later rows."
+        )
+    if lift is not None and evidence.off_menu > evidence.most_off_menu:
+        found.append(
+            f"{evidence.off_menu:.0%} of the recommended moves were never drawn at random (at most "
+            f"{evidence.most_off_menu:.0%} may be), so nothing is known of them. Explore such moves, or forbid them."
+        )
+    if lift is not None:  # without any measurement, the first sentence says it all
+        found += [str(one) for one in evidence.guardrails if one.decision != "held"]
+    if lift is not None and _is_worse(evidence.rho):
+        found.append("On routine traffic, predicted gains rank matched moves worse than chance.")
+    return found
+
+
+def _found(evidence: Evidence) -> list[str]:
+    """What speaks for the model."""
+    found: list[str] = []
+    lift, rho = evidence.lift, evidence.rho
+    if lift is not None and lift.low > 0:
+        known = "that the model did not learn from " if evidence.is_new else ""
+        found.append(
+            f"On {lift.n:,} randomized rows {known}the moves gain: {_lift(evidence, lift)}."
+        )
+    found += [str(one) for one in evidence.guardrails if one.decision == "held"]
+    if rho is not None and rho.low > 0:
+        found.append(
+            f"Predicted gains rank {rho.n:,} matched moves better than chance: ρ = {rho.value:.3f} {span(rho)}."
+        )
+    return found
+
+
+def _lift(evidence: Evidence, lift: Estimate) -> str:
+    return f"{signed(lift.value)} {evidence.goal} a row over keeping the mix, 95 % interval {span(lift)}"
+
+
+def _is_worse(rho: Estimate | None) -> bool:
+    return rho is not None and isfinite(rho.high) and rho.high < 0

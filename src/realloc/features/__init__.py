@@ -1,5 +1,0 @@
-"""Features: the encoder of states."""
-
-from realloc.features.encode import Encoded, Encoder, FeatureConfig, fit_encoder
-
-__all__ = ["Encoded", "Encoder", "FeatureConfig", "fit_encoder"]

@@ -1,0 +1,1 @@
+"""Everything that is learned from logs: nuisances, teacher, memory, student, support."""

@@ -1,0 +1,193 @@
+"""States as numbers: robustly scaled values, log budget, categories without targets, missing flags, calendar, lags.
+
+Fitted on training rows only and kept as plain values, so that an encoder is its own file format. Columns are found by
+name, so neither their order nor further columns can change anything; channels in another order are refused.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from realloc.base.errors import ConfigError, LogError
+from realloc.base.validation import check_types, from_table
+from realloc.learn.features import calendar, category, lags, number
+from realloc.logs import Logs
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureConfig:
+    """How states are encoded (table `[features]`)."""
+
+    clip: float = 8.0  # robust standard deviations beyond which a number counts as that many
+    one_hot: int = 24  # categories with up to so many levels get a column each
+    hash_width: int = 8  # columns of a category with more levels
+    calendar: bool = True  # day of the week and of the year, where the log spans enough of them
+    lags: int = 0  # earlier rows of the same unit to look back at; 0: none
+
+    def __post_init__(self) -> None:
+        check_types(self, "[features]")
+        if self.clip <= 0 or self.one_hot < 2 or self.hash_width < 1:
+            raise ConfigError(
+                "Expected `clip` above 0, `one_hot` of at least 2 and `hash_width` of at least 1 in [features]."
+            )
+        if not 0 <= self.lags <= lags.MOST_LAGS:
+            raise ConfigError(
+                f"Expected `lags` from 0 to {lags.MOST_LAGS} in [features], got {self.lags}."
+            )
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The state of n rows: X (n, d) in float32, with a name for every column."""
+
+    values: Floats
+    names: tuple[str, ...]
+    report: dict[str, float] = field(
+        default_factory=dict
+    )  # per feature: part of the rows that training never saw
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """What was learned about each feature. `encode` gives float32 columns of mean about 0 and spread about 1."""
+
+    channels: tuple[str, ...]
+    budget: number.Scale
+    numbers: dict[str, number.Scale]
+    categories: dict[str, category.Levels]
+    cycles: tuple[str, ...]
+    clip: float
+    history: lags.Lags | None = None
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The log's columns that are used."""
+        return (*self.numbers, *self.categories)
+
+    def encode(self, logs: Logs) -> Encoded:
+        """The states of `logs`; values that training never saw are handled and counted.
+
+        Lags look back within `logs` and the memory, so hand in a whole log and take rows of the result.
+        """
+        self._check_channels(logs)
+        blocks: list[Floats] = []
+        names: list[str] = []
+        report: dict[str, float] = {}
+
+        def add(found: number.Block, feature: str) -> None:
+            blocks.append(found.values)
+            names.extend(f"{feature}{suffix}" for suffix in found.suffixes)
+            if found.unseen:
+                report[feature] = found.unseen
+
+        numbers = [number.log(logs.budget), *(_numbers(logs, name) for name in self.numbers)]
+        scaled = number.encode_all(
+            np.stack(numbers, axis=1), [self.budget, *self.numbers.values()], self.clip
+        )
+        for name, block in zip(("log budget", *self.numbers), scaled, strict=True):
+            add(block, name)
+        for name, levels in self.categories.items():
+            add(category.encode(_category(logs, name), levels), name)
+        for cycle in self.cycles:
+            add(calendar.encode(logs.times, cycle), "")
+        for name, block in lags.encode(logs, self.history, self.clip) if self.history else ():
+            add(block, name)
+        return Encoded(np.concatenate(blocks, axis=1), tuple(names), report)
+
+    def remember(self, logs: Logs) -> "Encoder":
+        """The same encoder with a further window of rows to look back at; scales and levels stay."""
+        self._check_channels(logs)
+        return replace(self, history=self.history.remember(logs)) if self.history else self
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """As plain values for JSON, and arrays of what is remembered (none without lags)."""
+        table = asdict(replace(self, history=None))
+        for kind in (
+            "numbers",
+            "categories",
+        ):  # lists, because a writer may sort a table's keys and so swap columns
+            table[kind] = list(table[kind].items())
+        if self.history is None:
+            return table, {}
+        table["history"], arrays = self.history.to_parts()
+        return table, arrays
+
+    @classmethod
+    def from_parts(cls, table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "Encoder":
+        """The encoder that `to_parts` gave."""
+        return cls(
+            channels=tuple(table["channels"]),
+            budget=from_table(number.Scale, table["budget"], "the encoder"),
+            numbers={
+                name: from_table(number.Scale, scale, "the encoder")
+                for name, scale in table["numbers"]
+            },
+            categories={
+                name: from_table(category.Levels, levels, "the encoder")
+                for name, levels in table["categories"]
+            },
+            cycles=tuple(table["cycles"]),
+            clip=table["clip"],
+            history=lags.Lags.from_parts(table["history"], arrays) if table["history"] else None,
+        )
+
+    def _check_channels(self, logs: Logs) -> None:
+        if logs.schema.channels != self.channels:
+            raise LogError(
+                f"Expected the channels {list(self.channels)} in this order as in training, "
+                f"got {list(logs.schema.channels)}. Read the log with the schema of the model."
+            )
+
+
+def fit_encoder(logs: Logs, config: FeatureConfig | None = None) -> Encoder:
+    """Learn scales and levels from training rows."""
+    config = config or FeatureConfig()
+    if not len(logs):
+        raise LogError("Expected rows to fit features on, but this part of the log is empty.")
+    texts = [name for name in logs.features if pa.types.is_dictionary(logs.table[name].type)]
+    return Encoder(
+        channels=logs.schema.channels,
+        budget=number.fit(number.log(logs.budget)),
+        numbers={
+            name: number.fit(_numbers(logs, name)) for name in logs.features if name not in texts
+        },
+        categories={
+            name: category.fit(_category(logs, name), config.one_hot, config.hash_width)
+            for name in texts
+        },
+        cycles=calendar.fit(logs.times) if config.calendar else (),
+        clip=config.clip,
+        history=lags.fit(logs, config.lags) if config.lags else None,
+    )
+
+
+def _numbers(logs: Logs, name: str) -> NDArray[np.float64]:
+    """A number, flag or date as float64 with NaN for missing; dates count in days."""
+    if name not in logs.features:
+        raise LogError(
+            f"Expected the feature {name!r} that the model was fitted with, but the log has none."
+        )
+    column = logs.table[name]
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        days = column.to_numpy().astype("datetime64[us]").astype(np.float64) / 86_400e6
+        return np.where(column.is_null().to_numpy(), np.nan, days)
+    if pa.types.is_boolean(column.type):
+        return column.cast(pa.float64()).to_numpy()
+    if pa.types.is_dictionary(column.type):
+        raise LogError(f"Expected numbers in the feature {name!r} as in training, got categories.")
+    return column.to_numpy().astype(np.float64)
+
+
+def _category(logs: Logs, name: str) -> pa.DictionaryArray:
+    if name not in logs.features or not pa.types.is_dictionary(logs.table[name].type):
+        raise LogError(
+            f"Expected the categorical feature {name!r} that the model was fitted with, but the log has none."
+        )
+    column = logs.table[name].combine_chunks()
+    return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column

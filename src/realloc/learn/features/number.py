@@ -1,0 +1,85 @@
+"""Numbers: centred by the median, scaled by the middle half, clipped; missing ones at 0 with a flag of their own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+NORMAL_IQR = 1.349  # interquartile range of a standard normal
+ROUNDING = 1e-12  # of the largest value: what differs by less is one number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """Median, robust standard deviation, range seen, and whether values were missing in training."""
+
+    centre: float
+    spread: float
+    low: float
+    high: float
+    has_missing: bool
+
+
+@dataclass(frozen=True)
+class Block:
+    """Columns of one feature, their name endings, and the part of the rows that training never saw the like of."""
+
+    values: NDArray[np.float32]
+    suffixes: tuple[str, ...]
+    unseen: float = 0.0
+
+
+def fit(values: NDArray[np.float64]) -> Scale:
+    """Learn a scale. Where the middle half is constant up to rounding the standard deviation serves, and 1 for a constant."""
+    given = values[np.isfinite(values)]
+    if not len(given):
+        return Scale(centre=0.0, spread=1.0, low=0.0, high=0.0, has_missing=True)
+    low, first, centre, third, high = np.quantile(given, [0.0, 0.25, 0.5, 0.75, 1.0])
+    rounding = ROUNDING * max(abs(low), abs(high))
+    spread = next(
+        (s for s in ((third - first) / NORMAL_IQR, float(given.std())) if s > rounding), 1.0
+    )
+    missing = bool(len(given) < len(values))
+    return Scale(
+        centre=float(centre),
+        spread=float(spread),
+        low=float(low),
+        high=float(high),
+        has_missing=missing,
+    )
+
+
+def log(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithm to nine digits, NaN where there is none: sums that should be equal differ in the sixteenth."""
+    return np.log(values, out=np.full(len(values), np.nan), where=values > 0).round(9)
+
+
+def encode(values: NDArray[np.float64], scale: Scale, clip: float) -> Block:
+    """(n, 1), or (n, 2) with the flag for missing. Values missing for the first time count as unseen."""
+    return encode_all(values[:, None], [scale], clip)[0]
+
+
+def encode_all(values: NDArray[np.float64], scales: Sequence[Scale], clip: float) -> list[Block]:
+    """Several features (n, F) at once: a row alone costs as much as one of them does."""
+    centre, spread, low, high = (
+        np.array([(s.centre, s.spread, s.low, s.high) for s in scales]).reshape(-1, 4).T
+    )
+    missing = ~np.isfinite(values)
+    with np.errstate(over="ignore", invalid="ignore"):  # far beyond the clip, or missing
+        scaled = np.where(missing, 0.0, np.clip((values - centre) / spread, -clip, clip))
+    outside = (
+        (values < low)
+        | (values > high)
+        | (missing & np.array([not scale.has_missing for scale in scales]))
+    )
+    unseen = outside.mean(axis=0) if len(values) else np.zeros(len(scales))
+    both = np.stack([scaled, missing], axis=2).astype(np.float32)  # (n, F, 2)
+    return [
+        Block(
+            both[:, place, : 1 + scale.has_missing],
+            ("", " missing")[: 1 + scale.has_missing],
+            float(unseen[place]),
+        )
+        for place, scale in enumerate(scales)
+    ]

@@ -1,0 +1,63 @@
+"""A bounded memory of the teacher's answers, balanced by window.
+
+Every row gets a uniform rank when it is labelled, and a window keeps its rows of lowest rank: at any size they are a uniform
+sample of that window (a reservoir), and rows that left never come back. Windows share the capacity evenly; what a small
+window does not need goes to the others.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.learn.memory.moves import Labels
+
+
+def remember(replay: Labels | None, fresh: Labels, capacity: int) -> Labels:
+    """The memory after a round: never more than `capacity` rows."""
+    everything = fresh if replay is None else replay.join(fresh)
+    return everything.take(lowest_ranks(everything.window, everything.rank, capacity))
+
+
+def may_stay(replay: Labels | None, capacity: int, rank: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The rows of a new window, of ranks (n,), among which `remember` will choose; the others need no labels."""
+    former = (
+        np.zeros(0, np.int64) if replay is None else np.unique(replay.window, return_counts=True)[1]
+    )
+    quota = share_capacity(np.append(former, len(rank)), capacity)[-1]
+    most = max(
+        quota, former.max(initial=0)
+    )  # as many as the largest: then the others' quotas are what they were
+    return np.sort(np.argsort(rank, kind="stable")[:most])
+
+
+def lowest_ranks(
+    window: NDArray[np.integer], rank: NDArray[np.float64], capacity: int
+) -> NDArray[np.int64]:
+    """The rows that stay, in their order: of every window those of lowest rank."""
+    windows, counts = np.unique(window, return_counts=True)
+    kept = [
+        rows[np.argsort(rank[rows], kind="stable")[:quota]]
+        for rows, quota in zip(
+            (np.flatnonzero(window == w) for w in windows),
+            share_capacity(counts, capacity).tolist(),
+            strict=True,
+        )
+    ]
+    return np.sort(np.concatenate(kept))
+
+
+def share_capacity(counts: NDArray[np.integer], capacity: int) -> NDArray[np.int64]:
+    """How many rows each window may keep: as even as possible, newest first where it does not divide.
+
+    >>> share_capacity(np.array([10, 100, 100]), 90).tolist()
+    [10, 40, 40]
+    """
+    quota = np.zeros(len(counts), dtype=np.int64)
+    left = capacity
+    for done, window in enumerate(np.argsort(counts, kind="stable").tolist()):
+        quota[window] = min(counts[window], left // (len(counts) - done))
+        left -= quota[window]
+    for window in reversed(range(len(counts))):
+        extra = min(left, int(counts[window] - quota[window]))
+        quota[window] += extra
+        left -= extra
+    return quota

@@ -1,0 +1,82 @@
+"""M small networks of one shape as one: every weight has a leading member axis, every layer is one batched product.
+
+x (M, n, in) → (M, n, out). Hidden layers are linear, layer norm, SiLU (smooth, so that gradients of the output are) or ReLU;
+a linear path from the input to the output takes what is linear off the network's hands.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+EPS = 1e-5
+ACTIVATIONS = {"silu": nn.functional.silu, "relu": nn.functional.relu}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """Sizes of a network."""
+
+    inputs: int
+    outputs: int
+    width: int = 128
+    depth: int = 3
+    linear_path: bool = True
+    activation: str = "silu"  # of ACTIVATIONS
+
+
+class Stack(nn.Module):
+    """M members of one `Shape`, initialised from a seed of their own each."""
+
+    def __init__(self, members: int, shape: Shape, seed: int) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+        self.activate = ACTIVATIONS[shape.activation]
+        sizes = [shape.inputs, *[shape.width] * shape.depth]
+        self.weights = nn.ParameterList(
+            [_draw(members, a, b, generator) for a, b in pairwise(sizes)]
+        )
+        self.biases = nn.ParameterList(
+            [nn.Parameter(torch.zeros(members, 1, size)) for size in sizes[1:]]
+        )
+        self.gains = nn.ParameterList(
+            [nn.Parameter(torch.ones(members, 1, size)) for size in sizes[1:]]
+        )
+        self.shifts = nn.ParameterList(
+            [nn.Parameter(torch.zeros(members, 1, size)) for size in sizes[1:]]
+        )
+        self.head = nn.Parameter(torch.zeros(members, sizes[-1], shape.outputs))
+        self.offset = nn.Parameter(torch.zeros(members, 1, shape.outputs))
+        self.path = (
+            nn.Parameter(torch.zeros(members, shape.inputs, shape.outputs))
+            if shape.linear_path
+            else None
+        )
+
+    @property
+    def members(self) -> int:
+        """M."""
+        return len(self.head)
+
+    def hidden(self, x: Tensor) -> Tensor:
+        """The last hidden layer, (M, n, width)."""
+        for weight, bias, gain, shift in zip(
+            self.weights, self.biases, self.gains, self.shifts, strict=True
+        ):
+            x = torch.baddbmm(bias, x, weight)
+            x = torch.nn.functional.layer_norm(x, x.shape[-1:], eps=EPS) * gain + shift
+            x = self.activate(x)
+        return x
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Outputs (M, n, out)."""
+        out = torch.baddbmm(self.offset, self.hidden(x), self.head)
+        return out if self.path is None else torch.baddbmm(out, x, self.path)
+
+
+def _draw(members: int, inputs: int, outputs: int, generator: torch.Generator) -> nn.Parameter:
+    """He-scaled normal weights."""
+    return nn.Parameter(
+        torch.randn(members, inputs, outputs, generator=generator) * (2.0 / inputs) ** 0.5
+    )

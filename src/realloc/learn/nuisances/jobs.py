@@ -1,0 +1,77 @@
+"""Who learns from what: one job fits a model without a fold and predicts that fold.
+
+A job of fold i never sees fold i, and stops by a further fold h that it does not learn from either. So nothing about
+the rows of fold i, not even how long was trained, depends on them; and its predictions for h are a fair ground on which
+to weigh models for fold i. Folds hold whole units, so no unit is on two sides.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from realloc.base.errors import LogError
+from realloc.learn.nuisances.sample import FEW_ROWS, Floats, Rows, Sample
+
+OnStep = Callable[[int, int], None]  # (done, total)
+
+
+@dataclass(frozen=True)
+class Job:
+    """Rows to learn from, rows that say when to stop, rows to predict."""
+
+    fold: int
+    train: Rows
+    held_out: Rows
+    away: Rows
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """m (rows,) and e (rows, K) of one job: on the rows held out and on the fold that is away."""
+
+    held_outcome: Floats
+    held_shares: Floats
+    outcome: Floats
+    shares: Floats
+
+
+def plan_jobs(sample: Sample, repeats: int, seed: int) -> list[Job]:
+    """`repeats` jobs per fold, each with another fold held out."""
+    folds = sample.folds
+    if folds == 2:
+        return _plan_halves(sample, seed)
+    rows = [np.flatnonzero(sample.fold == i) for i in range(folds)]
+    jobs: list[Job] = []
+    for i in range(folds):
+        for r in range(min(repeats, folds - 1)):
+            h = (i + 1 + r) % folds
+            train = np.flatnonzero((sample.fold != i) & (sample.fold != h))
+            jobs.append(_checked(Job(i, train, rows[h], rows[i]), sample))
+    return jobs
+
+
+def _plan_halves(sample: Sample, seed: int) -> list[Job]:
+    """With two folds none is left to stop by: a fifth of the rows is (units may straddle, the fold away stays unseen)."""
+    rng = np.random.default_rng([seed, 2])
+    jobs: list[Job] = []
+    for i in range(2):
+        other = np.flatnonzero(sample.fold != i)
+        held = np.zeros(len(other), dtype=bool)
+        held[rng.permutation(len(other))[: max(1, len(other) // 5)]] = True
+        job = Job(i, other[~held], other[held], np.flatnonzero(sample.fold == i))
+        jobs.append(_checked(job, sample))
+    return jobs
+
+
+def _checked(job: Job, sample: Sample) -> Job:
+    if len(job.train) < FEW_ROWS:
+        raise LogError(
+            f"Expected at least {FEW_ROWS} rows to learn from beside fold {job.fold} and the fold held out, got "
+            f"{len(job.train)}. Use more rows, or more folds."
+        )
+    if not sample.weights[job.train].any() or not sample.weights[job.held_out].any():
+        raise LogError(
+            f"Expected weights above 0 among the rows beside fold {job.fold}, got only zeros."
+        )
+    return job

@@ -1,0 +1,134 @@
+"""m and e by one network with a joint head; the fits of all folds are members of one batched stack.
+
+loss = deviance(y, m) / deviance of the start  +  Σ_k (p_k − e_k)² / Σ_k var(p_k),    e = softmax(logits)
+
+The network adds to the ridge regression that m starts from.
+The squared error is least at E[p|x] also where shares are exactly zero, which a likelihood of shares would not survive.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from realloc.learn.networks.stack import Shape, Stack
+from realloc.learn.networks.train import Split, train
+from realloc.learn.nuisances.config import NuisanceConfig
+from realloc.learn.nuisances.jobs import Job, OnStep, Prediction
+from realloc.learn.nuisances.link import deviance, response
+from realloc.learn.nuisances.ridge import Start
+from realloc.learn.nuisances.sample import Floats, Rows, Sample
+
+SMALLEST_SHARE = 1e-6  # where a channel's mean share starts that training never saw used
+FEWEST_STEPS = 16  # per epoch: small logs get smaller batches
+CHUNK = 8192
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Scaled targets of M jobs: z, their start f and weights (M, n), prior logits (M, 1, K), loss scales (M, 1)."""
+
+    x: Tensor
+    shares: Tensor
+    z: Tensor
+    start: Tensor
+    weights: Tensor
+    prior: Tensor
+    outcome_scale: Tensor
+    share_scale: Tensor
+    kind: str
+
+    def means(self, stack: Stack, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """f (M, b) and e (M, b, K) of every member's rows (M, b)."""
+        out = stack(self.x[rows])
+        f = self.start.gather(1, rows) + out[..., 0]
+        return f, torch.softmax(out[..., 1:] + self.prior, dim=-1)
+
+    def loss(self, stack: Stack, rows: Tensor) -> Tensor:
+        """Weighted loss of every member on its rows (M, b)."""
+        f, e = self.means(stack, rows)
+        outcome = deviance(self.kind, self.z.gather(1, rows), f) / self.outcome_scale
+        shares = (self.shares[rows] - e).square().sum(-1) / self.share_scale
+        return ((outcome + shares) * self.weights.gather(1, rows)).mean(-1)
+
+
+def fit_networks(
+    sample: Sample,
+    jobs: list[Job],
+    starts: list[Start],
+    config: NuisanceConfig,
+    seed: int,
+    on_step: OnStep,
+) -> list[Prediction]:
+    """Fit all jobs at once."""
+    problem = _problem(sample, jobs, starts, config.outcome)
+    shape = Shape(
+        inputs=sample.x.shape[1],
+        outputs=1 + sample.shares.shape[1],
+        width=config.width,
+        depth=config.depth,
+    )
+    stack = Stack(len(jobs), shape, seed)
+    split = Split(
+        [torch.from_numpy(job.train) for job in jobs],
+        [torch.from_numpy(job.held_out) for job in jobs],
+    )
+    smallest = min(len(job.train) for job in jobs)
+    batch = max(16, min(config.batch, smallest // FEWEST_STEPS))
+    train(
+        stack, lambda rows: problem.loss(stack, rows), split, config.training(batch), seed, on_step
+    )
+    held = _predict(stack, problem, [job.held_out for job in jobs])
+    away = _predict(stack, problem, [job.away for job in jobs])
+    return [
+        Prediction(start.link.mean(held_z), held_e, start.link.mean(z), e)
+        for start, (held_z, held_e), (z, e) in zip(starts, held, away, strict=True)
+    ]
+
+
+def _problem(sample: Sample, jobs: list[Job], starts: list[Start], kind: str) -> Problem:
+    n = len(sample.outcome)
+    z, f, w = (np.empty((len(jobs), n)) for _ in range(3))
+    prior, outcome_scale, share_scale = np.empty((len(jobs), sample.shares.shape[1])), [], []
+    for i, (job, start) in enumerate(zip(jobs, starts, strict=True)):
+        weights, shares = sample.weights[job.train], sample.shares[job.train]
+        z[i], w[i] = start.link.forward(sample.outcome), sample.weights / weights.mean()
+        f[i] = start.f
+        mean = np.average(shares, axis=0, weights=weights)
+        prior[i] = np.log(np.maximum(mean, SMALLEST_SHARE))
+        null = deviance(
+            kind, torch.from_numpy(z[i][job.train]), torch.from_numpy(f[i][job.train])
+        ).numpy()
+        outcome_scale.append(np.average(null, weights=weights) or 1.0)
+        share_scale.append(np.average(((shares - mean) ** 2).sum(axis=1), weights=weights) or 1.0)
+
+    def tensor(values: Floats | list[float]) -> Tensor:
+        return torch.tensor(np.asarray(values), dtype=torch.float32)
+
+    return Problem(
+        x=torch.from_numpy(sample.x),
+        shares=tensor(sample.shares),
+        z=tensor(z),
+        start=tensor(f),
+        weights=tensor(w),
+        prior=tensor(prior).unsqueeze(1),
+        outcome_scale=tensor(outcome_scale).unsqueeze(1),
+        share_scale=tensor(share_scale).unsqueeze(1),
+        kind=kind,
+    )
+
+
+@torch.no_grad()
+def _predict(stack: Stack, problem: Problem, rows: list[Rows]) -> list[tuple[Floats, Floats]]:
+    """Mean of z and shares of every member on its rows (lists are padded to one length, then cut)."""
+    longest = max(len(part) for part in rows)
+    padded = torch.from_numpy(np.stack([np.resize(part, longest) for part in rows]))
+    z: list[Tensor] = []
+    e: list[Tensor] = []
+    for part in padded.split(CHUNK, dim=1):
+        f, shares = (values.double() for values in problem.means(stack, part))
+        z.append(response(problem.kind, f))
+        e.append(shares / shares.sum(-1, keepdim=True))
+    means, shares = torch.cat(z, dim=1).numpy(), torch.cat(e, dim=1).numpy()
+    return [(means[i, : len(part)], shares[i, : len(part)]) for i, part in enumerate(rows)]

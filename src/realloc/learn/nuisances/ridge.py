@@ -1,0 +1,138 @@
+"""m and e by ridge regression on features and, where rows allow, their products; the start of the other models.
+
+min_b Σ w (t − b₀ − φ(x)·b)² / Σ w + λ ‖b‖² with φ standardised; λ and φ (linear, squares, all products) are chosen by
+the rows held out. Most of what features say is smooth: networks and trees then only need to learn the rest.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.learn.nuisances.jobs import Job, Prediction
+from realloc.learn.nuisances.link import LARGEST_LOG, Link, fit_link
+from realloc.learn.nuisances.sample import Floats, Rows, Sample, to_simplex
+
+PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1)
+MOST_COLUMNS = 600
+ROWS_PER_COLUMN = 10
+FARTHEST = (
+    4.0  # standard deviations at which products stop growing, so that one odd row cannot rule a fit
+)
+LEAST = 0.1  # of the mean outcome: where a start on the log scale begins
+CHUNK = 16_384
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weighted means and covariances of φ (p,) and targets (t,)."""
+
+    center: Floats
+    level: Floats
+    covariance: Floats
+    cross: Floats
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where the models of a job start, for all rows: f (n,) on the link's scale, shares (n, K) before the simplex."""
+
+    link: Link
+    f: Floats
+    shares: Floats
+
+
+def fit_start(sample: Sample, job: Job, kind: str) -> Start:
+    """Ridge regressions of one job."""
+    link = fit_link(kind, sample.outcome[job.train], sample.weights[job.train])
+    targets = np.column_stack([link.forward(sample.outcome), sample.shares])
+    smooth = fit_smooth(sample, job, targets, [slice(0, 1), slice(1, None)])
+    f = (
+        smooth[:, 0]
+        if kind == "real"
+        else np.log(np.clip(smooth[:, 0], LEAST, np.exp(LARGEST_LOG)))
+    )
+    return Start(link, f, smooth[:, 1:])
+
+
+def predict_ridge(job: Job, start: Start) -> Prediction:
+    """The start as a model of its own."""
+    z = start.f if start.link.kind == "real" else np.exp(start.f)
+    m, e = start.link.mean(z), to_simplex(start.shares)
+    return Prediction(m[job.held_out], e[job.held_out], m[job.away], e[job.away])
+
+
+def fit_smooth(sample: Sample, job: Job, targets: Floats, groups: list[slice]) -> Floats:
+    """Predictions (n, t) for all rows of targets (n, t); every group of targets has φ and λ of its own."""
+    truth, weights = targets[job.held_out], sample.weights[job.held_out][:, None]
+    least = [np.inf] * len(groups)
+    found = np.zeros_like(targets)
+    for pairs in expansions(sample.x.shape[1], len(job.train)):
+        moments = _moments(sample, job.train, targets, pairs)
+        held_out = _expand(sample.x[job.held_out], pairs) - moments.center
+        taken = (
+            moments.cross * 0
+        )  # slopes of the best penalty so far, zero where this φ is no better
+        better: set[int] = set()
+        for slopes in _solutions(moments):
+            errors = weights * (truth - moments.level - held_out @ slopes) ** 2
+            for number, group in enumerate(groups):
+                error = float(errors[:, group].sum())
+                if error < least[number]:
+                    least[number], taken[:, group] = error, slopes[:, group]
+                    better.add(number)
+        if better:
+            predicted = _predict(sample.x, pairs, moments, taken)
+            for number in better:
+                found[:, groups[number]] = predicted[:, groups[number]]
+    return found
+
+
+def expansions(d: int, rows: int) -> list[Rows]:
+    """Sets of products (2, p) that this many rows allow: none, squares, all."""
+    squares = np.tile(np.arange(d), (2, 1))
+    options = [squares[:, :0], squares, np.stack(np.triu_indices(d))]
+    most = min(MOST_COLUMNS, rows // ROWS_PER_COLUMN)
+    return [options[0], *[pairs for pairs in options[1:] if d + pairs.shape[1] <= most]]
+
+
+def _expand(x: NDArray[np.float32], pairs: Rows) -> Floats:
+    near = np.clip(x, -FARTHEST, FARTHEST).astype(np.float64)
+    return np.concatenate([x.astype(np.float64), near[:, pairs[0]] * near[:, pairs[1]]], axis=1)
+
+
+def _moments(sample: Sample, rows: Rows, targets: Floats, pairs: Rows) -> Moments:
+    columns = sample.x.shape[1] + pairs.shape[1]
+    total, level = np.zeros(columns), np.zeros(targets.shape[1])
+    square, cross = np.zeros((columns, columns)), np.zeros((columns, targets.shape[1]))
+    share = sample.weights[rows] / sample.weights[rows].sum()
+    for first in range(0, len(rows), CHUNK):
+        part, w = rows[first : first + CHUNK], share[first : first + CHUNK, None]
+        phi = _expand(sample.x[part], pairs)
+        weighted = w * phi
+        total += weighted.sum(axis=0)
+        level += (w * targets[part]).sum(axis=0)
+        square += weighted.T @ phi
+        cross += weighted.T @ targets[part]
+    return Moments(total, level, square - np.outer(total, total), cross - np.outer(total, level))
+
+
+def _solutions(moments: Moments) -> list[Floats]:
+    """Slopes (p, t) for every penalty, from one decomposition; constant columns get none."""
+    variance = np.diag(moments.covariance)
+    second = variance + moments.center**2
+    scale = np.where(variance > 1e-10 * second, np.sqrt(np.maximum(variance, 1e-300)), np.inf)
+    values, vectors = np.linalg.eigh(moments.covariance / np.outer(scale, scale))
+    rotated = vectors.T @ (moments.cross / scale[:, None])
+    return [
+        (vectors @ (rotated / (np.maximum(values, 0) + penalty)[:, None])) / scale[:, None]
+        for penalty in PENALTIES
+    ]
+
+
+def _predict(x: NDArray[np.float32], pairs: Rows, moments: Moments, slopes: Floats) -> Floats:
+    parts = [
+        moments.level + (_expand(x[first : first + CHUNK], pairs) - moments.center) @ slopes
+        for first in range(0, len(x), CHUNK)
+    ]
+    return np.concatenate(parts)

@@ -1,0 +1,146 @@
+"""What is learned from, checked once: features, shares, outcome, weights, folds."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from realloc.base.errors import LogError
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+FEW_ROWS = 20  # fewer rows to learn from are refused
+LARGEST_FEATURE = 1e6  # encoded features are of the order 1; float32 networks overflow far above
+LARGEST_OUTCOME = 1e100
+SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Sample:
+    """n rows: x (n, d), shares (n, K), outcome (n,), weights (n,), fold (n,) from 0 to folds − 1."""
+
+    x: NDArray[np.float32]
+    shares: Floats
+    outcome: Floats
+    weights: Floats
+    fold: Rows
+
+    @property
+    def folds(self) -> int:
+        """Number of folds."""
+        return int(self.fold.max()) + 1
+
+
+def check_sample(
+    x: ArrayLike,
+    shares: ArrayLike,
+    outcome: ArrayLike,
+    fold: ArrayLike,
+    weights: ArrayLike | None,
+    folds: int,
+) -> Sample:
+    """A sample that both models can be fitted on; copies, so that the caller's arrays stay as they are."""
+    y = np.array(outcome, dtype=np.float64)
+    if y.ndim != 1:
+        raise LogError(f"Expected one outcome per row, got an array of shape {y.shape}.")
+    w = np.ones(len(y)) if weights is None else np.array(weights, dtype=np.float64)
+    sample = Sample(
+        np.array(x, dtype=np.float32), np.array(shares, dtype=np.float64), y, w, np.array(fold)
+    )
+    _check_shapes(sample)
+    _check_finite("features", sample.x, LARGEST_FEATURE, "Encode them first (`fit_encoder`).")
+    _check_finite("shares", sample.shares, 1 + SUM_TOLERANCE, "Leave out or repair these rows.")
+    _check_finite("outcome", y, LARGEST_OUTCOME, "Leave out or repair these rows.")
+    _check_finite("weights", w, LARGEST_OUTCOME, "Leave out or repair these rows.")
+    _check_simplex(sample.shares)
+    _check_weights(sample.weights)
+    _check_folds(sample, folds)
+    return sample
+
+
+def check_outcome(outcome: Floats, kind: str) -> None:
+    """A log link needs an outcome that is never negative."""
+    negative = int((outcome < 0).sum())
+    if kind != "real" and negative:
+        raise LogError(
+            f'Expected an outcome of at least 0 for `outcome = "{kind}"` in [nuisances], got {negative} negative of '
+            f'{len(outcome)} rows (down to {outcome.min():.6g}). Use `outcome = "real"`, or repair these rows.'
+        )
+
+
+def _check_shapes(sample: Sample) -> None:
+    n = len(sample.outcome)
+    if not n:
+        raise LogError("Expected rows to learn from, got none.")
+    if sample.x.ndim != 2 or sample.x.shape[0] != n or sample.x.shape[1] < 1:
+        raise LogError(
+            f"Expected features of shape ({n}, d) for {n} outcomes, got {sample.x.shape}."
+        )
+    if sample.shares.ndim != 2 or sample.shares.shape[0] != n or sample.shares.shape[1] < 2:
+        raise LogError(
+            f"Expected shares of shape ({n}, K) with K of at least 2, got {sample.shares.shape}."
+        )
+    for name, values in (("weights", sample.weights), ("folds", sample.fold)):
+        if values.shape != (n,):
+            raise LogError(f"Expected {name} of shape ({n},), got {values.shape}.")
+    if not np.issubdtype(sample.fold.dtype, np.integer):
+        raise LogError(
+            f"Expected whole numbers as folds (from `unit_folds`), got {sample.fold.dtype}."
+        )
+
+
+def _check_finite(name: str, values: NDArray[np.floating], largest: float, remedy: str) -> None:
+    wrong = ~(np.abs(values) <= largest).reshape(len(values), -1).all(
+        axis=1
+    )  # NaN compares as False
+    if wrong.any():
+        raise LogError(
+            f"Expected finite {name} of at most {largest:g}, got others in {wrong.sum()} of {len(values)} rows "
+            f"(first: row {int(wrong.argmax())}). {remedy}"
+        )
+
+
+def _check_simplex(shares: Floats) -> None:
+    off = (shares < -SUM_TOLERANCE).any(axis=1) | (np.abs(shares.sum(axis=1) - 1) > SUM_TOLERANCE)
+    if off.any():
+        first = int(off.argmax())
+        raise LogError(
+            f"Expected shares of at least 0 that sum to 1, got others in {off.sum()} of {len(shares)} rows "
+            f"(row {first}: sum {shares[first].sum():.6g}, smallest {shares[first].min():.6g})."
+        )
+
+
+def _check_weights(weights: Floats) -> None:
+    if (weights < 0).any():
+        raise LogError(
+            f"Expected weights of at least 0, got {int((weights < 0).sum())} negative of {len(weights)} "
+            f"(down to {weights.min():.6g})."
+        )
+    if not weights.any():
+        raise LogError(f"Expected some weights above 0, got {len(weights)} zeros.")
+
+
+def _check_folds(sample: Sample, folds: int) -> None:
+    if sample.fold.min() < 0 or sample.fold.max() >= folds:
+        raise LogError(
+            f"Expected fold numbers from 0 to {folds - 1} for `folds = {folds}` in [nuisances], got "
+            f"{sample.fold.min()} to {sample.fold.max()}. `unit_folds` makes them."
+        )
+    sizes = np.bincount(sample.fold, minlength=folds)
+    if not sizes.all():
+        raise LogError(
+            f"Expected rows in each of {folds} folds, got none in fold {int(sizes.argmin())}."
+        )
+    weight = np.bincount(sample.fold, weights=sample.weights)
+    if not weight.all():
+        raise LogError(
+            f"Expected weights above 0 in each of {folds} folds, got zeros in fold {int(weight.argmin())}."
+        )
+
+
+def to_simplex(shares: Floats) -> Floats:
+    """Clip below at 0 and scale to sum 1; a row of nothing but zeros becomes even."""
+    clipped = np.maximum(shares, 0)
+    total = clipped.sum(axis=1, keepdims=True)
+    return np.where(total > 0, clipped / np.where(total > 0, total, 1), 1 / shares.shape[1])

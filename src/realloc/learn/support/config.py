@@ -1,0 +1,38 @@
+"""What can be set about the support: table `[support]`."""
+
+from dataclasses import dataclass
+
+from realloc.base.errors import ConfigError
+from realloc.base.validation import check_types, nearest
+
+COORDINATES = ("auto", "log_ratio", "sphere")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SupportConfig:
+    """Where the logs hold evidence (table `[support]`)."""
+
+    level: float = 0.95  # part of the logged actions that lies inside the region
+    margin: float = 3.0  # standard errors of its own border by which a place has to be inside
+    coordinates: str = "auto"  # log_ratio where every logged share is above 0, else sphere
+    members: int = 16  # refits on resampled units that say how sure the border is
+    network: bool = (
+        True  # a network on top of the additive model, where held-out units speak for it
+    )
+    rows: int = 50_000  # logged actions that are remembered, balanced by window
+    neighbours: int = 10  # logged actions near a place that count as full evidence
+
+    def __post_init__(self) -> None:
+        check_types(self, "[support]")
+        if self.coordinates not in COORDINATES:
+            raise ConfigError(
+                f"Unknown `coordinates` {self.coordinates!r} in [support].{nearest(self.coordinates, COORDINATES)}"
+            )
+        if not 0.5 <= self.level < 1 or self.margin < 0:
+            raise ConfigError(
+                "Expected `level` from 0.5 to below 1 and `margin` of at least 0 in [support]."
+            )
+        if self.members < 2 or self.rows < 200 or self.neighbours < 1:
+            raise ConfigError(
+                "Expected `members` of at least 2, `rows` of at least 200 and `neighbours` of at least 1 in [support]."
+            )

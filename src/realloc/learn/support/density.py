@@ -1,0 +1,198 @@
+"""The conditional density of logged shares given the state, up to a monotone function: a radius, and how sure it is.
+
+r(x, p) = ‖W (u(p) − u₀) − m(x)‖ / s(x),   se² = h(x) + r² v(x)
+
+u are coordinates, W whitens them, m and s are an additive model with heavy tails (`location.py`) plus, where held-out units
+speak for it, a network (`correction.py`). Members are refits on resampled units: h is the variance of m among them in units of
+s (with that of the calibrated radius), v that of log s.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.base.progress import Progress, silent
+from realloc.base.simplex import Floats, channels_first, tangent_basis
+from realloc.learn.support.basis import Basis, fit_basis
+from realloc.learn.support.config import SupportConfig
+from realloc.learn.support.coordinates import bend, choose, locate
+from realloc.learn.support.location import Location, fit_location, refit
+from realloc.learn.support.logged import Logged
+
+if TYPE_CHECKING:
+    from realloc.learn.support.correction import Correction
+
+Rows = NDArray[np.integer]
+
+THINNEST = (
+    1e-3  # part of the mean variance below which a direction counts as one that logs never took
+)
+
+
+@dataclass(frozen=True)
+class Density:
+    """What was learned: where shares lie given the state."""
+
+    kind: str  # of coordinates
+    origin: Floats  # u₀ (C,)
+    whiten: Floats  # W (C, D)
+    basis: Basis
+    location: Location
+    centres: Floats  # (M, p, D) of the members
+    log_scales: Floats  # (M, p)
+    correction: "Correction | None"
+
+    def whitened(self, shares: Floats) -> Floats:
+        """W (u(p) − u₀) of shares (..., K): (..., D), summed channel by channel, so that no place depends on another."""
+        return np.moveaxis(self.along(shares), 0, -1)
+
+    def along(self, shares: Floats) -> Floats:
+        """The same with coordinates first, (D, ...)."""
+        axes, shift = self.axes
+        bent = bend(self.kind, channels_first(shares))
+        found = np.empty((axes.shape[1], *bent.shape[1:]))
+        for d in range(len(found)):
+            np.multiply(bent[0], axes[0, d], out=found[d])
+            found[d] -= shift[d]
+            for k in range(1, len(axes)):
+                found[d] += bent[k] * axes[k, d]
+        return found
+
+    @cached_property
+    def _every(self) -> Floats:
+        """Coefficients of m and log s, and of all members: (p, D + 1 + M (D + 1))."""
+        p = len(self.location.centre)
+        members = self.centres.transpose(1, 0, 2).reshape(p, -1)
+        return np.concatenate(
+            [self.location.centre, self.location.log_scale[:, None], members, self.log_scales.T],
+            axis=1,
+        )
+
+    @cached_property
+    def axes(self) -> tuple[Floats, Floats]:
+        """What makes whitened coordinates of bent shares: (K, D), and what is taken off (D,)."""
+        axes = (
+            tangent_basis(len(self.whiten) + 1) @ self.whiten
+            if self.kind == "log_ratio"
+            else self.whiten
+        )
+        return axes, self.origin @ self.whiten
+
+    def at(self, x: NDArray[np.float32], limit_error: float = 0.0) -> "Border":
+        """The density of n states. `limit_error`: standard error of the radius that places will be compared with."""
+        return self.border_of(self.basis.design(x) @ self._every, x, limit_error)
+
+    def border_of(self, sums: Floats, x: NDArray[np.float32], limit_error: float) -> "Border":
+        """The border from the design times `_every`."""
+        D, M = self.location.centre.shape[1], len(self.centres)
+        every = np.ascontiguousarray(sums.T)
+        centre, log_scale, centres, log_scales = np.split(every, [D, D + 1, D + 1 + M * D])
+        log_scale = log_scale[0]
+        off = centres.reshape(M, D, -1) - centre
+        centre_variance = np.square(off).mean(axis=(0, 1)) / np.exp(2 * log_scale)
+        scale_variance = np.square(log_scales - log_scale).mean(axis=0)
+        centre = np.ascontiguousarray(centre.T)
+        if self.correction is not None:
+            found = self.correction.at(x)
+            centre = centre + found.centre * np.exp(log_scale)[:, None]
+            log_scale = log_scale + found.log_scale
+            centre_variance += found.centre_variance
+            scale_variance += found.scale_variance
+        return Border(
+            self, centre, np.exp(log_scale), centre_variance + limit_error**2, scale_variance
+        )
+
+
+@dataclass(frozen=True)
+class Border:
+    """Centre (n, D), scale (n,) and their variances (n,) for n states."""
+
+    density: Density
+    centre: Floats
+    scale: Floats
+    centre_variance: Floats
+    scale_variance: Floats
+
+    def radius(self, rows: Rows, shares: Floats, margin: float = 0.0) -> Floats:
+        """r + margin · se at shares (a, m, K) of some of the states: (a, m)."""
+        off = self.density.along(shares)
+        off -= self.centre[rows].T[..., None]
+        r = np.sqrt(np.square(off, out=off).sum(axis=0)) / self.scale[rows, None]
+        if not margin:
+            return r
+        return r + margin * np.sqrt(
+            self.centre_variance[rows, None] + np.square(r) * self.scale_variance[rows, None]
+        )
+
+
+def fit_density(
+    logged: Logged,
+    folds: NDArray[np.int64],
+    config: SupportConfig,
+    seed: int,
+    progress: Progress = silent,
+) -> tuple[Density, Floats]:
+    """The density, and the radius (n,) of every logged action by a fit that never saw its unit."""
+    kind = choose(logged.shares, config.coordinates)
+    u = locate(kind, logged.shares)
+    basis = fit_basis(logged.x)
+    design = basis.design(logged.x)
+    origin, whiten = _whitening(design, u)
+    v = (u - origin) @ whiten
+    location = fit_location(design, v)
+    count = int(folds.max()) + 1
+    z, tails = (
+        np.empty((count, *v.shape)),
+        [],
+    )  # (M, n, D): what each fold's fit leaves of every row
+    for fold in range(count):
+        own = folds != fold
+        there, back = _whitening(
+            design[own], u[own]
+        )  # or many channels would know the rows they are judged by
+        part = fit_location(design[own], (u[own] - there) @ back)
+        z[fold] = part.leave(design, (u - there) @ back)
+        tails.append(part.tail)
+        progress("support: folds", fold + 1, count)
+    radius, correction = np.linalg.norm(z[folds, np.arange(len(v))], axis=1), None
+    if config.network:
+        from realloc.learn.support.correction import fit_correction
+
+        correction, radius = fit_correction(
+            logged.x, z, folds, float(np.median(tails)), radius, seed, progress
+        )
+    members = _members(location, design, v, logged.unit, config.members, seed)
+    centres, log_scales = (
+        np.stack([getattr(one, name) for one in members]) for name in ("centre", "log_scale")
+    )
+    return Density(kind, origin, whiten, basis, location, centres, log_scales, correction), radius
+
+
+def _members(
+    location: Location, design: Floats, v: Floats, unit: NDArray[np.str_], count: int, seed: int
+) -> list[Location]:
+    """Refits on resampled units (a Bayesian bootstrap)."""
+    random = np.random.default_rng(seed)
+    _, code = np.unique(unit, return_inverse=True)
+    return [
+        refit(location, design, v, random.exponential(size=code.max() + 1)[code])
+        for _ in range(count)
+    ]
+
+
+def _whitening(design: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """Coordinates in which what the state does not explain is round; directions that logs never took stay steep."""
+    origin = u.mean(axis=0)
+    ridge = 1e-3 * len(u) * np.eye(design.shape[1])
+    centred = u - origin
+    rest = centred - design @ np.linalg.solve(design.T @ design + ridge, design.T @ centred)
+    size = np.linalg.norm(rest, axis=1)
+    kept = rest[size <= np.quantile(size, 0.95)]  # far ones would say how far, not in which shape
+    values, vectors = np.linalg.eigh(np.cov(kept.T).reshape(u.shape[1], -1))
+    values = np.maximum(values, THINNEST * values.mean() + 1e-12)
+    return origin, (
+        vectors / np.sqrt(values)
+    ) @ vectors.T  # symmetric, so that fits of different rows share their axes

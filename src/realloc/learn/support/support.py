@@ -1,0 +1,156 @@
+"""Support: does the log hold evidence for a place, and for the straight way to it?
+
+A place is inside where its radius, plus `margin` standard errors of the border itself, is below the calibrated radius of the
+level; where a way ends, the set of active channels must have been logged, too. Scores are conformal ranks from 0 to 1: level
+0.95 means a score of 0.05.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.base.progress import Progress, silent
+from realloc.base.simplex import Floats
+from realloc.decide.search.compiled import Region
+from realloc.learn.support.calibration import Ladder
+from realloc.learn.support.config import SupportConfig
+from realloc.learn.support.coordinates import channel_codes, pattern_codes
+from realloc.learn.support.density import Border, Density, fit_density
+from realloc.learn.support.direction import Direction, Neighbours, fit_direction
+from realloc.learn.support.logged import Logged
+
+Rows = NDArray[np.integer[Any]]
+Mask = NDArray[np.bool_]
+
+INTERVALS = 10  # of a way, as in the paper
+INSIDE = (np.arange(1, INTERVALS) / INTERVALS)[:, None]
+AT_ONCE = 20_000  # ways
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Support:
+    """What the logged actions of the remembered windows support."""
+
+    logged: Logged
+    density: Density
+    ladder: Ladder
+    config: SupportConfig
+
+    @cached_property
+    def direction(self) -> Direction:
+        """The index of logged moves, built when first needed."""
+        return fit_direction(self.logged, self.density, self.config.neighbours)
+
+    @cached_property
+    def patterns(self) -> NDArray[np.uint64]:
+        """The sets of active channels that were logged."""
+        return np.unique(pattern_codes(self.logged.shares))
+
+    @cached_property
+    def limit_error(self) -> float:
+        """Standard error of the calibrated radius: of a quantile of n held-out actions."""
+        level, n = self.config.level, len(self.logged)
+        off = np.sqrt(level * (1 - level) / n)
+        return (self.ladder.at(min(level + off, 1 - 1 / n)) - self.ladder.at(level - off)) / 2
+
+    def at(self, x: NDArray[np.float32]) -> "Opened":
+        """The support of n states."""
+        return Opened(self, self.density.at(x, self.limit_error), self.ladder.at(self.config.level))
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The support of n states, ready to judge places and ways."""
+
+    support: Support
+    border: Border
+    limit: float  # largest radius inside
+
+    def inside(self, rows: Rows, shares: Floats) -> Mask:
+        """Whether shares (a, m, K) of some of the states are inside, margin and all: (a, m)."""
+        found = self.border.radius(rows, shares, self.support.config.margin) <= self.limit
+        return found & self._known_pattern(shares)
+
+    def allowed(self, rows: Rows, start: Floats, ends: Floats) -> Mask:
+        """Whether all of the way start (a, K) → ends (a, m, K) is inside: (a, m)."""
+        ends_of_ways = self.inside(rows, np.concatenate([start[:, None], ends], axis=1))
+        found = ends_of_ways[:, 1:] & ends_of_ways[:, :1]
+        row, column = np.nonzero(found)
+        for part in np.array_split(np.arange(len(row)), len(row) // AT_ONCE + 1):
+            here, there = start[row[part]][:, None], ends[row[part], column[part]][:, None]
+            between = (1 - INSIDE) * here + INSIDE * there  # (a, 9, K)
+            kept = (
+                self.border.radius(rows[row[part]], between, self.support.config.margin)
+                <= self.limit
+            )
+            found[row[part], column[part]] = kept.all(axis=1)
+        return (
+            found & self._near_logged(rows, ends, found)
+            if self.support.density.kind == "sphere"
+            else found
+        )
+
+    def region(self) -> Region | None:
+        """The border as numbers, for the compiled search; None where zeros occur: there logged moves are asked for, too."""
+        density, border = self.support.density, self.border
+        if density.kind != "log_ratio":
+            return None
+        axes, shift = density.axes
+        return Region(
+            axes=axes,
+            shift=shift,
+            centre=border.centre,
+            scale=border.scale,
+            centre_variance=border.centre_variance,
+            scale_variance=border.scale_variance,
+            limit=self.limit,
+            margin=self.support.config.margin,
+            patterns=self.support.patterns,
+            codes=channel_codes(len(axes)),
+        )
+
+    def omega(self, rows: Rows, ends: Floats) -> Floats:
+        """Directional support of ends (a, m, K): (a, m)."""
+        a, m, K = ends.shape
+        found = self.support.direction.omega(self.border, np.repeat(rows, m), ends.reshape(-1, K))
+        return found.reshape(a, m)
+
+    def score(self, rows: Rows, start: Floats, end: Floats) -> Floats:
+        """The score of the worst point of the way start → end, both (a, K): (a,)."""
+        s = np.linspace(0, 1, INTERVALS + 1)[:, None]
+        way = (1 - s) * start[:, None] + s * end[:, None]
+        worst = self.border.radius(rows, way, self.support.config.margin).max(axis=1)
+        known = self._known_pattern(end[:, None])[:, 0]
+        return np.where(known, self.support.ladder.score(worst), 0.0)
+
+    def neighbours(self, rows: Rows, shares: Floats) -> Neighbours:
+        """Logged moves like the one that ends at shares (a, K)."""
+        return self.support.direction.look(self.border, rows, shares)
+
+    def _near_logged(self, rows: Rows, ends: Floats, asked: Mask) -> Mask:
+        """Where zeros occur the density is a coarse picture: there a place also needs logged moves like it."""
+        near = asked.copy()
+        row, column = np.nonzero(asked)
+        if len(row):
+            omega = self.support.direction.omega(self.border, rows[row], ends[row, column])
+            near[row, column] = omega >= 1 - self.support.config.level
+        return near
+
+    def _known_pattern(self, shares: Floats) -> Mask:
+        codes, known = pattern_codes(shares), self.support.patterns
+        return known[np.minimum(np.searchsorted(known, codes), len(known) - 1)] == codes
+
+
+def fit_support(
+    logged: Logged, config: SupportConfig, seed: int, progress: Progress = silent
+) -> Support:
+    """Learn where the remembered actions lie, and calibrate the border on units that a fit never saw."""
+    _, code = np.unique(logged.unit, return_inverse=True)
+    count = min(FOLDS, int(code.max()) + 1)
+    folds = (np.random.default_rng(seed).permutation(code.max() + 1) % count)[code]
+    density, radius = fit_density(logged, folds, config, seed, progress)
+    return Support(logged, density, Ladder(np.sort(radius)), config)

@@ -1,0 +1,174 @@
+"""Stage I: the fast teacher. Surfaces learn r on one window, a held-out orthogonal loss weighs them."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from realloc.base.progress import Progress, silent
+from realloc.learn.nuisances.crossfit import Nuisances
+from realloc.learn.teacher.committee import Weighing, weigh
+from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.teacher.covariance import DISAGREEMENT, MOVES, REACH, Doubt, slim
+from realloc.learn.teacher.gaussian import fit_kernel
+from realloc.learn.teacher.kernel import Kernel
+from realloc.learn.teacher.network import NetworkSurface, fit_network
+from realloc.learn.teacher.sample import Sample, Scaling, scale
+from realloc.learn.teacher.sparse import fit_sparse
+from realloc.learn.teacher.surface import Fit, Surface
+
+LEAN = 3.0  # times another surface's: what the sparse surface, whose faults are few and its own, deserves beforehand
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Window:
+    """The rows of one window: states (n, d), shares (n, K), outcome, folds and units (n,), weights of mean 1."""
+
+    x: NDArray[np.float32]
+    shares: Floats
+    outcome: Floats
+    folds: NDArray[np.int64]
+    units: NDArray[np.integer[Any]]
+    weights: Floats
+    owners: NDArray[np.integer[Any]] | None = (
+        None  # the units themselves where `units` are blocks of their time
+    )
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """μ(x, p) − μ(x, p') of M members: a weighted sum of surfaces, in units of the outcome."""
+
+    surfaces: tuple[Surface, ...]
+    weighing: Weighing
+    scaling: Scaling
+    doubt: Doubt | None = None  # of the kernel surface, where there is one
+
+    @property
+    def members(self) -> int:
+        """M."""
+        return self.surfaces[0].members
+
+    def values(self, x: Tensor, p: Tensor) -> Tensor:
+        """μ at states (n, d) and shares (n, q, K), up to a function of the state: (M, n, q)."""
+        return self._sum("values", x, self.scaling.shares(p)) * self.scaling.outcome
+
+    def field(self, x: Tensor, p: Tensor) -> Tensor:
+        """The projected Jacobian P₀∇_p μ at shares (n, K) or (n, q, K), exactly: of the shape (M, …)."""
+        return self.scaling.field(self._sum("slopes", x, self.scaling.shares(p)))
+
+    def _sum(self, what: str, x: Tensor, z: Tensor) -> Tensor:
+        total = torch.zeros(self.members, *(z.shape[:-1] if what == "values" else z.shape))
+        for weight, surface in zip(self.weighing.weights, self.surfaces, strict=True):
+            if weight > 0:
+                total += weight * getattr(surface, what)(x, z)
+        return total
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurfaceConfigs:
+    """The configs of the surfaces, one each."""
+
+    kernel: KernelConfig
+    network: NetworkConfig
+    factual: FactualConfig
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where surfaces begin to learn: the lengths of a former kernel, and, for a teacher that only goes on, all of it."""
+
+    kernel: Kernel | None = None
+    teacher: Teacher | None = None
+
+    def network(self, number: int) -> NetworkSurface | None:
+        """The former network in this place of the committee."""
+        found = None if self.teacher is None else self.teacher.surfaces[number]
+        return found if isinstance(found, NetworkSurface) else None
+
+
+def fit_teacher(
+    window: Window,
+    nuisances: Nuisances,
+    config: TeacherConfig,
+    surfaces: SurfaceConfigs,
+    seed: int,
+    progress: Progress = silent,
+    start: Start | None = None,
+) -> Teacher:
+    """Fit every surface of the committee and weigh them."""
+    start = start or Start()
+    sample = draw_sample(
+        window, nuisances, None if start.teacher is None else start.teacher.scaling
+    )
+    fits: list[Fit] = []
+    for number, name in enumerate(config.surfaces):
+        if name == "kernel":
+            fits.append(
+                fit_kernel(sample, config.members, surfaces.kernel, seed, progress, start.kernel)
+            )
+        elif name == "sparse":
+            fits.append(fit_sparse(sample, config.members, seed + 3, progress))
+        else:
+            own = surfaces.network if name == "network" else surfaces.factual
+            own_seed = seed + 1 + (name == "factual")
+            fits.append(
+                fit_network(sample, config.members, own, own_seed, progress, start.network(number))
+            )
+    lean = [LEAN if name == "sparse" else 1.0 for name in config.surfaces]
+    weighing = weigh(
+        sample.y - sample.m, [fit.contrast for fit in fits], sample.weights, sample.units, lean
+    )
+    parts = tuple(fit.surface for fit in fits)
+    doubt = next((fit.doubt for fit in fits if fit.doubt is not None), None)
+    if doubt is not None and len(parts) > 1:
+        doubt = replace(
+            doubt, misfit=(DISAGREEMENT * disagreement(sample, window.shares, parts, seed)) ** 2
+        )
+    return Teacher(parts, weighing, sample.scaling, None if doubt is None else slim(doubt))
+
+
+def disagreement(sample: Sample, shares: Floats, surfaces: tuple[Surface, ...], seed: int) -> float:
+    """√(Σ variance between surfaces' gains / Σ‖Δz‖²) of moves towards other rows' shares, none longer than REACH.
+
+    One number: about a single move surfaces agree or not by chance, about thousands they tell how wrong their kind can be.
+    """
+    random = np.random.default_rng(seed)
+    rows = random.permutation(len(shares))[:MOVES]
+    off = shares[random.permutation(rows)] - shares[rows]
+    length = np.linalg.norm(off, axis=1, keepdims=True)
+    ends = shares[rows] + off * np.minimum(1.0, REACH / np.maximum(length, 1e-12))
+    end, start = sample.scaling.shares(torch.from_numpy(ends).float()), sample.z[rows]
+    pair = torch.stack([start, end], dim=1)
+    values = torch.stack(
+        [surface.values(sample.x[rows], pair).double().mean(0) for surface in surfaces]
+    )  # (S, n, 2)
+    gains = values[..., 1] - values[..., 0]
+    moved = float((end - start).square().sum())
+    return float(gains.var(dim=0).sum() / moved) ** 0.5 if moved > 0 else 0.0
+
+
+def draw_sample(window: Window, nuisances: Nuisances, scaling: Scaling | None = None) -> Sample:
+    """The window's rows in the units a teacher learns in: its own, or those of a former teacher."""
+    counted = window.weights > 0
+    scaling = scaling or scale(window.shares[counted], window.outcome[counted])
+    centre = float(np.average(window.outcome, weights=window.weights))
+
+    def tensor(values: NDArray[Any], dtype: torch.dtype = torch.float32) -> Tensor:
+        return torch.from_numpy(np.array(values)).to(dtype)
+
+    return Sample(
+        x=tensor(window.x),
+        z=scaling.shares(tensor(window.shares)),
+        y=tensor((window.outcome - centre) / scaling.outcome),
+        m=tensor((nuisances.outcome - centre) / scaling.outcome),
+        e=scaling.shares(tensor(nuisances.shares)),
+        folds=tensor(window.folds, torch.int64),
+        units=tensor(window.units, torch.int64),
+        weights=tensor(window.weights),
+        scaling=scaling,
+    )

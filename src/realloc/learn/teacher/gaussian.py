@@ -1,0 +1,250 @@
+"""The Gaussian-process surface, fitted in time linear in the rows.
+
+Lengths and variances maximise the likelihood of small random blocks of rows (a composite likelihood). Then, with m inducing
+rows and whitened features φ (n, m), the weights are a ridge regression: w = (Σφφᵀ + σ²I)⁻¹ Σφy. Sums are kept per group of
+units, so that leaving folds out and resampling units costs nothing more.
+
+Members are draws around w: units resampled with weights Exp(1), shrunk towards a draw of the prior instead of towards zero.
+They differ by what the units disagree about where there is data, and by what the prior allows for states unlike any logged
+one; their mean is w exactly. Far from all logged *shares* they agree on little effect: that is for the support to forbid.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from realloc.base.progress import Progress, silent
+from realloc.learn.networks.train import one_cycle
+from realloc.learn.teacher.config import KernelConfig
+from realloc.learn.teacher.covariance import KernelParts, fit_doubt
+from realloc.learn.teacher.kernel import Kernel
+from realloc.learn.teacher.sample import Sample
+from realloc.learn.teacher.surface import Fit, in_chunks
+
+CHUNK = 4096
+GROUPS = 8  # of units per fold
+JITTER = 1e-3  # of the kernel's mean diagonal: float32 features need it
+JUDGED = 40_000  # rows whose out-of-fold contrast is computed
+
+
+@dataclass(frozen=True)
+class KernelSurface:
+    """f(x, z) = effect kernel against the inducing rows, times weights (m, M)."""
+
+    kernel: Kernel
+    x: Tensor  # (m, d)
+    z: Tensor  # (m, K)
+    weights: Tensor  # (m, M)
+
+    @property
+    def members(self) -> int:
+        """M."""
+        return self.weights.shape[1]
+
+    @torch.no_grad()
+    def values(self, x: Tensor, z: Tensor) -> Tensor:
+        """f at states (n, d) and scaled shares (n, q, K): (M, n, q)."""
+
+        def part(rows: slice) -> Tensor:
+            contexts = self._contexts(x[rows])
+            found = [
+                self.kernel.effect(contexts, z[rows, j], self.z) @ self.weights
+                for j in range(z.shape[1])
+            ]
+            return torch.stack(found, dim=-1).transpose(0, 1)
+
+        return in_chunks(len(x), CHUNK, part)
+
+    @torch.no_grad()
+    def slopes(self, x: Tensor, z: Tensor) -> Tensor:
+        """∇_z f at scaled shares (n, K) or (n, q, K), of the shape (M, …)."""
+
+        def part(rows: slice) -> Tensor:
+            contexts, places = (
+                self._contexts(x[rows]),
+                z[rows].reshape(len(x[rows]), -1, z.shape[-1]),
+            )
+            found = [
+                self.kernel.effect_slopes(contexts, place, self.z, self.weights)
+                for place in places.unbind(1)
+            ]
+            return torch.stack(found, dim=2).reshape(self.members, *z[rows].shape)
+
+        return in_chunks(len(x), CHUNK, part)
+
+    def _contexts(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.kernel.context("slope", x, self.x), self.kernel.context("curve", x, self.x)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Σφφᵀ (G, m, m) and Σφy (G, m) per group of units, and each group's fold."""
+
+    gram: Tensor
+    moment: Tensor
+    fold: Tensor  # (G,)
+
+    def solve(self, weights: Tensor, noise: float, prior: Tensor | None = None) -> Tensor:
+        """The ridge solution with groups weighted (G,), shrunk towards `prior` (m,)."""
+        gram = torch.tensordot(weights, self.gram, dims=1).double()
+        moment = torch.tensordot(weights, self.moment, dims=1).double()
+        pull = 0 if prior is None else noise * prior.double()
+        gram.diagonal().add_(noise)
+        return torch.cholesky_solve((moment + pull)[:, None], torch.linalg.cholesky(gram))[:, 0]
+
+
+def fit_kernel(
+    sample: Sample,
+    members: int,
+    config: KernelConfig,
+    seed: int,
+    progress: Progress = silent,
+    start: Kernel | None = None,
+) -> Fit:
+    """Learn the kernel, from `start` if there is one, then the weights of all members."""
+    generator = torch.Generator().manual_seed(seed)
+    kernel = learn_kernel(sample, config, generator, progress, start)
+    with torch.no_grad():
+        rows = torch.randperm(len(sample.y), generator=generator)[: config.inducing]
+        surface = KernelSurface(kernel, sample.x[rows], sample.z[rows], torch.zeros(len(rows), 1))
+        whiten = _whitening(surface)
+        sums = _sum_groups(sample, surface, whiten, progress)
+        noise = float(kernel.noise.exp())
+        weights = whiten.T.double() @ _draw_members(sums, noise, members, generator)
+        contrast = _contrast(
+            sample,
+            surface,
+            lambda fold: whiten.T.double() @ sums.solve(_without(sums, fold), noise),
+        )
+        crowded = noise * _crowding(sums, noise)
+        parts = KernelParts(kernel, surface.x, surface.z, whiten, sums.gram.sum(0), crowded)
+        doubt = fit_doubt(parts, sample.scaling)
+    return Fit(replace(surface, weights=weights.float()), contrast, doubt)
+
+
+def learn_kernel(
+    sample: Sample,
+    config: KernelConfig,
+    generator: torch.Generator,
+    progress: Progress = silent,
+    start: Kernel | None = None,
+) -> Kernel:
+    """Maximise the likelihood of random blocks of rows; in fewer steps from where another search ended."""
+    counted = torch.where(sample.weights > 0)[0]
+    kernel = (
+        Kernel(sample.x.shape[1], sample.z.shape[1])
+        if start is None
+        else copy.deepcopy(start).requires_grad_(True)
+    )
+    n, steps = len(counted), config.steps if start is None else config.later_steps
+    size = min(config.rows, n)
+    optimizer = torch.optim.Adam(kernel.parameters(), lr=config.rate)
+    schedule = one_cycle(optimizer, config.rate, steps, warm=0.2)
+    order = torch.randperm(n, generator=generator)
+    for step in range(steps):
+        if len(order) < size:
+            order = torch.randperm(n, generator=generator)
+        rows, order = counted[order[:size]], order[size:]
+        loss = negative_log_likelihood(kernel, sample.x[rows], sample.z[rows], sample.y[rows])
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        progress("teacher: kernel", step + 1, steps)
+    return kernel.requires_grad_(False)
+
+
+def negative_log_likelihood(kernel: Kernel, x: Tensor, z: Tensor, y: Tensor) -> Tensor:
+    """−log N(y; 0, K + σ²I) per row, without its constant."""
+    covariance = kernel(x, z, x, z)
+    factor = torch.linalg.cholesky(
+        covariance + torch.diag((kernel.noise.exp() + 1e-4).expand(len(y)))
+    )
+    fit = torch.cholesky_solve(y[:, None], factor)[:, 0]
+    return (0.5 * (y @ fit) + factor.diagonal().log().sum()) / len(y)
+
+
+def _whitening(surface: KernelSurface) -> Tensor:
+    """L⁻¹ of the inducing rows' covariance LLᵀ: φ = k L⁻ᵀ has prior variance one."""
+    covariance = surface.kernel(surface.x, surface.z, surface.x, surface.z).double()
+    covariance.diagonal().add_(JITTER * covariance.diagonal().mean())
+    factor = torch.linalg.cholesky(covariance)
+    return torch.linalg.solve_triangular(
+        factor, torch.eye(len(factor), dtype=torch.float64), upper=False
+    ).float()
+
+
+def _sum_groups(sample: Sample, surface: KernelSurface, whiten: Tensor, progress: Progress) -> Sums:
+    """One pass over the rows."""
+    m, count = len(whiten), sample.count * GROUPS
+    group = sample.folds * GROUPS + sample.units % GROUPS
+    gram, moment = torch.zeros(count, m, m), torch.zeros(count, m)
+    for g in range(count):
+        for rows in torch.where(group == g)[0].split(CHUNK):
+            x, z, root = sample.x[rows], sample.z[rows], sample.weights[rows].sqrt()[:, None]
+            features = surface.kernel(x, z, surface.x, surface.z) @ whiten.T * root
+            gram[g].addmm_(features.T, features)
+            moment[g] += features.T @ (sample.y[rows] * root[:, 0])
+        progress("teacher: kernel surface", g + 1, count)
+    return Sums(gram, moment, torch.arange(count) // GROUPS)
+
+
+def _draw_members(sums: Sums, noise: float, members: int, generator: torch.Generator) -> Tensor:
+    """Whitened weights (m, M) whose mean is the solution of all rows."""
+    m, count = sums.moment.shape[1], len(sums.fold)
+    mean = sums.solve(torch.ones(count), noise)[:, None]
+    if members == 1:
+        return mean
+    draws = torch.stack(
+        [
+            sums.solve(
+                torch.empty(count).exponential_(generator=generator),
+                noise,
+                torch.randn(m, generator=generator),
+            )
+            for _ in range(members)
+        ],
+        dim=1,
+    )
+    return mean + (members / (members - 1)) ** 0.5 * (draws - draws.mean(1, keepdim=True))
+
+
+def _crowding(sums: Sums, noise: float) -> float:
+    """How much more groups of units differ than independent rows would: Σ sᵀA⁻¹s / (σ² tr A⁻¹Σφφᵀ), at least 1.
+
+    s is a group's score Σφ(y − φᵀw). Rows of one unit that err alike are fewer rows than they seem.
+    """
+    w = sums.solve(torch.ones(len(sums.fold)), noise)
+    total = sums.gram.sum(0).double()
+    explained = torch.stack(
+        [gram.double() @ w for gram in sums.gram]
+    )  # one by one: all in double are a third of a gigabyte
+    score = sums.moment.double() - explained  # (G, m)
+    factor = torch.linalg.cholesky(total + noise * torch.eye(len(total), dtype=torch.float64))
+    spread = (score * torch.cholesky_solve(score.T, factor).T).sum()
+    expected = noise * torch.cholesky_solve(total, factor).diagonal().sum()
+    return max(1.0, float(spread / expected)) if float(expected) > 0 else 1.0
+
+
+def _without(sums: Sums, fold: int) -> Tensor:
+    return (sums.fold != fold).float()
+
+
+def _contrast(sample: Sample, surface: KernelSurface, weights: Callable[[int], Tensor]) -> Tensor:
+    """f(x, z) − f(x, e) of up to `JUDGED` rows, each by the weights without its fold; lengths have seen all rows."""
+    contrast = torch.full((len(sample.y),), float("nan"))
+    judged = (
+        torch.arange(len(sample.y)) % -(-len(sample.y) // JUDGED) == 0
+    )  # evenly spread over units and time
+    for fold in range(sample.count):
+        rows = torch.where((sample.folds == fold) & judged)[0]
+        if len(rows):
+            own = replace(surface, weights=weights(fold).float()[:, None])
+            pair = own.values(sample.x[rows], torch.stack([sample.z[rows], sample.e[rows]], dim=1))[
+                0
+            ]
+            contrast[rows] = pair[:, 0] - pair[:, 1]
+    return contrast

@@ -1,0 +1,64 @@
+"""What a teacher learns from, in the units it learns in."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Floats = NDArray[np.float64]
+
+
+STILL = (
+    1e-4  # a share with a smaller standard deviation never moved: nothing can be learned about it
+)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """z = (p − centre) · inverse per channel; y in units of `outcome`. A channel that never moved has inverse 0."""
+
+    centre: Tensor  # (K,)
+    inverse: Tensor  # (K,)
+    outcome: float
+
+    def shares(self, p: Tensor) -> Tensor:
+        """z of shares (…, K)."""
+        return (p - self.centre) * self.inverse
+
+    def field(self, slopes: Tensor) -> Tensor:
+        """P₀∇_p in units of the outcome, from ∇_z (…, K)."""
+        field = slopes * self.inverse * self.outcome
+        return field - field.mean(-1, keepdim=True)
+
+
+def scale(shares: Floats, outcome: Floats) -> Scaling:
+    """The scaling of a window."""
+    spread = shares.std(axis=0)
+    inverse = np.where(spread > STILL, 1 / np.maximum(spread, STILL), 0.0)
+    return Scaling(_float(shares.mean(axis=0)), _float(inverse), float(outcome.std()) or 1.0)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows of a window: states, scaled shares and outcomes, nuisances, folds by unit."""
+
+    x: Tensor  # (n, d)
+    z: Tensor  # (n, K) scaled shares
+    y: Tensor  # (n,) scaled outcome, centred
+    m: Tensor  # (n,) m̂ in the same units
+    e: Tensor  # (n, K) ê in the units of z
+    folds: Tensor  # (n,)
+    units: Tensor  # (n,) codes
+    weights: Tensor  # (n,) of mean 1
+    scaling: Scaling
+
+    @property
+    def count(self) -> int:
+        """The number of folds."""
+        return int(self.folds.max()) + 1
+
+
+def _float(values: NDArray[np.floating]) -> Tensor:
+    return torch.from_numpy(np.array(values, dtype=np.float32))

@@ -1,0 +1,254 @@
+"""The sparse surface: slopes and curvature linear in the state, each column with a precision of its own.
+
+y − m ≈ Σ_j x_j [⟨w_j, z − e⟩ + ⟨v_j, q(z) − E q(z)⟩ + ⟨u_j, z³/3 − E z³/3⟩],   q(z) = all products z_k z_l, x_0 = 1
+
+An orthogonal regression (Robinson) with automatic relevance determination: the coefficients of one column share a precision,
+learned by maximising the evidence, so that columns that steer nothing cost nothing. It is what a partially linear model
+(LinearDML) would be if it chose its columns, it bends, and it takes a tenth of a second. Members are refits on resampled
+units around draws of the prior, as those of the kernel surface; precisions are chosen again for every fold that is held out.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from realloc.base.progress import Progress, silent
+from realloc.learn.teacher.sample import Sample
+from realloc.learn.teacher.surface import Fit, in_chunks
+
+GROUPS = 8  # of units per fold
+MOST = 600  # columns of the regression, or a quarter of the rows; where there are more, those that fit best one by one
+PAIRS = 9  # channels up to which all products are curvature; above, squares alone
+TURNS = 25  # of the precisions
+WEAK, STRONG = 1e-6, 1e8  # bounds of a precision
+CHUNK, PLACES = 4096, 10_000_000
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SparseSurface:
+    """f = ⟨a(x), z⟩ + ½ zᵀ S(x) z + ⟨c(x), z³/3⟩ with a, S and c linear in [1, x]."""
+
+    slope: Tensor  # (M, d+1, K)
+    bend: Tensor  # (M, d+1, K, K), symmetric
+    cube: Tensor  # (M, d+1, K): how curvature changes along a channel's own share
+
+    @property
+    def members(self) -> int:
+        """M."""
+        return len(self.slope)
+
+    @torch.no_grad()
+    def values(self, x: Tensor, z: Tensor) -> Tensor:
+        """f at states (n, d) and scaled shares (n, q, K): (M, n, q)."""
+
+        def part(rows: slice) -> Tensor:
+            a, S, c = self._open(x[rows])
+            own = z[rows]
+            odd = (own @ a.unsqueeze(-1) + own.pow(3) @ (c / 3).unsqueeze(-1))[..., 0]
+            return odd + 0.5 * ((own @ S) * own).sum(-1)
+
+        return in_chunks(len(x), self._chunk(), part)
+
+    @torch.no_grad()
+    def slopes(self, x: Tensor, z: Tensor) -> Tensor:
+        """∇_z f at scaled shares (n, K) or (n, q, K), of the shape (M, …)."""
+
+        def part(rows: slice) -> Tensor:
+            a, S, c = self._open(x[rows])
+            own = z[rows].reshape(len(x[rows]), -1, z.shape[-1])  # (n, q, K)
+            found = a.unsqueeze(2) + own @ S + c.unsqueeze(2) * own.square()
+            return found.reshape(self.members, *z[rows].shape)
+
+        return in_chunks(len(x), self._chunk(), part)
+
+    def _open(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        wide = torch.cat([torch.ones(len(x), 1), x], dim=1)
+        M, _, K, _ = self.bend.shape
+        return (
+            wide @ self.slope,
+            (wide @ self.bend.flatten(2)).view(M, len(x), K, K),
+            wide @ self.cube,
+        )
+
+    def _chunk(self) -> int:
+        M, _, K, _ = self.bend.shape
+        return max(16, min(CHUNK, PLACES // (M * K * K)))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The regression's columns: products of a state's column with a slope, a curvature or a cube."""
+
+    state: Integers  # (p,) column of [1, x]
+    part: Integers  # (p,) entry of [z − e, q(z) − E q(z), z³/3 − E z³/3]
+    group: Integers  # (p,) columns that share a precision
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Σwφφᵀ (G, p, p), Σwφr (G, p), Σwr² and Σw (G,) per group of units, and each group's fold."""
+
+    gram: Floats
+    moment: Floats
+    square: Floats
+    weight: Floats
+    fold: Integers
+
+
+def fit_sparse(sample: Sample, members: int, seed: int, progress: Progress = silent) -> Fit:
+    """One pass over the rows, then small regressions."""
+    pairs = products(sample.z.shape[1])
+    wide = np.column_stack([np.ones(len(sample.x)), sample.x.double().numpy()])
+    parts, residual = contrasts(sample, pairs, wide), (sample.y - sample.m).double().numpy()
+    weights = sample.weights.double().numpy()
+    columns = choose_columns(wide, parts, residual * weights, sample.z.shape[1])
+    sums = sum_groups(wide, parts, residual, columns, sample)
+    progress("teacher: sparse surface", 1, 2)
+
+    every = np.ones(len(sums.fold))
+    mean, precision, noise = relevant(sums, every, columns.group)
+    drawn = draw_members(sums, mean, precision, noise, members, np.random.default_rng(seed))
+    surface = build(drawn, columns, pairs, sample)
+    contrast = torch.full((len(sample.y),), float("nan"))
+    for fold in range(sample.count):
+        rows = torch.where(sample.folds == fold)[0]
+        held_out = build(
+            relevant(sums, every * (sums.fold != fold), columns.group)[0][None],
+            columns,
+            pairs,
+            sample,
+        )
+        pair = held_out.values(
+            sample.x[rows], torch.stack([sample.z[rows], sample.e[rows]], dim=1)
+        )[0]
+        contrast[rows] = pair[:, 0] - pair[:, 1]
+    progress("teacher: sparse surface", 2, 2)
+    return Fit(surface, contrast)
+
+
+def products(channels: int) -> Integers:
+    """Pairs (k, l) whose products are curvature."""
+    if channels > PAIRS:
+        return np.repeat(np.arange(channels)[:, None], 2, axis=1)
+    return np.stack(np.triu_indices(channels), axis=1)
+
+
+def contrasts(sample: Sample, pairs: Integers, wide: Floats) -> Floats:
+    """z − e, and q − E q and z³/3 − E z³/3, where E q = q(e) + a regression of what residuals add, on [1, x, x²]."""
+    z, e = sample.z.double().numpy(), sample.e.double().numpy()
+    more = curves(z, pairs) - curves(e, pairs)
+    design = np.column_stack([wide, np.square(wide[:, 1:])])
+    root = np.sqrt(sample.weights.double().numpy())[:, None]
+    gram = (design * root).T @ (design * root)
+    gram[np.diag_indices(len(gram))] += 1e-6 * np.trace(gram) / len(gram)
+    more -= design @ np.linalg.solve(gram, (design * root).T @ (more * root))
+    return np.column_stack([z - e, more])
+
+
+def curves(z: Floats, pairs: Integers) -> Floats:
+    """q(z) and z³/3: (n, pairs + K)."""
+    return np.column_stack([z[:, pairs[:, 0]] * z[:, pairs[:, 1]], z**3 / 3])
+
+
+def choose_columns(wide: Floats, parts: Floats, residual: Floats, channels: int) -> Columns:
+    """All products, or the groups that alone explain most."""
+    states, entries = np.arange(wide.shape[1]), np.arange(parts.shape[1])
+    kind = np.where(
+        entries < channels, 0, np.where(entries < len(entries) - channels, 1, 2)
+    )  # slope, curvature, cube
+    state, part = (grid.ravel() for grid in np.meshgrid(states, entries, indexing="ij"))
+    group = state * 3 + kind[part]
+    most = min(MOST, len(wide) // 4)
+    if len(state) > most:
+        fit = np.square((wide * residual[:, None]).T @ parts) / (
+            np.square(wide).T @ np.square(parts) + 1e-12
+        )
+        size = np.bincount(group, minlength=3 * len(states))
+        score = np.bincount(group, fit.ravel(), 3 * len(states)) / np.maximum(size, 1)
+        score[0] = np.inf  # slopes common to all states
+        best = np.argsort(-score, kind="stable")
+        kept = np.isin(group, best[np.cumsum(size[best]) <= max(most, size[0])])
+        state, part, group = state[kept], part[kept], group[kept]
+    return Columns(state, part, np.unique(group, return_inverse=True)[1])
+
+
+def sum_groups(
+    wide: Floats, parts: Floats, residual: Floats, columns: Columns, sample: Sample
+) -> Sums:
+    """One pass over the rows."""
+    count, p = sample.count * GROUPS, len(columns.state)
+    code = (sample.folds * GROUPS + sample.units % GROUPS).numpy()
+    weights = sample.weights.double().numpy()
+    gram, moment, square, weight = (
+        np.zeros((count, p, p)),
+        np.zeros((count, p)),
+        np.zeros(count),
+        np.zeros(count),
+    )
+    for g in range(count):
+        rows = np.flatnonzero(code == g)
+        for first in range(0, len(rows), CHUNK):
+            own = rows[first : first + CHUNK]
+            root = np.sqrt(weights[own])
+            features = wide[own][:, columns.state] * parts[own][:, columns.part] * root[:, None]
+            r = residual[own] * root
+            gram[g] += features.T @ features
+            moment[g] += features.T @ r
+            square[g] += r @ r
+            weight[g] += weights[own].sum()
+    return Sums(gram, moment, square, weight, np.arange(count) // GROUPS)
+
+
+def relevant(sums: Sums, counted: Floats, group: Integers) -> tuple[Floats, Floats, float]:
+    """Coefficients, precisions (p,) and σ² that maximise the evidence of the groups of units counted (MacKay's turns)."""
+    gram, moment = np.tensordot(counted, sums.gram, 1), counted @ sums.moment
+    square, n = float(counted @ sums.square), float(counted @ sums.weight)
+    noise, precision = max(square / max(n, 1.0), 1e-12), np.ones(len(moment))
+    mean = np.zeros(len(moment))
+    for _ in range(TURNS):
+        inverse = np.linalg.inv(gram / noise + np.diag(precision))
+        mean = inverse @ moment / noise
+        used = np.bincount(group, 1 - precision * np.diag(inverse))
+        size = np.bincount(group, np.square(mean))
+        precision = np.clip(np.maximum(used, 1e-10) / np.maximum(size, 1e-100), WEAK, STRONG)[group]
+        left = square - 2 * mean @ moment + mean @ gram @ mean
+        noise = max(left / max(n - used.sum(), 1.0), 1e-12)
+    return mean, precision, noise
+
+
+def draw_members(
+    sums: Sums,
+    mean: Floats,
+    precision: Floats,
+    noise: float,
+    members: int,
+    random: np.random.Generator,
+) -> Floats:
+    """Coefficients (M, p) whose mean is `mean`."""
+    if members == 1:
+        return mean[None]
+    draws = np.empty((members, len(mean)))
+    for i in range(members):
+        counted = random.exponential(size=len(sums.fold))
+        prior = np.sqrt(precision) * random.standard_normal(len(mean))
+        gram = np.tensordot(counted, sums.gram, 1) / noise + np.diag(precision)
+        draws[i] = np.linalg.solve(gram, counted @ sums.moment / noise + prior)
+    return mean + (members / (members - 1)) ** 0.5 * (draws - draws.mean(axis=0))
+
+
+def build(coefficients: Floats, columns: Columns, pairs: Integers, sample: Sample) -> SparseSurface:
+    """A surface of coefficients (M, p)."""
+    M, K, d = len(coefficients), sample.z.shape[1], sample.x.shape[1] + 1
+    whole = np.zeros((M, d, K + len(pairs) + K))
+    whole[:, columns.state, columns.part] = coefficients
+    bend = np.zeros((M, d, K, K))
+    for entry, (k, l) in enumerate(pairs):
+        bend[:, :, k, l] += whole[..., K + entry]
+        bend[:, :, l, k] += whole[..., K + entry]
+    slope, cube = whole[..., :K], whole[..., -K:]
+    return SparseSurface(*(torch.from_numpy(one).float() for one in (slope, bend, cube)))

@@ -1,0 +1,42 @@
+"""What every part of a teacher offers: members of r, as differences of a function f of state and shares."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from realloc.learn.teacher.covariance import Doubt
+
+
+class Surface(Protocol):
+    """M members of f(x, z); r(x, z − e) = f(x, z) − f(x, e) vanishes at z = e by construction."""
+
+    @property
+    def members(self) -> int:
+        """M."""
+        ...
+
+    def values(self, x: Tensor, z: Tensor) -> Tensor:
+        """f at states (n, d) and scaled shares (n, q, K), up to a function of the state: (M, n, q)."""
+        ...
+
+    def slopes(self, x: Tensor, z: Tensor) -> Tensor:
+        """∇_z f at scaled shares (n, K) or (n, q, K), of the shape (M, …)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted surface, and f(x, z) − f(x, e) of training rows by members that never saw the row's unit (NaN: none)."""
+
+    surface: Surface
+    contrast: Tensor  # (n,)
+    doubt: Doubt | None = None  # how far gains may be off, where the surface knows
+
+
+def in_chunks(rows: int, size: int, compute: Callable[[slice], Tensor]) -> Tensor:
+    """Rows of (M, n, …) computed `size` at a time, so that memory does not grow with n."""
+    parts = [compute(slice(first, first + size)) for first in range(0, rows, size)]
+    return torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]

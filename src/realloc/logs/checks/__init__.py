@@ -1,0 +1,1 @@
+"""What is wrong with a log, what is risky, and what it explores."""

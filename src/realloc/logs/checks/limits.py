@@ -1,0 +1,33 @@
+"""Where the audit draws its lines."""
+
+from dataclasses import dataclass
+
+from realloc.base.errors import ConfigError
+from realloc.base.validation import check_types
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditConfig:
+    """Where the audit draws its lines (table `[audit]`)."""
+
+    fewest_rows: int = 50  # fewer: no fit
+    fewest_units: int = 2
+    few_rows: int = 1000  # fewer: a warning
+    few_units: int = 20
+    few_rows_per_channel: int = (
+        50  # fewer rows for each channel, or fewer rows that use one: a warning
+    )
+    budget_jump: float = 100.0  # a unit's budget from one period to the next, as a factor
+
+    def __post_init__(self) -> None:
+        check_types(self, "[audit]")
+        if self.fewest_rows < 2 or self.fewest_units < 2:
+            raise ConfigError(
+                "Expected `fewest_rows` and `fewest_units` of [audit] to be at least 2."
+            )
+        if min(self.few_rows, self.few_units, self.few_rows_per_channel) < 0:
+            raise ConfigError(
+                "Expected `few_rows`, `few_units` and `few_rows_per_channel` of [audit] to be at least 0."
+            )
+        if self.budget_jump <= 1:
+            raise ConfigError(f"Expected `budget_jump` of [audit] above 1, got {self.budget_jump}.")

@@ -1,0 +1,72 @@
+"""How much an update changed the field: because of new data, and because any refit differs a little from the last."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.base.simplex import edge_directions
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Churn:
+    """Changes at the shares of the new window. Fields as parts of the former field's size; best moves as parts of rows.
+
+    `field` and `best_move` are what the update changed in all. `refit_field` and `refit_best_move` are what the same
+    update with another seed changes against it: noise, not news. None where that was not measured.
+    """
+
+    rows: int
+    field: float
+    best_move: float
+    refit_field: float | None
+    refit_best_move: float | None
+
+    @property
+    def data_field(self) -> float | None:
+        """What is left of the change beyond that of a refit; independent changes add up in squares."""
+        if self.refit_field is None:
+            return None
+        return max(0.0, self.field**2 - self.refit_field**2) ** 0.5
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {**asdict(self), "data_field": self.data_field}
+
+    def lines(self) -> list[str]:
+        """For people."""
+        first = f"The field changed by {self.field:.0%} of its size; the best move of {self.best_move:.0%} of the rows changed."
+        if self.refit_field is None:
+            return [
+                first,
+                "How much of that is refit noise was not measured (update with churn=True).",
+            ]
+        return [
+            first,
+            f"A refit with another seed differs by {self.refit_field:.0%} and {self.refit_best_move:.0%}: noise, not news. "
+            f"New data explains {self.data_field:.0%}.",
+        ]
+
+
+def compare_fields(former: Floats, fresh: Floats, again: Floats | None = None) -> Churn:
+    """From fields (n, K) before the update, after it, and after the same update with another seed."""
+    size = _size(former) or _size(fresh) or 1.0
+    return Churn(
+        rows=len(fresh),
+        field=_size(fresh - former) / size,
+        best_move=_best_moved(former, fresh),
+        refit_field=None if again is None else _size(fresh - again) / size,
+        refit_best_move=None if again is None else _best_moved(again, fresh),
+    )
+
+
+def _size(field: Floats) -> float:
+    return float(np.sqrt(np.square(field).sum(axis=1).mean()))
+
+
+def _best_moved(one: Floats, other: Floats) -> float:
+    directions = edge_directions(one.shape[1]).T
+    return float(np.mean((one @ directions).argmax(axis=1) != (other @ directions).argmax(axis=1)))

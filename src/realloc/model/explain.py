@@ -1,0 +1,164 @@
+"""Why a unit is moved or kept: the trace transfer by transfer, what each is worth, and what the log knows about it."""
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from realloc.base.errors import LogError
+from realloc.base.imports import need
+from realloc.base.simplex import Floats
+from realloc.decide.constraints.constraints import Constraints
+from realloc.decide.decide import Case, decide, worth
+from realloc.decide.types import REASONS
+from realloc.logs import Logs
+from realloc.model.config import Config
+from realloc.model.recommend import answer, check_names, open_batches
+
+if TYPE_CHECKING:
+    from realloc.model.round import RoundState
+
+SMALL = 1e-12
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One transfer of the trace. Gains are potential differences, so they add up to the whole gain exactly."""
+
+    time: str
+    source: str
+    target: str
+    share: float
+    money: float
+    gain: float
+    sigma: float
+    support: float  # of the place that is reached
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All rows of one unit: what is advised, and the transfers that lead there."""
+
+    unit: str
+    rows: tuple[dict[str, Any], ...]
+    transfers: tuple[Transfer, ...]
+
+    def lines(self) -> list[str]:
+        """For people."""
+        found: list[str] = []
+        for row in self.rows:
+            found.append(
+                f"{self.unit} on {row['time']}: {row['reason']} ({REASONS[row['reason']]})"
+            )
+            if row["binding"]:
+                found.append(f"  in the way: {row['binding']}")
+            found.append(
+                f"  best first step {row['best_move'] or 'none'}: gain {row['best_gain']:.4g} ± {row['best_sigma']:.2g}, "
+                f"directional support {row['omega']:.2f}, {row['neighbours']} logged moves like it "
+                f"(nearest: {row['neighbour_ids']})"
+            )
+            found += [
+                f"  {t.source} → {t.target}: {t.share:.4f} of the budget ({t.money:,.2f}), gain {t.gain:.4g} ± {t.sigma:.2g}, "
+                f"support {t.support:.2f}"
+                for t in self.transfers
+                if t.time == row["time"]
+            ]
+            if row["moved"]:
+                found.append(
+                    f"  in all: gain {row['gain']:.4g}, at least {row['gain_lower']:.4g} ({row['certificate']})"
+                )
+        return found
+
+    def to_frame(self) -> Any:
+        """The transfers as a pandas frame."""
+        pandas = need("pandas")
+        return pandas.DataFrame([asdict(transfer) for transfer in self.transfers])
+
+
+def explain_unit(
+    state: "RoundState", logs: Logs, unit: Any, config: Config, constraints: Constraints
+) -> Explanation:
+    """Decide on the unit's rows again and look at every transfer."""
+    check_names(state, config)
+    names = np.asarray(logs.units.cast("string").to_numpy(zero_copy_only=False), dtype=np.str_)[
+        logs.unit_codes
+    ]
+    rows = np.flatnonzero(names == str(unit))
+    if not len(rows):
+        raise LogError(f"Expected a unit of these rows, but {str(unit)!r} is not among them.")
+    own = logs.take(rows)
+    told: list[dict[str, Any]] = []
+    transfers: list[Transfer] = []
+    for batch in open_batches(state, own, config, constraints):
+        verdict = decide(batch.case, config.decision)
+        columns = answer(state, own, batch, verdict)
+        times = own.times[batch.rows].astype(str)
+        for i in range(len(batch.rows)):
+            told.append(
+                {
+                    "time": str(times[i]),
+                    "reason": str(columns.reason[i]),
+                    "moved": bool(verdict.moved[i]),
+                    "gain": float(columns.gain[i]),
+                    "gain_lower": float(columns.gain_lower[i]),
+                    "support": float(columns.support[i]),
+                    **{name: values[i].item() for name, values in columns.further.items()},
+                }
+            )
+            steps = transfers_of(batch.case.start[i], verdict.shares[i])
+            budget = float(own.budget[batch.rows[i]])
+            transfers += _valued(
+                batch, i, str(times[i]), steps, budget, own.schema.channels, config
+            )
+    return Explanation(str(unit), tuple(told), tuple(transfers))
+
+
+def transfers_of(start: Floats, end: Floats) -> list[tuple[int, int, float]]:
+    """Transfers (k, l, δ) that lead from `start` to `end`, the largest first; no channel both gives and gets."""
+    off = end - start
+    found: list[tuple[int, int, float]] = []
+    while np.abs(off).max() > SMALL and len(found) < len(start):
+        k, l = int(off.argmin()), int(off.argmax())
+        step = float(min(-off[k], off[l]))
+        if step <= 0:
+            break
+        found.append((k, l, step))
+        off = off.copy()
+        off[k] += step
+        off[l] -= step
+    return found
+
+
+def _valued(
+    batch: Any,
+    i: int,
+    time: str,
+    steps: list[tuple[int, int, float]],
+    budget: float,
+    channels: tuple[str, ...],
+    config: Config,
+) -> list[Transfer]:
+    case: Case = batch.case
+    row, held = np.array([i]), case.start[i].copy()
+    found: list[Transfer] = []
+    for k, l, step in steps:
+        reached = held.copy()
+        reached[k] -= step
+        reached[l] += step
+        reached = np.maximum(reached, 0.0)
+        _, gain, sigma = worth(case, row, held[None], reached[None, None], config.decision)
+        support = batch.opened.score(row, held[None], reached[None])
+        found.append(
+            Transfer(
+                time,
+                channels[k],
+                channels[l],
+                step,
+                step * budget,
+                float(gain[0, 0]),
+                float(sigma[0, 0]),
+                float(support[0]),
+            )
+        )
+        held = reached
+    return found

@@ -1,5 +1,0 @@
-"""Serving: the decisions of a model with numpy alone. `export` writes a small artifact, `open` reads it."""
-
-from realloc.serving.scorer import Scorer, export, export_folder, open, open_model  # noqa: A004  read as `serving.open`
-
-__all__ = ["Scorer", "export", "export_folder", "open", "open_model"]

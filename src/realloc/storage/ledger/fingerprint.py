@@ -1,0 +1,83 @@
+"""A digest of what each decision was made from: 16 bytes that change with any value the model reads, and with nothing else."""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from realloc.logs import Logs
+
+BYTES = 16  # chance that two of a billion rows agree by accident: 1e-21
+
+
+def fingerprint(logs: Logs) -> list[bytes]:
+    """BLAKE2b of unit, time, channels, budget and features of every row, by name, whatever the order of columns."""
+    schema = logs.schema
+    budget = () if schema.budget is None else (schema.budget,)
+    names = sorted({schema.unit, schema.time, *schema.channels, *budget, *logs.features})
+    start = hashlib.blake2b(digest_size=BYTES, person=b"realloc inputs 1")
+    for name in names:
+        start.update(f"{len(name.encode())}:{name}".encode())
+    if not len(logs):
+        return []
+    blocks = _blocks([logs.table[name] for name in names])
+
+    def digest(row: bytes) -> bytes:
+        total = start.copy()
+        total.update(row)
+        return total.digest()
+
+    return [digest(row) for row in blocks.tolist()]
+
+
+def _blocks(columns: list[pa.ChunkedArray]) -> NDArray[np.void]:
+    """The bytes of every row: for each column a flag that says that its value is missing, then the value."""
+    parts = [_part(column) for column in columns]
+    kinds = [
+        (f"{kind}{place}", form)
+        for place, (_, form) in enumerate(parts)
+        for kind, form in (("m", "u1"), ("v", form))
+    ]
+    rows = np.zeros(len(columns[0]), np.dtype(kinds))
+    for place, (value, form) in enumerate(parts):
+        missing = rows[f"m{place}"]
+        if columns[place].null_count:
+            missing[:] = columns[place].is_null().to_numpy()
+        if form == "<f8":
+            none = np.isnan(value)
+            missing[none] = 1
+            rows[f"v{place}"] = np.where(none, 0.0, value + 0.0)  # −0 is 0
+        else:
+            rows[f"v{place}"] = value
+    return rows.view(np.dtype((np.void, rows.dtype.itemsize)))
+
+
+def _part(column: pa.ChunkedArray) -> tuple[NDArray[Any], str]:
+    """The values of a column, and as which bytes they are taken."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        return column.to_numpy().astype("<f8"), "<f8"
+    if pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _words(column), f"V{BYTES}"
+    if pa.types.is_temporal(kind):
+        return column.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0).to_numpy(), "<i8"
+    if pa.types.is_boolean(kind):
+        column = column.fill_null(False)
+    return column.to_numpy().astype("<f8"), "<f8"
+
+
+def _words(column: pa.ChunkedArray) -> NDArray[np.void]:
+    """Text, or whole-number ids, as the digest of each word."""
+    coded = column.combine_chunks()
+    if isinstance(coded, pa.ChunkedArray):  # an empty one stays chunked
+        coded = pa.concat_arrays(coded.chunks) if coded.num_chunks else pa.array([], column.type)
+    if not pa.types.is_dictionary(coded.type):
+        coded = coded.dictionary_encode()
+    words = [
+        hashlib.blake2b(str(word).encode(), digest_size=BYTES).digest()
+        for word in coded.dictionary.to_pylist()
+    ]
+    table = np.frombuffer(b"".join([*words, bytes(BYTES)]), np.dtype((np.void, BYTES)))
+    return table[coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)]

@@ -1,0 +1,69 @@
+"""Decisions joined back to what came of them, by unit and time: what was advised, what was done, what came out."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from realloc.base.errors import LedgerError
+from realloc.logs import Logs
+from realloc.logs.reading.arrow import compute as pc
+from realloc.storage.ledger.ledger import Ledger
+from realloc.storage.ledger.rows import FINGERPRINT, INPUTS
+
+FOLLOWED = 0.01  # moved share between advice and deed below which the advice was followed
+
+
+def join(ledger: Ledger, outcomes: Logs, run: str | None = None) -> pa.Table:
+    """One row per decision whose unit and time are in `outcomes`: the newest decision on each, or those of one run.
+
+    Columns: those of the log but the inputs, the `outcome`, guardrails by name, `applied_<channel>` (shares that were really
+    set), and `followed`: whether they are the advised ones.
+    """
+    decisions = _newest(ledger, run)
+    facts = _facts(outcomes)
+    found = decisions.join(facts, ["unit", "time"], join_type="inner").sort_by(
+        [("run", "ascending"), ("row", "ascending")]
+    )
+    channels = outcomes.schema.channels
+    advised, applied = (
+        np.stack([found[f"{kind}_{name}"].to_numpy() for name in channels], axis=1).reshape(
+            -1, len(channels)
+        )
+        for kind in ("share", "applied")
+    )
+    followed = np.abs(advised - applied).sum(axis=1) / 2 <= FOLLOWED
+    return found.append_column("followed", pa.array(followed))
+
+
+def _newest(ledger: Ledger, run: str | None) -> pa.Table:
+    """Usable decisions; of several on one unit and time the last that was made."""
+    dataset = ledger.dataset()
+    names = [name for name in dataset.schema.names if name not in (INPUTS, FINGERPRINT)]
+    table = dataset.to_table(columns=names)
+    table = table.filter(pc.not_equal(table["reason"], "bad_input"))
+    table = table.set_column(names.index("run"), "run", table["run"].cast(pa.string()))
+    if run is not None:
+        table = table.filter(pc.equal(table["run"], run))
+        if not table.num_rows:
+            raise LedgerError(
+                f"Expected decisions of the run {run!r} in {str(ledger.path)!r}, but there are none."
+            )
+    table = table.append_column("place", pa.array(np.arange(table.num_rows)))
+    last = table.group_by(["unit", "time"]).aggregate([("place", "max")])
+    return table.take(last["place_max"]).drop_columns(["place"])
+
+
+def _facts(outcomes: Logs) -> pa.Table:
+    schema, shares = outcomes.schema, outcomes.shares
+    unit = outcomes.table[schema.unit]
+    columns: dict[str, Any] = {
+        "unit": unit.cast(unit.type.value_type).cast(pa.string()),
+        "time": outcomes.table[schema.time].cast(pa.timestamp("us")),
+        "outcome": pa.array(outcomes.outcome),
+    }
+    columns |= {name: pa.array(outcomes.guardrail(name)) for name in schema.guardrails}
+    return pa.table(
+        columns
+        | {f"applied_{name}": pa.array(shares[:, k]) for k, name in enumerate(schema.channels)}
+    )

@@ -1,0 +1,219 @@
+"""The decision log: a folder to which entries are only ever added, each whole or not at all, without a lock.
+
+    decisions/
+      00000017/            one entry: it is there once its folder has this name
+        entry.json         who, when, which version, settings, digests of its files, digest of entry 16
+        rows-00000.parquet one row per decision, with the inputs it was made from
+      tmp/                 entries under way
+      journal/             decisions of services that are not in an entry yet
+
+Two writers that want the same number: a folder that is not empty cannot be replaced by a rename, so one wins and the other
+takes the next number.
+"""
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from realloc.base import disk
+from realloc.base.errors import LedgerError
+from realloc.storage.ledger.entry import ENTRY, Entry, Segment, read_entry, sha256_file
+from realloc.storage.ledger.rows import INPUTS
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as pa_dataset
+
+NAME = re.compile(r"\d{8}")
+TMP = "tmp"
+ATTEMPTS = 1000
+TAKEN = {errno.ENOTEMPTY, errno.EEXIST}
+STALE_SECONDS = 7 * 86400  # after which what lies in tmp belongs to nobody
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The decision log in a folder."""
+
+    path: Path
+
+    def numbers(self) -> list[int]:
+        """Of all entries, in order."""
+        names = os.listdir(self.path) if self.path.is_dir() else []
+        return sorted(int(name) for name in names if NAME.fullmatch(name))
+
+    def folder(self, number: int) -> Path:
+        """Of an entry."""
+        return self.path / f"{number:08d}"
+
+    def entries(self) -> Iterator[Entry]:
+        """Oldest first; a changed one raises."""
+        for number in self.numbers():
+            yield read_entry(self.folder(number))
+
+    def find(self, run: str) -> Entry | None:
+        """The newest entry of a run."""
+        for number in reversed(self.numbers()):
+            found = read_entry(self.folder(number))
+            if found.run == run:
+                return found
+        return None
+
+    def append(self, entry: Entry, files: Sequence[Path]) -> Entry:
+        """Add an entry whose rows lie in Parquet files; they stay where they are. Returns once it is on the disk."""
+        try:
+            return self._append(entry, files)
+        except OSError as problem:
+            raise LedgerError(
+                f"Expected to add to the decision log {str(self.path)!r}, but it failed: {problem.strerror or problem}. "
+                "No decision was published."
+            ) from problem
+
+    def _append(self, entry: Entry, files: Sequence[Path]) -> Entry:
+        self.make(self.path / TMP)
+        self._forget_stale()
+        work = self.path / TMP / entry.run
+        if work.exists():  # of the same run, which was stopped
+            shutil.rmtree(work)
+        disk.make_folder(work)
+        try:
+            segments = tuple(
+                _take(file, work / f"rows-{place:05d}.parquet") for place, file in enumerate(files)
+            )
+            entry = replace(
+                entry, segments=segments, rows=sum(segment.rows for segment in segments)
+            )
+            for _ in range(ATTEMPTS):
+                entry = self._following(entry)
+                disk.write_new_file(work / ENTRY, entry.pack())
+                disk.sync_folder(work)
+                try:
+                    disk.rename(work, self.folder(entry.number))
+                except OSError as problem:
+                    if problem.errno not in TAKEN:
+                        raise
+                    disk.remove_file(work / ENTRY)  # somebody was faster: take the next number
+                    continue
+                disk.sync_folder(self.path)
+                return entry
+            raise LedgerError(
+                f"Expected a free number in {str(self.path)!r}, but others were faster each time."
+            )
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+    def _following(self, entry: Entry) -> Entry:
+        numbers = self.numbers()
+        last = read_entry(self.folder(numbers[-1])) if numbers else None
+        number, previous = (last.number + 1, last.digest) if last else (1, None)
+        return replace(
+            entry, number=number, previous=previous, made=max(entry.made, last.made if last else "")
+        )
+
+    def make(self, *folders: Path) -> None:
+        """Make the log's folder and further ones in it, where they are missing."""
+        for folder in (self.path, *folders):
+            if not folder.is_dir():
+                with suppress(FileExistsError):
+                    disk.make_folder(folder)
+                disk.sync_folder(folder.parent)
+
+    def _forget_stale(self) -> None:
+        """What runs left half-made that were stopped and never came back."""
+        for folder in (self.path / TMP).iterdir():
+            with suppress(OSError):
+                if time.time() - folder.stat().st_mtime > STALE_SECONDS:
+                    shutil.rmtree(folder)
+
+    def verify(self, on_file: Callable[[Path], None] = lambda _: None) -> tuple[str, ...]:
+        """Hash every file again and follow the chain: a sentence for each fault, naming the file."""
+        faults: list[str] = []
+        expected, digest = 1, None
+        for number in self.numbers():
+            folder = self.folder(number)
+            if number != expected:
+                faults.append(
+                    f"Expected entry {expected} in {str(self.path)!r}, but the next one is {number}."
+                )
+            expected = number + 1
+            try:
+                entry = read_entry(folder)
+            except LedgerError as problem:
+                faults.append(str(problem))
+                digest = ""  # the next one cannot be compared
+                continue
+            if digest not in ("", entry.previous) and number > 1:
+                faults.append(
+                    f"Expected the digest of the entry before in {str(folder / ENTRY)!r}, got another."
+                )
+            digest = entry.digest
+            faults += self._faults_of(entry, folder, on_file)
+        return tuple(faults)
+
+    def _faults_of(
+        self, entry: Entry, folder: Path, on_file: Callable[[Path], None]
+    ) -> Iterator[str]:
+        if entry.number != int(folder.name):
+            yield f"Expected entry {int(folder.name)} in {str(folder)!r}, got {entry.number}."
+        strange = sorted(
+            set(os.listdir(folder)) - {ENTRY, *(segment.name for segment in entry.segments)}
+        )
+        if strange:
+            yield f"Expected only what its entry names in {str(folder)!r}, but found {strange[0]!r}."
+        for segment in entry.segments:
+            path = folder / segment.name
+            on_file(path)
+            try:
+                whole = sha256_file(path) == segment.sha256
+            except OSError as problem:
+                yield f"Expected to read {str(path)!r}, but it failed: {problem.strerror}."
+                continue
+            if not whole:
+                yield f"Expected the digest of its entry in {str(path)!r}, got another: it was changed."
+
+    def read(self, entry: Entry) -> Iterator[pa.Table]:
+        """The rows of an entry, file by file, each checked to the last byte first."""
+        for segment in entry.segments:
+            path = self.folder(entry.number) / segment.name
+            if not path.is_file() or sha256_file(path) != segment.sha256:
+                raise LedgerError(
+                    f"Expected the digest of its entry in {str(path)!r}, got another: it was changed."
+                )
+            yield pq.ParquetFile(path).read()  # as one file: the numbers of folders are no columns
+
+    def dataset(self) -> "pa_dataset.Dataset":
+        """All rows as an Arrow dataset, to query; digests are left to `verify`."""
+        import pyarrow.dataset as pa_dataset
+
+        paths = [
+            str(self.folder(entry.number) / s.name)
+            for entry in self.entries()
+            for s in entry.segments
+        ]
+        if not paths:
+            raise LedgerError(f"Expected decisions in {str(self.path)!r}, but there are none yet.")
+        schemas = [pq.read_schema(path) for path in paths]
+        try:
+            shared = pa.unify_schemas(schemas, promote_options="permissive")
+        except pa.ArrowTypeError:  # one feature came as a number and as a date
+            outer = [schema.remove(schema.get_field_index(INPUTS)) for schema in schemas]
+            shared = pa.unify_schemas(outer, promote_options="permissive")
+        return pa_dataset.dataset(paths, schema=shared)
+
+
+def _take(file: Path, target: Path) -> Segment:
+    """A copy that nobody else can write to, down to the disk; files are parts, so one fits into memory."""
+    content = file.read_bytes()
+    disk.write_new_file(target, content)
+    rows = pq.read_metadata(pa.BufferReader(content)).num_rows
+    return Segment(target.name, rows, len(content), hashlib.sha256(content).hexdigest())

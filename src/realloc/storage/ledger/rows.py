@@ -1,0 +1,112 @@
+"""Decisions as rows of the log: what was decided, why, and the inputs from which it can be decided again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from realloc.logs import Logs, Schema
+from realloc.storage.ledger.fingerprint import BYTES, fingerprint
+
+INPUTS, FINGERPRINT = "inputs", "fingerprint"
+KEPT = (
+    "moved",
+    "gain",
+    "gain_lower",
+    "support",
+    "moved_share",
+    "steps",
+    "reason",
+    "sigma",
+    "binding",
+)  # columns of answers
+
+
+@dataclass(frozen=True)
+class Run:
+    """Who decides: an id, the time it began, and the version that answers."""
+
+    id: str
+    made: datetime
+    version: int | None
+
+
+def log_rows(
+    answers: pa.Table, logs: Logs, positions: NDArray[np.int64], first: int, run: Run
+) -> pa.Table:
+    """Rows of the log for the rows of `answers`; `logs` are the usable ones of them, at `positions`, counted from `first`."""
+    schema, n = logs.schema, answers.num_rows
+    spread = _spread(positions, n)
+    digests = pa.array(fingerprint(logs), pa.binary(BYTES))
+    columns: dict[str, Any] = {
+        "run": _same(run.id, n),
+        "row": pa.array(np.arange(first, first + n)),
+        "made": pa.repeat(pa.scalar(run.made, pa.timestamp("us", tz="UTC")), n),
+        "version": pa.repeat(pa.scalar(run.version, pa.int32()), n),
+        "unit": answers[schema.unit].cast(pa.string()),
+        "time": spread(logs.table[schema.time].cast(pa.timestamp("us"))),
+        FINGERPRINT: spread(digests),
+    }
+    names = [f"{kind}_{channel}" for kind in ("share", "spend") for channel in schema.channels]
+    given = dict(zip(answers.column_names, answers.columns, strict=True))
+    columns |= {name: given[name] for name in (*names, *KEPT) if name in given}
+    columns[INPUTS] = spread(pack_inputs(logs))
+    return pa.table(columns)
+
+
+def _spread(positions: NDArray[np.int64], n: int) -> Callable[[Any], Any]:
+    """What brings values of usable rows to their places among n; the rest stays missing."""
+    if np.array_equal(positions, np.arange(n)):
+        return lambda values: values
+    place = np.full(n, -1)
+    place[positions] = np.arange(len(positions))
+    take = pa.array(place, mask=place < 0)
+    return lambda values: values.take(take)
+
+
+def pack_inputs(logs: Logs) -> pa.Array:
+    """The rows as one column of structs: all that the model reads, in the types it reads."""
+    names = input_names(logs.schema, logs.features)
+    parts = [_plain(logs.table[name]) for name in names]
+    return pa.StructArray.from_arrays(parts, names=list(names))
+
+
+def unpack_inputs(column: pa.ChunkedArray, schema: Schema) -> Logs:
+    """The logs that `pack_inputs` packed, row by row in the order of the column; missing rows are left out."""
+    table = pa.Table.from_struct_array(column.drop_null())
+    texts = {schema.unit, *(schema.categorical or ())}
+    for place, name in enumerate(table.column_names):
+        if name in texts:
+            plain = (
+                pa.concat_arrays(table[name].chunks)
+                if table[name].num_chunks
+                else pa.array([], pa.string())
+            )
+            table = table.set_column(place, name, plain.dictionary_encode())
+    return Logs(schema, table, tuple(schema.features or ()))
+
+
+def input_names(schema: Schema, features: tuple[str, ...]) -> tuple[str, ...]:
+    """Columns that a decision is made from."""
+    budget = () if schema.budget is None else (schema.budget,)
+    return tuple(dict.fromkeys((schema.unit, schema.time, *schema.channels, *budget, *features)))
+
+
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    elif pa.types.is_boolean(
+        column.type
+    ):  # a flag and a number are the same to a model, and to a query over both
+        column = column.cast(pa.float32())
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _same(text: str, n: int) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([text]))

@@ -1,0 +1,136 @@
+"""The folder of a store: how it is made, what it may hold before, and on which kinds of disk it may lie."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from realloc.base import disk
+from realloc.base.artifact import read_plain
+from realloc.base.errors import ArtifactError, StoreError
+
+FORMAT, FORMAT_LINE = "FORMAT", b"1\n"
+LONGEST = 1000  # bytes; the line has fewer
+FOLDERS = ("tmp", "versions", "quarantine")
+MOUNTS = Path("/proc/self/mountinfo")
+NETWORK = {
+    "9p",
+    "afs",
+    "beegfs",
+    "ceph",
+    "cifs",
+    "fuse.gcsfuse",
+    "fuse.glusterfs",
+    "fuse.rclone",
+    "fuse.s3fs",
+    "fuse.sshfs",
+    "glusterfs",
+    "gpfs",
+    "lustre",
+    "ncpfs",
+    "nfs",
+    "nfs4",
+    "smb3",
+    "smbfs",
+}
+
+
+def is_store(root: Path) -> bool:
+    """Whether a store of a format that is known here lies there; any other format is refused."""
+    path = root / FORMAT
+    try:
+        content = read_plain(path, 0, LONGEST)
+    except ArtifactError as problem:
+        if isinstance(problem.__cause__, FileNotFoundError | NotADirectoryError):
+            return False
+        raise StoreError(str(problem)) from problem
+    if content != FORMAT_LINE:
+        raise StoreError(
+            f"Expected format 1 in {str(path)!r}, got {content.decode('latin-1').strip()!r}. If a newer realloc wrote this "
+            "store, upgrade; if the file was damaged, write the line `1` into it."
+        )
+    return True
+
+
+def make_path(root: Path) -> None:
+    """The folder and what is missing above it, each name brought down to the disk."""
+    missing = [place for place in (root, *root.parents) if not place.exists()]
+    for place in reversed(missing):
+        with suppress(FileExistsError):  # another writer was faster
+            disk.make_folder(place)
+        disk.sync_folder(place.parent)
+
+
+def make_store(root: Path) -> None:
+    """Make what is missing of a store: its folders and FORMAT. A store that was half made is made whole."""
+    check_folders(root)
+    missing = [root / name for name in FOLDERS if not (root / name).is_dir()]
+    for folder in missing:
+        disk.make_folder(folder)
+    if not (root / FORMAT).exists():
+        beside = root / "tmp" / FORMAT
+        if beside.exists():
+            disk.remove_file(beside)
+        disk.write_new_file(beside, FORMAT_LINE)
+        disk.rename(beside, root / FORMAT)
+    elif not missing:
+        return
+    disk.sync_folder(root)
+
+
+def check_folders(root: Path) -> None:
+    """Refuse links in the place of folders of ours: `tmp` is emptied, and what a link leads to is not ours."""
+    for name in FOLDERS:
+        place = root / name
+        if place.is_symlink():
+            raise StoreError(
+                f"Expected a folder at {str(place)!r}, but it is a link. Move it away."
+            )
+
+
+def check_free(root: Path) -> None:
+    """Refuse a folder in which names of ours hold what somebody else put there: `tmp` is emptied, so it must be ours."""
+    if root.exists() and not root.is_dir():
+        raise StoreError(
+            f"Expected a folder for the store, but {str(root)!r} is a file. Choose another place."
+        )
+    for name, ours in (("tmp", {FORMAT}), ("versions", set[str]()), ("quarantine", set[str]())):
+        place = root / name
+        strange = (
+            sorted(set(os.listdir(place)) - ours)
+            if place.is_dir()
+            else [""]
+            if place.exists()
+            else []
+        )
+        if strange:
+            raise StoreError(
+                f"Expected a store or a free folder at {str(root)!r}, but {str(place / strange[0])!r} is there and no "
+                f"{FORMAT}. Choose another folder."
+            )
+
+
+def check_local(root: Path, mounts: str | None = None) -> None:
+    """Refuse network file systems, where renames and locks may mean less than they say."""
+    kind = _kind_of_disk(
+        root, MOUNTS.read_text() if mounts is None and MOUNTS.exists() else mounts or ""
+    )
+    if kind in NETWORK:
+        raise StoreError(
+            f"Expected a store on a local disk, but {str(root)!r} lies on a network file system ({kind}), where a rename may "
+            "be seen halfway and a lock may not hold. Choose a local folder, or take the risk with `--allow-network`."
+        )
+
+
+def _kind_of_disk(root: Path, mounts: str) -> str:
+    """The type of the file system with the longest mount point above `root`; the last one mounted there counts."""
+    place, found, longest = os.path.realpath(root), "", -1
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        words = before.split()
+        if len(words) < 5 or not after:
+            continue
+        point = words[4].encode().decode("unicode_escape")  # a blank in a name is written \040
+        inside = place == point or place.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= longest:
+            found, longest = after.split()[0], len(point)
+    return found

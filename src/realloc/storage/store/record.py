@@ -1,0 +1,85 @@
+"""What is written down about a round when its model becomes a version."""
+
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from realloc.logs import Logs, summary
+from realloc.storage.store.canary import machine
+from realloc.storage.store.versions import Kept, Version
+from realloc.storage.store.windows import WindowId
+
+if TYPE_CHECKING:
+    from realloc.model.realloc import ReAlloc
+
+
+def first_version(model: "ReAlloc", now: datetime) -> Version:
+    """Of a model that follows none, before anything is said about its windows."""
+    return Version(
+        number=1,
+        parent=None,
+        parent_digest=None,
+        former=None,
+        restores=None,
+        created=stamp(now, None),
+        rounds=model.fitted.rounds,
+        windows=(),
+        metrics=_metrics(model),
+        fingerprint={},
+        schema=_plain(asdict(model.known_schema)),
+        money_digits=model.config.money_digits,
+        machine=machine(),
+        model="",
+    )
+
+
+def next_version(
+    model: "ReAlloc",
+    window: Logs,
+    windows: tuple[WindowId, ...],
+    parent: Kept | None,
+    now: datetime,
+) -> Version:
+    """Of a model that has learned from `windows`, the last of which is `window`."""
+    first = replace(first_version(model, now), windows=windows, fingerprint=_fingerprint(window))
+    if parent is None:
+        return first
+    return replace(
+        first,
+        number=parent.version.number + 1,
+        parent=parent.version.number,
+        parent_digest=parent.digest,
+        former=parent.version.number,
+        created=stamp(now, parent.version.created),
+    )
+
+
+def stamp(now: datetime, parent: str | None) -> str:
+    """The time in UTC; where the clock went back, the parent's, so that times never run against the numbers."""
+    text = now.astimezone(UTC).isoformat(timespec="seconds")
+    return text if parent is None else max(text, parent)
+
+
+def _metrics(model: "ReAlloc") -> dict[str, float]:
+    main = model.fitted.main
+    found = {"evidence": float(main.weighing.evidence), "replay_rows": float(len(main.replay))}
+    return {name: value for name, value in found.items() if np.isfinite(value)}
+
+
+def _fingerprint(window: Logs) -> dict[str, Any]:
+    return {
+        "units": window.unit_count,
+        "shares": [float(share) for share in window.shares.mean(axis=0)],
+        "budget": float(window.budget.mean()),
+        "outcome": float(window.outcome.mean()),
+        "states": summary(window),  # what later rows are compared with
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists, for JSON."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,404 @@
+"""The store that a rolling deployment holds: load the current version, commit the next one, go back, verify, freeze."""
+
+import os
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from realloc.base.errors import ArtifactError, StoreError
+from realloc.logs import Logs
+from realloc.storage.store import canary, frozen
+from realloc.storage.store.commit import Canary, clear_unfinished, forget_old, publish
+from realloc.storage.store.export import Writer, write_small
+from realloc.storage.store.head import Head, read_head
+from realloc.storage.store.lock import LOCK, is_locked, locked
+from realloc.storage.store.place import check_free, check_local, is_store, make_path, make_store
+from realloc.storage.store.record import first_version, next_version
+from realloc.storage.store.restore import (
+    clear_old_model,
+    describe_restored,
+    find_head,
+    find_target,
+    put_damaged_aside,
+    read_files,
+)
+from realloc.storage.store.versions import (
+    MODEL,
+    Kept,
+    Version,
+    check_model,
+    find_faults,
+    list_versions,
+    read_version,
+)
+from realloc.storage.store.windows import WindowId, check_order, count_repeats, identify
+
+if TYPE_CHECKING:
+    from realloc.model.realloc import ReAlloc
+
+READ_ATTEMPTS = 5
+
+
+def utc_now() -> datetime:
+    """The clock."""
+    return datetime.now(UTC)
+
+
+class Store:
+    """A folder of whole, checked versions of a model, and one pointer to the current one.
+
+    `keep`: how many versions stay; `allow_network`: also on a network file system; `clock`: what time it is, for tests.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keep: int = 10,
+        allow_network: bool = False,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        if keep < 2:
+            raise StoreError(
+                f"Expected to keep at least 2 versions, the current one and its parent, got {keep}."
+            )
+        self.path, self.keep, self.allow_network, self.clock = (
+            Path(path).absolute(),
+            keep,
+            allow_network,
+            clock,
+        )
+        self.adopted = (
+            False  # whether a model from before there were versions was just made version 1
+        )
+        self._writing = False
+
+    # Reading: nothing here changes the disk
+
+    def current(self) -> Version | None:
+        """The record of the current version; None where nothing was committed yet."""
+        kept = self._current()
+        return kept.version if kept else None
+
+    def kept(self, number: int) -> Kept:
+        """A version that is kept: its record, its canary and where it lies; its model is not looked at."""
+        return self._kept(number, self._head())
+
+    def history(self) -> tuple[Version, ...]:
+        """The records of all versions that are kept, oldest first; those that cannot be read are left to `verify`."""
+        head = self._pointer()
+        found: list[Version] = []
+        for number, folder in list_versions(self.path).items() if head else ():
+            with suppress(ArtifactError, StoreError):
+                found += [read_version(folder).version] if head and number <= head.number else []
+        return tuple(found)
+
+    def load(self, number: int | None = None) -> "ReAlloc":
+        """The model of the current version or of another one, checked to the last byte and by its canary."""
+        unversioned = number is None and self.unversioned
+        if not unversioned:
+            self._head()  # or its sentence, before torch is waited for
+        from realloc.model.realloc import load
+
+        if unversioned:
+            return load(self.path / MODEL)
+        for head in self._heads():
+            try:
+                kept = self._kept(number or head.number, head)
+                check_model(kept)
+                if (
+                    kept.version.windows and not kept.canary
+                ):  # only a model that was adopted has none
+                    raise StoreError(
+                        f"Expected a canary in {str(kept.folder)!r}, but there is none."
+                    )
+                model = load(kept.folder / MODEL)
+                canary.check(model, kept.canary, kept.version.machine == canary.machine())
+                return model
+            except (ArtifactError, StoreError, OSError) as problem:
+                if self._pointer() == head:
+                    raise self._unusable(number or head.number, problem) from problem
+        raise self._too_fast()
+
+    def applied(self, window: Logs) -> bool:
+        """Whether the current version has learned from exactly this window."""
+        current = self.current()
+        return current is not None and _has(current, identify(window))
+
+    def verify(self) -> tuple[str, ...]:
+        """Hash every version again and ask the current one's canary: a sentence for each fault, naming the file."""
+        try:
+            for head in self._heads():
+                faults = find_faults(self.path, head)
+                if not faults:
+                    self.load()
+                if self._pointer() == head:
+                    return tuple(faults)
+        except StoreError as problem:
+            return (str(problem),)
+        raise self._too_fast()
+
+    @property
+    def busy(self) -> bool:
+        """Whether somebody is writing now."""
+        return is_locked(self.path)
+
+    @property
+    def unversioned(self) -> bool:
+        """Whether all there is is a model from before there were versions; the next writer makes it version 1."""
+        return self._pointer() is None and (self.path / MODEL).is_dir()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no model at all."""
+        return self._pointer() is None and not self.unversioned
+
+    # Writing
+
+    @contextmanager
+    def writer(self) -> Generator[None]:
+        """Be the only writer: hold it over loading, learning and committing, so that nothing changes in between."""
+        if self._writing:
+            yield
+            return
+        with ExitStack() as stack:
+            with self._told():
+                self._enter(stack)
+            yield
+
+    def commit(
+        self,
+        model: "ReAlloc",
+        window: Logs,
+        *,
+        metrics: Mapping[str, float] | None = None,
+        again: bool = False,
+        allow_gap: bool = False,
+        allow_overlap: bool = False,
+    ) -> Version:
+        """Make a model that has just learned from `window` the current version; a window that is applied changes nothing.
+
+        `again`: the model starts over instead of following the current version.
+        """
+        with self.writer():
+            parent, new = self._current(), identify(window)
+            if parent and not again and _has(parent.version, new):
+                return parent.version
+            known = parent.version.windows if parent and not again else ()
+            check_order(new, known, self.clock(), allow_gap, allow_overlap)
+            _check_new(window, model, model.fitted.rounds - 1, allow_overlap)
+            _check_round(model, parent.version if parent else None, again)
+            version = next_version(model, window, (*known, new), parent, self.clock())
+            version = replace(version, metrics=version.metrics | dict(metrics or {}))
+            return self._publish(
+                version, self._pack(model), canary.ask(model, canary.choose_rows(window))
+            )
+
+    def check_window(
+        self,
+        window: Logs,
+        model: "ReAlloc",
+        *,
+        allow_gap: bool = False,
+        allow_overlap: bool = False,
+    ) -> None:
+        """Refuse a window that may not come next, before anything is learned; `model` is that of the current version."""
+        current = self.current()
+        known = current.windows if current else ()
+        check_order(identify(window), known, self.clock(), allow_gap, allow_overlap)
+        _check_new(window, model, model.fitted.rounds, allow_overlap)
+
+    def rollback(self, to: int | None = None) -> Version:
+        """A new version whose model is that of an older one: `to`, or the one that the current model was learned from."""
+        if not is_store(self.path):
+            raise StoreError(
+                f"Expected a store with versions at {str(self.path)!r}, but there is none."
+            )
+        with ExitStack() as stack:
+            with self._told():
+                if not self._writing:
+                    stack.enter_context(locked(self.path))
+                make_store(self.path)
+                head = find_head(self.path)
+                target = find_target(self.path, head, to)
+                clear_unfinished(self.path, head)
+            version = describe_restored(self.path, target, head, self.clock())
+            restored = self._publish(version, read_files(target.folder / MODEL), target.canary)
+            put_damaged_aside(self.path, head.number)
+            return restored
+
+    def export(
+        self, path: str | os.PathLike[str], number: int | None = None, write: Writer = write_small
+    ) -> Version:
+        """Write a copy that answers like the current version or another one, without what only the next round needs."""
+        self.load(
+            number
+        )  # refused here if a byte was changed, or if this program decides otherwise
+        head = self._head()
+        kept = self._kept(number or head.number, head)
+        target = Path(path).absolute()
+        if os.path.realpath(target).startswith(os.path.join(os.path.realpath(self.path), "")):
+            raise StoreError(
+                f"Expected a place outside of the store, got {str(target)!r}. Choose another folder."
+            )
+        write(
+            kept.folder / MODEL,
+            target,
+            {"version": kept.version.number, "model": kept.version.model},
+        )
+        return kept.version
+
+    def freeze(self, reason: str) -> None:
+        """Every answer is "no change" from now on, also while somebody writes and where no model can be loaded."""
+        frozen.freeze(self.path, reason, self.clock())
+
+    def unfreeze(self) -> bool:
+        """Let models answer again; False where nothing was frozen."""
+        return frozen.unfreeze(self.path)
+
+    @property
+    def frozen(self) -> str | None:
+        """Since when and why the store is frozen; None where it is not."""
+        return frozen.why_frozen(self.path)
+
+    # Parts of the above
+
+    @contextmanager
+    def _told(self) -> Generator[None]:
+        """An error of the disk before anything is published, as a sentence."""
+        try:
+            yield
+        except OSError as problem:
+            raise StoreError(
+                f"Expected to write into {str(self.path)!r}, but it failed: {problem.strerror or problem}. "
+                "What was current before still is."
+            ) from problem
+
+    def _pointer(self) -> Head | None:
+        return read_head(self.path) if is_store(self.path) else None
+
+    def _head(self) -> Head:
+        head = self._pointer()
+        if head is None:
+            raise StoreError(
+                f"Expected a store with a model at {str(self.path)!r}, but there is none. `realloc fit` makes one."
+            )
+        return head
+
+    def _current(self) -> Kept | None:
+        if self._pointer() is None:
+            return None
+        for head in self._heads():
+            try:
+                return self._kept(head.number, head)
+            except (ArtifactError, StoreError) as problem:
+                if self._pointer() == head:
+                    raise self._unusable(head.number, problem) from problem
+        raise self._too_fast()
+
+    def _heads(self) -> Generator[Head]:
+        """The pointer, again and again: a writer may be faster and remove what was old meanwhile."""
+        for _ in range(READ_ATTEMPTS):
+            yield self._head()
+
+    def _too_fast(self) -> StoreError:
+        return StoreError(
+            f"Expected to read {str(self.path)!r}, but its versions change faster than they can be read."
+        )
+
+    def _kept(self, number: int, head: Head) -> Kept:
+        folders = list_versions(self.path)
+        if number not in folders or number > head.number:
+            known = ", ".join(str(known) for known in folders if known <= head.number) or "none"
+            raise StoreError(f"Expected a version that is kept ({known}), got {number}.")
+        return read_version(folders[number], head.digest if number == head.number else None)
+
+    def _unusable(self, number: int, problem: Exception) -> StoreError:
+        return StoreError(
+            f"Version {number} of {str(self.path)!r} cannot be used. {problem} "
+            "`realloc rollback` goes back to the version before, `realloc verify` looks at all."
+        )
+
+    def _enter(self, stack: ExitStack) -> None:
+        if not self.allow_network:
+            check_local(self.path)
+        if not is_store(self.path) and not (self.path / LOCK).exists():
+            check_free(self.path)
+        make_path(self.path)
+        stack.enter_context(locked(self.path))
+        if not is_store(self.path):
+            check_free(self.path)
+        make_store(self.path)
+        clear_unfinished(self.path, read_head(self.path))
+        self._adopt()
+        self._writing = True
+        stack.callback(setattr, self, "_writing", False)
+
+    def _adopt(self) -> None:
+        """A model from before there were versions becomes version 1, then its old place is cleared."""
+        if self.unversioned:
+            from realloc.model.realloc import load
+
+            model = load(self.path / MODEL)  # refused here if it is damaged
+            publish(
+                self.path,
+                first_version(model, self.clock()),
+                read_files(self.path / MODEL),
+                lambda _: {},
+            )
+            self.adopted = True
+        clear_old_model(self.path)
+
+    def _pack(self, model: "ReAlloc") -> dict[str, bytes]:
+        from realloc.model.files import pack_model
+
+        return pack_model(self.path / MODEL, model.fitted, model.config, model.known_schema)
+
+    def _gate(self, folder: Path, version: Version, expected: Canary) -> Canary:
+        """Read back what was written: it must load, stay on the simplex and answer the canary as the model did."""
+        from realloc.model.realloc import load
+
+        canary.check(load(folder), expected, version.machine == canary.machine())
+        return expected
+
+    def _publish(self, version: Version, files: Mapping[str, bytes], expected: Canary) -> Version:
+        head = publish(
+            self.path, version, files, lambda folder: self._gate(folder, version, expected)
+        )
+        with suppress(OSError):  # the version is current; what is old now, the next writer removes
+            forget_old(
+                self.path,
+                self.keep,
+                {n for n in (version.number, version.parent, version.former) if n},
+            )
+        return self._kept(head.number, head).version
+
+
+def _has(version: Version, window: WindowId) -> bool:
+    return window.digest in {known.digest for known in version.windows}
+
+
+def _check_round(model: "ReAlloc", current: Version | None, again: bool) -> None:
+    """A model follows the current version or starts over; anything else would lose a round that somebody else wrote."""
+    wanted = current.rounds + 1 if current and not again else 1
+    if model.fitted.rounds != wanted:
+        after = f"after version {current.number}" if current and not again else "to start with"
+        raise StoreError(
+            f"Expected a model of round {wanted} {after}, got round {model.fitted.rounds}. "
+            "Load the current version, update it and commit that."
+        )
+
+
+def _check_new(window: Logs, model: "ReAlloc", rounds: int, allow_overlap: bool) -> None:
+    """Refuse rows that the model remembers from its first `rounds` rounds."""
+    logged = model.fitted.support.logged
+    before = logged.window < rounds
+    repeats = count_repeats(window, logged.unit[before], logged.time[before])
+    if repeats and not allow_overlap:
+        raise StoreError(
+            f"Expected rows that are new, but {repeats:,} of the rows that the model remembers are in this window too. "
+            "Leave out what was learned from already, or count it twice with `--allow-overlap`. Nothing was changed."
+        )

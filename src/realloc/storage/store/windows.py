@@ -1,0 +1,130 @@
+"""Windows by content: an id that neither the order of rows nor of files changes, and which window may come next.
+
+A window may be learned from if it does not end before the last one did, repeats no unit and time that is remembered, leaves no
+hole longer than the longest inside any window so far, and does not end after tomorrow.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from realloc.base.errors import StoreError
+from realloc.logs import Logs
+
+
+@dataclass(frozen=True)
+class WindowId:
+    """What a window is: its first and last time, its rows, the SHA-256 of them, and the longest hole between its times."""
+
+    first: str
+    last: str
+    rows: int
+    digest: str
+    hole_seconds: int
+
+    def __post_init__(self) -> None:
+        if not np.datetime64(self.first) <= np.datetime64(self.last):
+            raise ValueError(f"the window's times are {self.first} and {self.last}")
+
+    def __str__(self) -> str:
+        return f"{self.first} to {self.last} ({self.rows:,} rows)"
+
+
+def identify(logs: Logs) -> WindowId:
+    """The id of a window."""
+    if not len(logs):
+        raise StoreError("Expected a window with rows, got an empty one. Nothing was changed.")
+    times = np.unique(logs.times)
+    holes = np.diff(times).astype("timedelta64[s]").astype(np.int64)
+    return WindowId(
+        first=str(times[0]),
+        last=str(times[-1]),
+        rows=len(logs),
+        digest=_digest(logs),
+        hole_seconds=int(holes.max(initial=0)),
+    )
+
+
+def _digest(logs: Logs) -> str:
+    """SHA-256 of every column with a part, by name, in the order of unit and time."""
+    schema, table = logs.schema, logs.to_arrow()
+    names = sorted(
+        {*(name for name in schema.fixed_columns if name in table.column_names), *logs.features}
+    )
+    table = table.select(names).sort_by([(schema.unit, "ascending"), (schema.time, "ascending")])
+    total = hashlib.sha256()
+    for name in names:
+        total.update(f"{len(name.encode())}:{name}".encode())
+        _add_column(total, table[name].combine_chunks())
+    return total.hexdigest()
+
+
+def _add_column(total: Any, column: Any) -> None:
+    """Values as bytes that no version of a library spells otherwise."""
+    if isinstance(column, pa.ChunkedArray):
+        column = pa.concat_arrays(column.chunks)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    total.update(np.packbits(column.is_null().to_numpy(zero_copy_only=False)).tobytes())
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        coded = (
+            column.cast(pa.large_string()).fill_null("").dictionary_encode()
+        )  # words in the order of the rows
+        words = [word.encode() for word in coded.dictionary.to_pylist()]
+        total.update(np.array([len(word) for word in words], "<i8").tobytes() + b"".join(words))
+        values = coded.indices.to_numpy(zero_copy_only=False).astype("<i8")
+    elif pa.types.is_temporal(column.type):
+        values = (
+            column.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0).to_numpy().astype("<i8")
+        )
+    elif pa.types.is_boolean(column.type):
+        values = column.fill_null(False).to_numpy(zero_copy_only=False).astype("u1")
+    else:
+        values = column.fill_null(0).to_numpy().astype("<f8") + 0.0  # −0 is 0
+    total.update(np.ascontiguousarray(values).tobytes())
+
+
+def check_order(
+    new: WindowId, known: tuple[WindowId, ...], now: datetime, allow_gap: bool, allow_overlap: bool
+) -> None:
+    """Refuse a window from the future, one that ends before the last one did, and one after a hole."""
+    last = np.datetime64(new.last)
+    if last >= np.datetime64((now + timedelta(days=2)).date().isoformat()):
+        raise StoreError(
+            f"Expected a window that ends by tomorrow, got one until {new.last} while the clock says {now.date()}. "
+            "Check the dates and the clock of this machine. Nothing was changed."
+        )
+    if not known:
+        return
+    latest = max(known, key=lambda window: np.datetime64(window.last))
+    if last < np.datetime64(latest.last) and not allow_overlap:
+        raise StoreError(
+            f"Expected windows in the order of time, got {new} after one until {latest.last}. "
+            "Apply it anyway with `--allow-overlap`, or `realloc rollback` first. Nothing was changed."
+        )
+    hole = int((np.datetime64(new.first) - np.datetime64(latest.last)) / np.timedelta64(1, "s"))
+    longest = max(window.hole_seconds for window in (*known, new))
+    if longest and hole > longest and not allow_gap:
+        raise StoreError(
+            f"Expected the window after {latest.last}, got {new}: the hole of {hole / 86400:g} days is longer than any "
+            f"inside a window so far ({longest / 86400:g}). Apply what is missing first, or use `--allow-gap`. "
+            "Nothing was changed."
+        )
+
+
+def count_repeats(logs: Logs, units: NDArray[np.str_], times: NDArray[np.datetime64]) -> int:
+    """How many of the remembered rows (their units and times) are among the window's."""
+    names = logs.units.cast("string").to_pylist()
+    code_of = {name: code for code, name in enumerate(names)}
+    codes = np.array([code_of.get(str(unit), -1) for unit in units], dtype=np.int64)
+    stamps, place = np.unique(logs.times.astype("datetime64[us]"), return_inverse=True)
+    seen = times.astype("datetime64[us]")
+    near = np.minimum(np.searchsorted(stamps, seen), len(stamps) - 1)
+    known = (codes >= 0) & (stamps[near] == seen)
+    keys = logs.unit_codes.astype(np.int64) * len(stamps) + place
+    return int(np.isin(codes[known] * len(stamps) + near[known], keys).sum())

@@ -1,0 +1,89 @@
+"""Polynomials around a start are the potential there, nearly: near enough to choose among places."""
+
+import numpy as np
+import pytest
+import torch
+
+from realloc.decide.search.polynomials import evaluate, exponents
+from realloc.learn.networks.branch import Branch, BranchShape
+from realloc.learn.student.local_polynomial import Bend
+from realloc.learn.student.potential import Potential
+from realloc.learn.teacher.sample import Scaling
+
+RADIUS = 0.22
+
+
+def potential(channels, steep=1.0):
+    network = Branch(3, BranchShape(inputs=6, channels=channels, trunk=16), 0)
+    with torch.no_grad():
+        for name, part in network.named_parameters():
+            part.mul_(steep if name == "directions" else 1.0).add_(
+                0.1 * torch.randn(part.shape, generator=torch.Generator().manual_seed(1))
+            )
+    return Potential(
+        network, Scaling(torch.full((channels,), 1 / channels), torch.full((channels,), 5.0), 2.0)
+    )
+
+
+def ways(channels, n=40, m=30):
+    random = np.random.default_rng(0)
+    start = random.dirichlet(np.full(channels, 4.0), n)
+    off = random.dirichlet(np.ones(channels), (n, m)) - start[:, None]
+    length = np.linalg.norm(off, axis=-1, keepdims=True)
+    ends = start[:, None] + off * np.minimum(1, RADIUS * random.random(length.shape) / length)
+    return random.normal(size=(n, 6)).astype(np.float32), start, ends
+
+
+@pytest.mark.parametrize("channels", [2, 3, 4, 5])
+def test_gains_are_nearly_those_of_the_network(channels):
+    x, start, ends = ways(channels)
+    reading = potential(channels).read(x)
+    rows = np.arange(len(x))
+    rough, true = (
+        reading.near(start, RADIUS)(rows, start, ends),
+        reading.mean_gain(rows, start, ends),
+    )
+    assert np.abs(rough - true).max() < 2e-3 * np.abs(true).max()
+    some = rows[::3]
+    between = reading.near(start, RADIUS)(
+        some, ends[some, 0], ends[some, 1:]
+    )  # from another place than the start
+    assert (
+        np.abs(between - reading.mean_gain(some, ends[some, 0], ends[some, 1:])).max()
+        < 4e-3 * np.abs(true).max()
+    )
+
+
+def test_a_lower_degree_would_not_be_near_enough():
+    x, start, ends = ways(3)
+    reading = potential(3, steep=1.2).read(x)
+    rows = np.arange(len(x))
+    true = reading.mean_gain(rows, start, ends)
+    line = reading.field(rows, start)
+    flat = np.einsum("amk,ak->am", ends - start[:, None], line)
+    rough = reading.near(start, RADIUS)(rows, start, ends)
+    assert np.abs(rough - true).max() < 0.05 * np.abs(flat - true).max()
+
+
+def test_many_channels_have_no_polynomial():
+    x, start, _ = ways(6)
+    assert potential(6).read(x).near(start, RADIUS) is None
+
+
+def test_nor_have_units_that_bend_too_fast_for_one():
+    x, start, _ = ways(3)
+    assert potential(3).read(x).near(start, RADIUS) is not None
+    assert potential(3, steep=9.0).read(x).near(start, RADIUS) is None
+    assert potential(3).read(x).near(start, 1.0) is None
+
+
+def test_terms_are_asked_for_in_their_order():
+    powers = list(exponents(3, 4))
+    assert len(set(powers)) == len(powers) == Bend(np.ones((2, 3), np.float32), 4).terms
+    coefficients = np.random.default_rng(0).normal(size=len(powers)).astype(np.float32)
+    d = np.random.default_rng(1).normal(size=(3, 5, 7)).astype(np.float32)
+    wanted = sum(
+        c * np.prod([d[i] ** p for i, p in enumerate(power)], axis=0)
+        for c, power in zip(coefficients, powers, strict=True)
+    )
+    np.testing.assert_allclose(evaluate(iter(coefficients), d, 4), wanted, rtol=1e-4, atol=1e-4)

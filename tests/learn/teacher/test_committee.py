@@ -1,0 +1,150 @@
+"""The committee: weight for what explains held-out residuals, none for what does not."""
+
+import numpy as np
+import pytest
+import torch
+
+from realloc.learn.teacher import committee
+
+N = 4000
+
+
+def draw(seed, n=N):
+    return torch.randn(n, generator=torch.Generator().manual_seed(seed))
+
+
+def weigh(residual, contrasts, weights, units=None, lean=None):
+    """Every row a unit of its own, and no surface dearer than another, unless said."""
+    units = torch.arange(len(residual)) if units is None else units
+    return committee.weigh(residual, contrasts, weights, units, lean or [1.0] * len(contrasts))
+
+
+def test_the_right_surface_gets_its_weight_and_noise_gets_next_to_none():
+    truth, noise = draw(0), draw(1)
+    found = weigh(0.8 * truth + 0.5 * draw(2), [truth, noise], torch.ones(N))
+    error = 0.5 / N**0.5
+    assert found.weights[0] == pytest.approx(0.8, abs=4 * error)
+    assert 0 <= found.weights[1] < 4 * error
+
+
+def test_a_surface_with_the_wrong_sign_gets_exactly_nothing():
+    truth = draw(0)
+    found = weigh(truth, [-truth], torch.ones(N))
+    assert found.weights == (0.0,)
+    assert found.together == found.nothing
+
+
+def test_on_noise_that_agrees_with_no_surface_all_weights_are_zero():
+    residual, surfaces = draw(0), [draw(1), draw(2)]
+    signed = [
+        -surface * torch.sign(surface @ residual) for surface in surfaces
+    ]  # chance agreement turned around
+    found = weigh(residual, signed, torch.ones(N))
+    assert found.weights == (0.0, 0.0)
+    assert found.together == found.nothing
+
+
+def test_surfaces_that_know_different_parts_share():
+    a, b = draw(0), draw(1)
+    found = weigh(0.6 * a + 0.3 * b, [a, b], torch.ones(N))
+    shrunk = 1 - 1 / found.evidence**2
+    assert found.weights == pytest.approx((0.6 * shrunk, 0.3 * shrunk), abs=1e-6)
+    assert shrunk > 0.99
+    assert found.together < 1e-4 * found.nothing
+
+
+def test_rows_without_a_contrast_are_left_out():
+    a, b = draw(0, 100), draw(1, 100)
+    residual = a + 0.5 * b + 0.1 * draw(2, 100)
+    clean = weigh(residual[20:80], [a[20:80], b[20:80]], torch.ones(60))
+    a[:20], b[80:], residual[:20] = float("nan"), float("nan"), 1e6
+    found = weigh(residual, [a, b], torch.ones(100))
+    assert found.weights == pytest.approx(clean.weights, rel=1e-12)
+    assert (found.nothing, found.together) == pytest.approx(
+        (clean.nothing, clean.together), rel=1e-12
+    )
+    assert found.rows == 60
+
+
+def test_the_errors_are_weighted_means_of_squares():
+    y, a, b, w = (draw(seed, 50).double() for seed in range(4))
+    w = w.abs()
+    found = weigh(y, [a, b], w)
+
+    def error(fitted):
+        return float(np.average((y - fitted).numpy() ** 2, weights=w.numpy()))
+
+    assert found.nothing == pytest.approx(error(torch.zeros(50)))
+    assert found.alone == pytest.approx((error(a), error(b)))
+    assert found.together == pytest.approx(error(found.weights[0] * a + found.weights[1] * b))
+    assert found.together <= found.nothing
+
+
+def test_rows_of_weight_zero_have_no_part():
+    y, a, b = (draw(seed, 60) for seed in range(3))
+    y = y + a
+    w = torch.ones(60)
+    w[:30] = 0
+    found, removed = weigh(y, [a, b], w), weigh(y[30:], [a[30:], b[30:]], w[30:])
+    assert found.weights == pytest.approx(removed.weights)
+    assert found.alone == pytest.approx(removed.alone)
+    assert found.weights != pytest.approx(weigh(y, [a, b], torch.ones(60)).weights)
+
+
+def test_weights_shrink_by_the_evidence_across_units():
+    """t is the improvement over its standard error, both from sums by unit; one surface, so least squares by hand."""
+    a, w, units = draw(0, 90).double(), draw(1, 90).double().abs(), torch.arange(90) // 3
+    y = 0.3 * a + draw(2, 90).double()
+    slope = float((w * a * y).sum() / (w * a * a).sum())
+    better = (w * (y**2 - (y - slope * a) ** 2)).view(30, 3).sum(1)
+    t = float(better.sum() / better.square().sum().sqrt())
+    found = weigh(y, [a], w, units)
+    assert t > 1
+    assert found.evidence == pytest.approx(t)
+    assert found.weights[0] == pytest.approx(slope * (1 - 1 / t**2))
+
+
+def test_the_same_unit_many_times_is_no_more_evidence():
+    a, y = draw(0, 50), 0.5 * draw(0, 50) + draw(1, 50)
+    once = weigh(y, [a], torch.ones(50))
+    a, y, units = a.repeat(10), y.repeat(10), torch.arange(50).repeat(10)
+    assert weigh(y, [a], torch.ones(500), units).evidence == pytest.approx(once.evidence)
+    assert weigh(y, [a], torch.ones(500)).evidence == pytest.approx(once.evidence * 10**0.5)
+
+
+def test_weak_evidence_is_no_weight_at_all():
+    """One unit carries the whole improvement: t is 1, so nothing stays."""
+    a, y = torch.zeros(50), draw(1, 50)
+    a[0], y[0] = 1.0, 5.0
+    found = weigh(y, [a], torch.ones(50))
+    assert found.evidence == pytest.approx(1)
+    assert found.weights[0] == pytest.approx(0, abs=1e-6)
+
+
+def test_twins_share_what_one_of_them_deserves():
+    """Two surfaces that differ by a trifle: chance alone would give one of them everything."""
+    truth = draw(0)
+    twins = [truth + 0.02 * draw(1), truth + 0.02 * draw(2)]
+    found = weigh(0.8 * truth + 2 * draw(3), twins, torch.ones(N))
+    assert found.weights == pytest.approx((found.weights[0],) * 2, rel=0.2)
+    assert sum(found.weights) == pytest.approx(0.8, abs=0.15)
+
+
+def test_what_cannot_be_told_apart_is_shared_as_the_lean_says_and_evidence_overrules_it():
+    truth = draw(0)
+    twins = [truth + 0.02 * draw(1), truth + 0.02 * draw(2)]
+    found = weigh(0.8 * truth + 2 * draw(3), twins, torch.ones(N), lean=[1.0, 3.0])
+    assert found.weights[1] / found.weights[0] == pytest.approx(3, rel=0.25)
+    told_apart = weigh(
+        0.8 * draw(4) + 0.2 * truth, [draw(4), truth], torch.ones(N), lean=[1.0, 3.0]
+    )
+    assert told_apart.weights == pytest.approx((0.8, 0.2), abs=0.01)
+
+
+def test_a_dear_surface_that_points_the_wrong_way_takes_nothing_from_the_others():
+    truth = draw(0, 200)
+    residual, wrong = truth + draw(1, 200), -2 * truth + draw(2, 200)
+    found = weigh(residual, [truth, wrong], torch.ones(200), lean=[1.0, 3.0])
+    alone = weigh(residual, [truth], torch.ones(200))
+    assert alone.weights[0] > 0.5
+    assert found.weights == pytest.approx((alone.weights[0], 0.0), abs=0.01)

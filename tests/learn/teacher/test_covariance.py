@@ -1,0 +1,148 @@
+import numpy as np
+import pytest
+import torch
+
+from realloc.base.simplex import project_tangent
+from realloc.decide.deviation import deviation
+from realloc.learn.teacher import covariance as module
+from realloc.learn.teacher import gaussian
+from realloc.learn.teacher.covariance import KernelParts, fit_doubt, slim
+from realloc.learn.teacher.gaussian import fit_kernel
+from tests.learn.teacher.simulated import QUICK, sample_of, simulate
+from tests.small import same_bits
+
+
+def fitted(n=600, seed=0, **options):
+    simulated = simulate(n=n, seed=seed, **options)
+    fit = fit_kernel(sample_of(simulated), 2, QUICK.kernel, seed=1)
+    assert fit.doubt is not None
+    return simulated, fit.doubt
+
+
+@pytest.fixture(scope="module")
+def known():
+    return fitted()
+
+
+def test_deviation_is_the_quadratic_form_of_the_way():
+    random = np.random.default_rng(0)
+    root = random.standard_normal((4, 3, 3))
+    covariance = root @ root.transpose(0, 2, 1)
+    start, ends = random.dirichlet(np.ones(3), 4), random.dirichlet(np.ones(3), (4, 5))
+    found = deviation(covariance, start, ends)
+    for a in range(4):
+        for m in range(5):
+            off = ends[a, m] - start[a]
+            assert np.isclose(found[a, m], np.sqrt(off @ covariance[a] @ off))
+    assert (deviation(covariance, start, start[:, None]) == 0).all()
+
+
+def test_doubt_grows_in_proportion_to_the_way():
+    covariance = np.eye(3)[None] * 2
+    start, end = np.array([[0.2, 0.3, 0.5]]), np.array([[0.3, 0.3, 0.4]])
+    near, far = (
+        deviation(covariance, start, (start + part * (end - start))[:, None])[0, 0]
+        for part in (0.5, 1.0)
+    )
+    assert np.isclose(far, 2 * near)
+
+
+def test_covariances_are_symmetric_and_positive(known):
+    simulated, doubt = known
+    found = doubt.covariance(simulated.window.x, simulated.window.shares)
+    assert found.shape == (600, 3, 3)
+    assert np.allclose(found, found.transpose(0, 2, 1), rtol=1e-3, atol=1e-3 * np.abs(found).max())
+    assert (np.linalg.eigvalsh((found + found.transpose(0, 2, 1)) / 2) > 0).all()
+
+
+def test_more_rows_leave_less_doubt():
+    few, many = (fitted(n=n)[1] for n in (150, 2400))
+    x, shares = simulate(n=100, seed=9).window.x, simulate(n=100, seed=9).window.shares
+    start, ends = shares, shares[::-1, None]
+    fewer, more = (deviation(one.covariance(x, start), start, ends).mean() for one in (few, many))
+    assert more < fewer
+
+
+def test_places_far_from_every_row_are_doubted_more(known):
+    simulated, doubt = known
+    x, shares = simulated.window.x[:100], simulated.window.shares[:100]
+    corner = np.eye(3)[None, :1].repeat(100, axis=0)
+    usual, odd = (deviation(doubt.covariance(at, shares), shares, corner) for at in (x, x + 50))
+    assert np.median(odd) > np.median(usual)
+
+
+def test_the_true_field_lies_within_its_doubt():
+    """By a fit of many rows. Were the doubt a fiftieth of what it is, the truth would lie outside too often."""
+    simulated = simulate(n=1500, seed=3)
+    fit = fit_kernel(sample_of(simulated), 2, QUICK.kernel, seed=1)
+    assert fit.doubt is not None
+    sample = sample_of(simulated)
+    shares = simulated.window.shares
+    slopes = fit.surface.slopes(sample.x, sample.z).mean(0)
+    found = project_tangent(sample.scaling.field(slopes).double().numpy())
+    off = project_tangent(np.random.default_rng(0).standard_normal((1500, 3))) * 0.05
+    error = ((found - simulated.field) * off).sum(axis=1)
+    sigma = deviation(
+        fit.doubt.covariance(simulated.window.x, shares), shares, (shares + off)[:, None]
+    )[:, 0]
+    z = error / sigma
+    assert (np.abs(z) < 1.645).mean() > 0.9
+    assert (np.abs(50 * z) < 1.645).mean() < 0.9
+
+
+def test_rows_are_read_in_chunks_with_the_same_answer(known, monkeypatch):
+    simulated, doubt = known
+    x, shares = simulated.window.x[:50], simulated.window.shares[:50]
+    whole = doubt.covariance(x, shares)
+    monkeypatch.setattr(module, "CHUNK", 7)
+    assert np.allclose(doubt.covariance(x, shares), whole, rtol=1e-4)
+    assert doubt.covariance(x[:0], shares[:0]).shape == (0, 3, 3)
+
+
+def test_what_a_fit_leaves_behind_is_not_changed_by_using_it(known):
+    _, doubt = known
+    m = len(doubt.x)
+    for kind in (torch.float32, torch.float64):
+        parts = KernelParts(
+            doubt.kernel, doubt.x, doubt.z, torch.eye(m), torch.eye(m, dtype=kind), 0.5
+        )
+        one, other = (fit_doubt(parts, doubt.scaling).factor.numpy() for _ in range(2))
+        assert same_bits(one, other)
+        assert torch.equal(parts.gram, torch.eye(m, dtype=kind))
+
+
+def exact(parts, scaling, x, shares):
+    """V with everything that the rows have settled, in float64."""
+    gram = parts.gram.double() + parts.noise * torch.eye(len(parts.gram), dtype=torch.float64)
+    settled = parts.noise * torch.linalg.inv(gram) - torch.eye(len(gram), dtype=torch.float64)
+    z = scaling.shares(torch.from_numpy(np.array(shares, dtype=np.float32)))
+    slopes = parts.kernel.slope_features(torch.from_numpy(x), z, parts.x, parts.z)
+    phi = torch.stack(slopes, dim=1).double() @ parts.whiten.T.double()
+    prior = parts.kernel.slope_variance(torch.from_numpy(x)).double() * (1 + module.ALONE**2)
+    found = phi @ settled @ phi.transpose(1, 2) + prior[:, None, None] * torch.eye(z.shape[1])
+    scale = scaling.inverse.double() * scaling.outcome
+    return (found * scale[:, None] * scale).detach().numpy()
+
+
+def test_what_is_left_out_of_the_factor_makes_doubt_larger_by_next_to_nothing(monkeypatch):
+    kept = []
+    monkeypatch.setattr(
+        gaussian,
+        "fit_doubt",
+        lambda parts, scaling: kept.append(parts) or fit_doubt(parts, scaling),
+    )
+    simulated, whole = fitted()
+    doubt, (parts,) = slim(whole), kept
+    assert doubt.factor.shape[1] < len(doubt.x) / 2  # otherwise nothing was left out
+    x, shares = simulated.window.x, simulated.window.shares
+    ends = np.random.default_rng(0).dirichlet(np.ones(3), (len(x), 4))
+    wanted = deviation(exact(parts, doubt.scaling, x, shares), shares, ends)
+    assert np.allclose(deviation(whole.covariance(x, shares), shares, ends), wanted, rtol=1e-3)
+    found = deviation(doubt.covariance(x, shares), shares, ends)
+    assert (found >= wanted * (1 - 1e-3)).all()
+    assert (
+        found <= wanted * np.sqrt(1 + 3 * module.LEFT_OUT)
+    ).all()  # rows that are no inducing ones, a little more
+    monkeypatch.setattr(module, "LEFT_OUT", 0.5)
+    coarse = deviation(slim(whole).covariance(x, shares), shares, ends)
+    assert (coarse > wanted * np.sqrt(1 + 3e-2)).any()  # what the check above would notice

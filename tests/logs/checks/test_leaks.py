@@ -1,0 +1,147 @@
+"""Features known only after the decision are found by value and by name; yesterday's values are not accused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from realloc import World, audit_source, read_logs
+from realloc.logs import names
+from tests.conftest import SPENDS, make_frame
+
+
+def with_leak(rng, **columns):
+    frame = make_frame(units=60, days=10, seed=1)
+    noise = rng.normal(0, 0.5, len(frame))
+    made = {
+        "tally": frame["orders"] * 3 + noise,
+        "mirror": frame["ads"] / frame[["ads", "coupon", "rebate"]].sum(axis=1),
+    }
+    return frame.assign(**{name: made[name] for name in columns or made})
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+def test_a_column_that_moves_with_the_outcome_is_left_out(rng):
+    logs = read_logs(with_leak(rng, tally=1), SPENDS)
+    assert "tally" not in logs.features
+    (note,) = logs.notes
+    assert (note.code, note.column) == ("post_decision_values", "tally")
+    assert "it moves with the outcome (rank correlation 1.00)" in note.what
+
+
+def test_a_column_that_moves_with_a_share_is_left_out(rng):
+    logs = read_logs(with_leak(rng, mirror=1), SPENDS)
+    assert "share of 'ads' (rank correlation 1.00)" in logs.notes[0].what
+
+
+def test_a_listed_leak_is_a_warning_and_an_error_where_its_name_agrees(rng):
+    frame = (
+        with_leak(rng, tally=1)
+        .rename(columns={"tally": "clicks"})
+        .assign(tally=lambda f: f["clicks"])
+    )
+    listed = audit_source(frame, replace(SPENDS, features=("price", "tally", "clicks")))
+    assert [(f.column, f.level) for f in listed.findings if f.code == "post_decision_values"] == [
+        ("clicks", "error"),
+        ("tally", "warning"),
+    ]
+    declared = replace(
+        SPENDS, features=("price", "tally", "clicks"), known_before=("tally", "clicks")
+    )
+    assert audit_source(frame, declared).ok
+
+
+def test_yesterdays_outcome_is_a_fine_feature(rng):
+    frame = make_frame(units=60, days=10, seed=1)
+    level = np.repeat(rng.normal(100, 40, 60), 10)
+    frame["orders"] = level + rng.normal(0, 1, len(frame))
+    frame["orders_lag1"] = frame.groupby("item")["orders"].shift(1)
+    assert np.corrcoef(frame["orders"][1:], frame["orders_lag1"].fillna(0)[1:])[0, 1] > 0.7
+    assert "orders_lag1" in read_logs(frame, SPENDS).features
+
+
+def test_with_one_row_per_unit_levels_decide(rng):
+    frame = make_frame(units=300, days=1)
+    leaky = frame.assign(
+        tally=frame["orders"] * 2, loose=frame["orders"] + rng.normal(0, 4, len(frame))
+    )
+    logs = read_logs(leaky, SPENDS)
+    assert "tally" not in logs.features
+    assert "loose" in logs.features
+
+
+def test_features_of_the_papers_world_are_not_accused():
+    logs = World(regime="extreme", seed=3).sample(units=400, periods=8, seed=0)
+    assert len(read_logs(logs.to_arrow(), replace(logs.schema, features=None)).features) == 18
+
+
+def test_names_of_results_are_left_out_or_warned_about(frame):
+    frame = frame.assign(clicks=np.arange(len(frame)) % 7, clicks_prev=np.arange(len(frame)) % 5)
+    logs = read_logs(frame, SPENDS)
+    assert "clicks" not in logs.features
+    assert "clicks_prev" in logs.features
+    listed = audit_source(frame, replace(SPENDS, features=("clicks",)))
+    assert [(f.code, f.level) for f in listed.findings if f.column == "clicks"] == [
+        ("post_decision_name", "warning")
+    ]
+    unused = audit_source(frame, replace(SPENDS, features=("price",)))
+    assert ("post_decision_name", "info") in [(f.code, f.level) for f in unused.findings]
+    assert "clicks" in read_logs(frame, replace(SPENDS, known_before=("clicks",))).features
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda f: np.log1p(f["orders"]),
+        lambda f: f["orders"] ** 2,
+        lambda f: pd.cut(f["orders"], 20).astype(str),
+        lambda f: f["ads"] * 1.3,
+    ],
+    ids=["logarithm", "square", "bins", "spend"],
+)
+def test_functions_of_the_result_are_found(make):
+    frame = make_frame(units=60, days=10, seed=1).assign(copy=make)
+    assert "copy" not in read_logs(frame, SPENDS).features
+
+
+def test_what_only_comes_close_stays_with_a_warning(rng):
+    frame = make_frame(units=60, days=10, seed=1)
+    frame["near"] = frame["orders"] + rng.normal(0, 2.0, len(frame))
+    logs = read_logs(frame, SPENDS)
+    assert "near" in logs.features
+    found = [finding for finding in logs.audit().warnings if finding.column == "near"]
+    assert [finding.code for finding in found] == ["post_decision_values"]
+
+
+def test_a_spend_that_is_not_listed_is_left_out_with_a_warning():
+    frame = make_frame().rename(
+        columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")}
+    )
+    two = replace(SPENDS, channels=("ads_spend", "coupon_spend"))
+    logs = read_logs(frame, two)
+    assert "rebate_spend" not in logs.features
+    assert "unlisted_spend" in [note.code for note in logs.notes]
+
+
+LATER = "EMAIL_CLICKS GooglePmaxImpressions orders all_purchases_units cpa ROAS purchases_7d_click last_click_orders"
+EARLIER = "orders_lag1 prev_clicks clicks_7d trailing_gmv price category border sales_rank order_deadline discount revenue_28d"
+
+
+@pytest.mark.parametrize(
+    "name", [*LATER.split(), "attributed_gmv_28d", "new_transactions", "app_opens", "add_to_cart"]
+)
+def test_names_that_look_like_results(name):
+    assert names.looks_later(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*EARLIER.split(), "purchase_frequency_90d", "units_in_stock", "competitor_sales_control"],
+)
+def test_names_that_do_not(name):
+    assert not names.looks_later(name)
