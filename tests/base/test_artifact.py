@@ -309,7 +309,7 @@ def test_an_older_format_asks_for_a_new_fit_and_may_be_replaced(model):
     seal(model, {**json.loads((model / MANIFEST).read_text()), "format": artifact.FORMAT - 1})
     with pytest.raises(
         ArtifactError,
-        match=r"written by an older realloc \(format 3, this one reads 4\): write it again",
+        match=r"written by an earlier realloc \(format 4, this one reads 5\): fit again",
     ):
         read_artifact(model, "student")
     write_artifact(model, "student", {"a": np.zeros(2, np.float32)}, {})

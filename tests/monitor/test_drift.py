@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from realloc.logs import Schema, read_logs, summary
+from realloc.logs import Schema, read_logs
 from realloc.logs.divergence import divergence
+from realloc.logs.summary import summary
 from realloc.monitor import count_columns, measure
 from realloc.monitor.age import age_of
 from realloc.monitor.coverage import compare_coverage, measure_coverage
@@ -154,4 +155,4 @@ def test_coverage_of_rows_like_those_of_training_does_not_fall_and_of_strange_mi
 def test_ages_count_from_the_record_and_never_go_below_zero():
     age = age_of("2026-11-06T12:00:00+00:00", "2026-11-01", NOW)
     assert (age.days, age.window_days) == (10.0, 15.5)
-    assert age_of("2027-01-01T00:00:00+00:00", None, NOW).days == 0.0
+    assert age_of("2027-01-01T00:00:00+00:00", "2027-01-01", NOW).days == 0.0

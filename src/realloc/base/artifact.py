@@ -34,7 +34,7 @@ from realloc.base import disk
 from realloc.base.errors import ArtifactError
 from realloc.base.version import __version__
 
-FORMAT = 4
+FORMAT = 5
 MANIFEST = "manifest.json"
 WEIGHTS = "weights.safetensors"
 NAMES = (MANIFEST, WEIGHTS)
@@ -332,8 +332,8 @@ def _read_folder(folder: Path, kind: str) -> Artifact:
     manifest = _read_manifest(folder)
     if manifest["format"] < FORMAT:
         raise ArtifactError(
-            f"{_show(folder)} was written by an older realloc (format {manifest['format']}, this one reads {FORMAT}): "
-            "write it again with this one, from the same data."
+            f"{_show(folder)} was written by an earlier realloc "
+            f"(format {manifest['format']}, this one reads {FORMAT}): fit again with this one."
         )
     if manifest["kind"] != kind:
         raise ArtifactError(

@@ -27,7 +27,7 @@ class Asked:
     """Which version of which store answers, by which rules."""
 
     store: Path
-    version: int | None  # None: a store from before there were versions
+    version: int | None  # None: the store is frozen, so no model answers
     decision: DecisionConfig | None = None  # None: as it was fitted
     constraints: Constraints | None = None
     frozen: bool = False
@@ -39,7 +39,7 @@ class Opened:
     """A decider, and what a run has to know about it."""
 
     decider: Decider
-    record: Version | None
+    record: Version
     settings: dict[
         str, Any
     ]  # everything about decisions that could be set, for the key and the log
@@ -83,35 +83,27 @@ def _model(store: Store, asked: Asked) -> Opened:
     state, config, schema, record = _fetch(store, asked.version)
     if asked.decision is not None and asked.constraints is not None:
         config = replace(config, decision=asked.decision, constraints=asked.constraints)
-    states = record.fingerprint.get("states") if record else None
+    states = record.fingerprint["states"]
     decide = partial(_decide, state, config)
     decider = Decider(schema, decide, config.money_digits, state.support.config.level, states)
     return Opened(decider, record, settings_of(config), config.launch, state, config)
 
 
-def _fetch(store: Store, number: int | None) -> tuple[Any, Config, Schema, Version | None]:
+def _fetch(store: Store, number: int | None) -> tuple[Any, Config, Schema, Version]:
     """A version, checked to the last byte and by its canary: the scorer of the service, so that both decide alike.
 
     A model that cannot be served (a student of the plain form, dropout) is asked itself; then answers may differ in the last
     digits with the rows they are asked together with, which a fixed cut keeps the same from run to run.
     """
     try:
-        if number is None:
-            scorer, record = open_model(store.path / MODEL), None
-        else:
-            kept = store.kept(number)
-            check_model(kept)
-            scorer, record = open_model(kept.folder / MODEL), kept.version
-            check(scorer, kept.canary)
-        return scorer.state, scorer.config, scorer.schema, record
+        kept = store.kept(number)
+        check_model(kept)
+        scorer = open_model(kept.folder / MODEL)
+        check(scorer, kept.canary)
+        return scorer.state, scorer.config, scorer.schema, kept.version
     except (ArtifactError, StoreError):
         model = store.load(number)  # says what is wrong, or can be asked
-        return (
-            model.fitted,
-            model.config,
-            model.known_schema,
-            None if number is None else store.kept(number).version,
-        )
+        return model.fitted, model.config, model.known_schema, store.kept(number).version
 
 
 def _decide(

@@ -29,11 +29,9 @@ def broken_limits(told: dict[str, Any], limits: LaunchLimits) -> Iterator[str]:
     yield from _too_old(told["age"], limits)
 
 
-def _too_old(age: dict[str, Any] | None, limits: LaunchLimits) -> Iterator[str]:
-    if age is None:
-        return
+def _too_old(age: dict[str, Any], limits: LaunchLimits) -> Iterator[str]:
     if age["days"] > limits.max_age_days:
         yield f"the version is {age['days']:.1f} days old (`max_age_days` is {limits.max_age_days:g})"
     window, most = age["window_days"], limits.max_window_age_days
-    if window is not None and most is not None and window > most:
+    if most is not None and window > most:
         yield f"its last window ended {window:.1f} days ago (`max_window_age_days` is {most:g})"

@@ -6,7 +6,6 @@
 4. FROZEN is looked at again; then the decisions are logged; then the output gets its name.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -14,7 +13,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from realloc.base.artifact import MANIFEST
 from realloc.base.errors import BrakeError, ConfigError, LogError, StoreError
 from realloc.base.progress import Progress, silent
 from realloc.base.version import __version__
@@ -42,7 +40,6 @@ from realloc.storage.ledger.entry import Entry, sha256_file
 from realloc.storage.ledger.ledger import Ledger
 from realloc.storage.store import Store
 from realloc.storage.store.store import utc_now
-from realloc.storage.store.versions import MODEL
 
 STEP, DECISIONS = "decisions", "decisions"
 
@@ -183,7 +180,7 @@ def _prepare(
     told = {
         "input": digest,
         "version": asked.version,
-        "model": opened.record.model if opened.record else _digest_unversioned(store.path),
+        "model": opened.record.model,
         "settings": settings,
         "part_rows": options.part_rows,
         "realloc": __version__,
@@ -191,11 +188,6 @@ def _prepare(
     work = open_work(folder, key_of(told), store.clock(), asked.version)
     read = {"files": [file.label for file in source.files], "sha256": digest, "rows": keys.rows}
     return Job(asked, opened, source, names, keys, work, out, store, read, settings, why)
-
-
-def _digest_unversioned(root: Path) -> str:
-    """Of a model from before there were versions; its manifest names every other byte."""
-    return hashlib.sha256((root / MODEL / MANIFEST).read_bytes()).hexdigest()
 
 
 def _decide(job: Job, options: Options) -> Tally:
@@ -299,7 +291,7 @@ def _log(job: Job, figures: dict[str, Any], options: Options) -> dict[str, Any]:
                 kind="batch",
                 made=figures["made"],
                 version=None if job.asked.frozen else run.version,
-                model=None if job.asked.frozen or record is None else record.model,
+                model=None if job.asked.frozen else record.model,
                 segments=(),
                 rows=0,
                 schema=json.loads(json.dumps(asdict(job.opened.decider.schema))),

@@ -17,7 +17,7 @@ UNKNOWN = "not known"
 def summarise(
     tally: Tally,
     channels: tuple[str, ...],
-    record: Version | None,
+    record: Version,
     states: dict[str, Any] | None,
     now: datetime,
 ) -> dict[str, Any]:
@@ -52,12 +52,8 @@ def summarise(
             for code in tally.findings
         },
         "drift": _drift(tally, states),
-        "version": record.number if record else None,
-        "age": asdict(
-            age_of(record.created, record.windows[-1].last if record.windows else None, now)
-        )
-        if record
-        else None,
+        "version": record.number,
+        "age": asdict(age_of(record.created, record.windows[-1].last, now)),
     }
 
 
@@ -102,8 +98,4 @@ def lines(told: dict[str, Any]) -> Iterator[str]:
     supported = UNKNOWN if coverage is None else f"{coverage:.1%} of the rows"
     drift = UNKNOWN if largest is None else f"{largest[1]:.3f} beyond usual at most ({largest[0]})"
     yield f"Own mix supported: {supported}. Drift of states against training: {drift}."
-    version = (
-        f"Version {told['version']}" if told["version"] is not None else "A model without a version"
-    )
-    made = f", made {age['days']:.1f} days ago" if age else ""
-    yield f"{version}{made}."
+    yield f"Version {told['version']}, made {age['days']:.1f} days ago."

@@ -29,10 +29,7 @@ def watch(
     store: Store, window: Any, arm: str | None = None, decisions: Path | None = None
 ) -> dict[str, Any]:
     """What a window says about the current version, as plain values; what is not known is None, never 0."""
-    current = store.current()
-    opened = open_asked(
-        Asked(store.path, current.number if current else None, allow_network=store.allow_network)
-    )
+    opened = open_asked(Asked(store.path, None, allow_network=store.allow_network))
     schema, record, states = opened.decider.schema, opened.record, opened.decider.states
     today = load_today(window, schema)
     logs, limits, now = today.logs, opened.limits, store.clock()
@@ -42,16 +39,12 @@ def watch(
             asdict(one)
             for one in measure(states, count_columns(states, logs), len(logs) / logs.unit_count)
         ]
-    age = (
-        age_of(record.created, record.windows[-1].last if record.windows else None, now)
-        if record
-        else None
-    )
+    age = age_of(record.created, record.windows[-1].last, now)
     coverage = measure_coverage(opened.state, logs)
     told: dict[str, Any] = {
-        "version": record.number if record else None,
+        "version": record.number,
         "frozen": store.frozen,
-        "age": asdict(age) if age else None,
+        "age": asdict(age),
         "rows": today.keys.num_rows,
         "usable": len(logs),
         "drift": drifts,
@@ -114,7 +107,7 @@ def _alarms(told: dict[str, Any], max_drift: float, max_age: float) -> Iterator[
     if told["coverage"] and told["coverage"]["fell"]:
         found = told["coverage"]
         yield f"Only {found['now']:.1%} of the rows hold a mix like those that were logged, expected {found['expected']:.0%}."
-    if told["age"] and told["age"]["days"] > max_age:
+    if told["age"]["days"] > max_age:
         yield f"The version is {told['age']['days']:.0f} days old, `max_age_days` is {max_age:g}."
     realised = told["realised"]
     if (
@@ -127,8 +120,8 @@ def _alarms(told: dict[str, Any], max_drift: float, max_age: float) -> Iterator[
 
 def lines(told: dict[str, Any]) -> Iterator[str]:
     """For the console."""
-    age = f"{told['age']['days']:.1f} days old" if told["age"] else f"age {UNKNOWN}"
-    yield f"Version {told['version'] or UNKNOWN}, {age}; {told['usable']:,} of {told['rows']:,} rows can be read."
+    age = f"{told['age']['days']:.1f} days old"
+    yield f"Version {told['version']}, {age}; {told['usable']:,} of {told['rows']:,} rows can be read."
     if told["drift"] is None:
         yield f"Drift against training: {UNKNOWN} (the version keeps no summary of its window)."
     for one in (told["drift"] or ())[:SHOWN]:

@@ -90,10 +90,6 @@ def update(
         raise _nothing(store)
     with place.writer():
         model = place.load()
-        if place.adopted:
-            console.print(
-                f"The model that {store} held from before there were versions is version 1 now."
-            )
         rows = _read(window, model.known_schema, quiet)
         if place.applied(rows):
             console.print(f"This window was already applied; {store} stays as it is.")

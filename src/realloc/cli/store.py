@@ -50,13 +50,9 @@ def rollback(
     console.print(
         f"[bold]Version {version.number}[/] is current: the model of version {version.restores}."
     )
-    if version.windows:
-        known = (
-            "one window"
-            if len(version.windows) == 1
-            else f"{len(version.windows)} windows, the last"
-        )
-        console.print(f"  It has learned from {known}: {version.windows[-1]}.")
+    count = len(version.windows)
+    known = "one window" if count == 1 else f"{count} windows, the last"
+    console.print(f"  It has learned from {known}: {version.windows[-1]}.")
 
 
 def verify(
@@ -132,9 +128,8 @@ def unfreeze(store: Place) -> None:
 def _describe(place: Store) -> dict[str, Any]:
     """Whatever can be read; what cannot is said under `problem`."""
     told: dict[str, Any] = {"store": str(place.path), "frozen": place.frozen, "writing": place.busy}
-    told |= {"current": None, "unversioned": False, "versions": [], "problem": None}
+    told |= {"current": None, "versions": [], "problem": None}
     try:
-        told["unversioned"] = place.unversioned
         told["versions"] = [_plain(version) for version in place.history()]
         current = place.current()
         told["current"] = current.number if current else None
@@ -153,23 +148,19 @@ def _show(told: dict[str, Any], store: Path, console: Console) -> None:
         console.print(f"[bold red]Frozen[/] since {escape(told['frozen'])}")
     if told["writing"]:
         console.print("Somebody is writing now.")
-    if told["unversioned"]:
-        console.print(
-            f"{store} holds one model from before there were versions; the next update makes it version 1."
-        )
-    elif not told["versions"] and not told["problem"]:
+    if not told["versions"] and not told["problem"]:
         console.print(f"{store} holds no model yet. `realloc fit` makes one.")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in ("version", "created (UTC)", "rounds", "last window", "rows", "model of"):
         table.add_column(title)
     for version in told["versions"]:
-        last = version["windows"][-1] if version["windows"] else None
+        last = version["windows"][-1]
         table.add_row(
             f"{version['number']}{' (current)' if version['number'] == told['current'] else ''}",
             version["created"].removesuffix("+00:00"),
             str(version["rounds"]),
-            f"{last['first']} to {last['last']}" if last else "unknown",
-            f"{last['rows']:,}" if last else "",
+            f"{last['first']} to {last['last']}",
+            f"{last['rows']:,}",
             str(version["restores"] or ""),
         )
     if told["versions"]:

@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 
 @dataclass(frozen=True)
 class Age:
-    """Days since the version was made, and since the end of its last window (None: not known)."""
+    """Days since the version was made, and since the end of its last window."""
 
     days: float
-    window_days: float | None
+    window_days: float
 
 
-def age_of(created: str, window_end: str | None, now: datetime) -> Age:
+def age_of(created: str, window_end: str, now: datetime) -> Age:
     """From the times in a version's record. A clock that went back gives 0, not less."""
-    return Age(_days(created, now), None if window_end is None else _days(window_end, now))
+    return Age(_days(created, now), _days(window_end, now))
 
 
 def _days(since: str, now: datetime) -> float:

@@ -68,10 +68,10 @@ def test_neither_is_one_with_strangers_another_digest_or_format_taken(own):
     (own / "HEAD").write_bytes(Head(3, head.digest[:8] + "0" * 56).line())
     assert not app.versions.look()
     (own / "HEAD").write_bytes(head.line())
-    (own / "FORMAT").write_bytes(b"2\n")
+    (own / "FORMAT").write_bytes(b"3\n")
     app.versions._failed = None
     assert not app.versions.look()
-    (own / "FORMAT").write_bytes(b"1\n")
+    (own / "FORMAT").write_bytes(b"2\n")
     app.versions._failed = None
     assert app.versions.look()  # the negative control: nothing else was wrong
 

@@ -2,7 +2,7 @@ import pytest
 
 from realloc.base.errors import StoreError
 from realloc.storage.store.place import check_local
-from tests.storage.store.light import LightStore, grown
+from tests.storage.store.light import LightStore, grown, snapshot
 
 MOUNTS = r"""
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -58,10 +58,25 @@ def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
 
 def test_a_newer_format_asks_for_an_upgrade(tmp_path):
     store = grown(tmp_path / "store", 1)
-    (store.path / "FORMAT").write_text("2\n")
+    (store.path / "FORMAT").write_text("3\n")
     for use in (store.current, store.step, store.rollback, store.history):
-        with pytest.raises(StoreError, match=r"Expected format 1 in .*FORMAT', got '2'.*upgrade"):
+        with pytest.raises(StoreError, match=r"Expected format 2 in .*FORMAT', got '3'.*upgrade"):
             use()
+
+
+@pytest.mark.parametrize("versions", [True, False])
+def test_a_store_of_an_earlier_format_says_to_fit_again_and_stays_as_it_is(tmp_path, versions):
+    store = LightStore(tmp_path / "store")
+    if versions:
+        store.step()
+        (store.path / "FORMAT").write_text("1\n")
+    else:
+        (store.path / "model").mkdir(parents=True)
+    before = snapshot(store.path)
+    for use in (store.current, store.load, store.step, store.rollback, store.history):
+        with pytest.raises(StoreError, match="written by an earlier realloc.*: fit again into"):
+            use()
+    assert snapshot(store.path) == before
 
 
 def test_empty_folders_that_were_lost_are_made_again(tmp_path):

@@ -124,23 +124,6 @@ def test_a_rollback_gives_the_old_decisions(tmp_path):
     )
 
 
-def test_a_store_from_before_there_were_versions_is_read_and_adopted(tmp_path):
-    (tmp_path / "store").mkdir()
-    fitted().save(tmp_path / "store" / "model")
-    store = Store(tmp_path / "store", clock=lambda: NOON)
-    assert store.unversioned
-    store.load()
-    assert store.unversioned  # reading changes nothing
-    with store.writer():
-        assert store.adopted
-        assert store.current().number == 1
-        store.commit(store.load().update(window(1)), window(1))
-    assert not (tmp_path / "store" / "model").exists()
-    pd.testing.assert_frame_equal(
-        store.load().recommend(today()), updated().recommend(today()), check_exact=True
-    )
-
-
 def test_a_frozen_store_keeps_every_mix_also_where_the_model_is_broken(tmp_path):
     store = committed(tmp_path / "store")
     store.freeze("prices look odd")

@@ -8,7 +8,8 @@ from realloc.base import disk
 from realloc.base.artifact import read_plain
 from realloc.base.errors import ArtifactError, StoreError
 
-FORMAT, FORMAT_LINE = "FORMAT", b"1\n"
+FORMAT = "FORMAT"
+FORMAT_LINE = b"2\n"
 LONGEST = 1000  # bytes; the line has fewer
 FOLDERS = ("tmp", "versions", "quarantine")
 MOUNTS = Path("/proc/self/mountinfo")
@@ -35,20 +36,26 @@ NETWORK = {
 
 
 def is_store(root: Path) -> bool:
-    """Whether a store of a format that is known here lies there; any other format is refused."""
+    """Whether a store of this format lies there; any other format is refused."""
     path = root / FORMAT
     try:
         content = read_plain(path, 0, LONGEST)
     except ArtifactError as problem:
-        if isinstance(problem.__cause__, FileNotFoundError | NotADirectoryError):
-            return False
-        raise StoreError(str(problem)) from problem
-    if content != FORMAT_LINE:
+        if not isinstance(problem.__cause__, FileNotFoundError | NotADirectoryError):
+            raise StoreError(str(problem)) from problem
+        content = None
+    if content == b"1\n" or (content is None and (root / "model").is_dir()):
         raise StoreError(
-            f"Expected format 1 in {str(path)!r}, got {content.decode('latin-1').strip()!r}. If a newer realloc wrote this "
-            "store, upgrade; if the file was damaged, write the line `1` into it."
+            f"The store {str(root)!r} was written by an earlier realloc, which this one cannot read: "
+            "fit again into another folder with `realloc fit`."
         )
-    return True
+    if content not in (None, FORMAT_LINE):
+        raise StoreError(
+            f"Expected format 2 in {str(path)!r}, got {content.decode('latin-1').strip()!r}. "
+            "If a newer realloc wrote this store, upgrade; if the file was damaged, "
+            "write the line `2` into it."
+        )
+    return content is not None
 
 
 def make_path(root: Path) -> None:

@@ -1,38 +1,19 @@
 """What is written down about a round when its model becomes a version."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from realloc.logs import Logs, summary
+from realloc.logs import Logs
+from realloc.logs.summary import summary
 from realloc.storage.store.canary import machine
 from realloc.storage.store.versions import Kept, Version
 from realloc.storage.store.windows import WindowId
 
 if TYPE_CHECKING:
     from realloc.model.realloc import ReAlloc
-
-
-def first_version(model: "ReAlloc", now: datetime) -> Version:
-    """Of a model that follows none, before anything is said about its windows."""
-    return Version(
-        number=1,
-        parent=None,
-        parent_digest=None,
-        former=None,
-        restores=None,
-        created=stamp(now, None),
-        rounds=model.fitted.rounds,
-        windows=(),
-        metrics=_metrics(model),
-        fingerprint={},
-        schema=_plain(asdict(model.known_schema)),
-        money_digits=model.config.money_digits,
-        machine=machine(),
-        model="",
-    )
 
 
 def next_version(
@@ -42,17 +23,23 @@ def next_version(
     parent: Kept | None,
     now: datetime,
 ) -> Version:
-    """Of a model that has learned from `windows`, the last of which is `window`."""
-    first = replace(first_version(model, now), windows=windows, fingerprint=_fingerprint(window))
-    if parent is None:
-        return first
-    return replace(
-        first,
-        number=parent.version.number + 1,
-        parent=parent.version.number,
-        parent_digest=parent.digest,
-        former=parent.version.number,
-        created=stamp(now, parent.version.created),
+    """Describe a model that has learned from `windows`, the last of which is `window`."""
+    before = parent.version.number if parent else None
+    return Version(
+        number=(before or 0) + 1,
+        parent=before,
+        parent_digest=parent.digest if parent else None,
+        former=before,
+        restores=None,
+        created=stamp(now, parent.version.created if parent else None),
+        rounds=model.fitted.rounds,
+        windows=windows,
+        metrics=_metrics(model),
+        fingerprint=_fingerprint(window),
+        schema=_plain(asdict(model.known_schema)),
+        money_digits=model.config.money_digits,
+        machine=machine(),
+        model="",
     )
 
 

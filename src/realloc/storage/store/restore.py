@@ -1,6 +1,5 @@
 """Going back: a new version whose model is that of an older one, so that history only grows."""
 
-import os
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +11,6 @@ from realloc.base.errors import ArtifactError, StoreError
 from realloc.storage.store.head import Head, read_head
 from realloc.storage.store.record import stamp
 from realloc.storage.store.versions import (
-    MODEL,
     Kept,
     Version,
     check_model,
@@ -100,14 +98,3 @@ def put_damaged_aside(root: Path, number: int) -> None:
 def read_files(folder: Path) -> dict[str, bytes]:
     """The files of a model, as they lie there."""
     return {name: (folder / name).read_bytes() for name in sorted(NAMES, reverse=True)}
-
-
-def clear_old_model(root: Path) -> None:
-    """Remove the model from before there were versions, once version 1 repeats it."""
-    folder, first = root / MODEL, list_versions(root).get(1)
-    if not folder.is_dir() or first is None or set(os.listdir(folder)) - set(NAMES):
-        return
-    with suppress(ArtifactError, StoreError, OSError):
-        if read_files(folder) == read_files(first / MODEL):
-            disk.rename(folder, root / "tmp" / MODEL)
-            disk.empty_folder(root / "tmp")

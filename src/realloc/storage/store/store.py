@@ -16,9 +16,8 @@ from realloc.storage.store.export import Writer, write_small
 from realloc.storage.store.head import Head, read_head
 from realloc.storage.store.lock import LOCK, is_locked, locked
 from realloc.storage.store.place import check_free, check_local, is_store, make_path, make_store
-from realloc.storage.store.record import first_version, next_version
+from realloc.storage.store.record import next_version
 from realloc.storage.store.restore import (
-    clear_old_model,
     describe_restored,
     find_head,
     find_target,
@@ -65,15 +64,10 @@ class Store:
             raise StoreError(
                 f"Expected to keep at least 2 versions, the current one and its parent, got {keep}."
             )
-        self.path, self.keep, self.allow_network, self.clock = (
-            Path(path).absolute(),
-            keep,
-            allow_network,
-            clock,
-        )
-        self.adopted = (
-            False  # whether a model from before there were versions was just made version 1
-        )
+        self.path = Path(path).absolute()
+        self.keep = keep
+        self.allow_network = allow_network
+        self.clock = clock
         self._writing = False
 
     # Reading: nothing here changes the disk
@@ -83,9 +77,10 @@ class Store:
         kept = self._current()
         return kept.version if kept else None
 
-    def kept(self, number: int) -> Kept:
-        """A version that is kept: its record, its canary and where it lies; its model is not looked at."""
-        return self._kept(number, self._head())
+    def kept(self, number: int | None = None) -> Kept:
+        """The record, the canary and the folder of a version, the current one by default; its model is not looked at."""
+        head = self._head()
+        return self._kept(number or head.number, head)
 
     def history(self) -> tuple[Version, ...]:
         """The records of all versions that are kept, oldest first; those that cannot be read are left to `verify`."""
@@ -98,20 +93,14 @@ class Store:
 
     def load(self, number: int | None = None) -> "ReAlloc":
         """The model of the current version or of another one, checked to the last byte and by its canary."""
-        unversioned = number is None and self.unversioned
-        if not unversioned:
-            self._head()  # or its sentence, before torch is waited for
+        self._head()  # or its sentence, before torch is waited for
         from realloc.model.realloc import load
 
-        if unversioned:
-            return load(self.path / MODEL)
         for head in self._heads():
             try:
                 kept = self._kept(number or head.number, head)
                 check_model(kept)
-                if (
-                    kept.version.windows and not kept.canary
-                ):  # only a model that was adopted has none
+                if not kept.canary:
                     raise StoreError(
                         f"Expected a canary in {str(kept.folder)!r}, but there is none."
                     )
@@ -147,14 +136,9 @@ class Store:
         return is_locked(self.path)
 
     @property
-    def unversioned(self) -> bool:
-        """Whether all there is is a model from before there were versions; the next writer makes it version 1."""
-        return self._pointer() is None and (self.path / MODEL).is_dir()
-
-    @property
     def empty(self) -> bool:
         """Whether there is no model at all."""
-        return self._pointer() is None and not self.unversioned
+        return self._pointer() is None
 
     # Writing
 
@@ -333,24 +317,8 @@ class Store:
             check_free(self.path)
         make_store(self.path)
         clear_unfinished(self.path, read_head(self.path))
-        self._adopt()
         self._writing = True
         stack.callback(setattr, self, "_writing", False)
-
-    def _adopt(self) -> None:
-        """A model from before there were versions becomes version 1, then its old place is cleared."""
-        if self.unversioned:
-            from realloc.model.realloc import load
-
-            model = load(self.path / MODEL)  # refused here if it is damaged
-            publish(
-                self.path,
-                first_version(model, self.clock()),
-                read_files(self.path / MODEL),
-                lambda _: {},
-            )
-            self.adopted = True
-        clear_old_model(self.path)
 
     def _pack(self, model: "ReAlloc") -> dict[str, bytes]:
         from realloc.model.files import pack_model

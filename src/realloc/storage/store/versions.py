@@ -56,6 +56,8 @@ class Version:
         for window in self.windows:
             check_types(window, "the record")
         datetime.fromisoformat(self.created)
+        if not self.windows:
+            raise ValueError("a version that has learned from no window")
         if not 0 <= self.money_digits <= MOST_DIGITS:
             raise ValueError(f"money of {self.money_digits} digits")
 
