@@ -208,7 +208,7 @@ def guards(folder: Path, _: int, __: dict) -> dict:
 
     found = guards.GUARDS | service_guards.GUARDS | batch_guards.GUARDS
     lists = {"store": guards.GUARDS, "service": service_guards.GUARDS, "batch": batch_guards.GUARDS}
-    assert len(found) == sum(map(len, lists.values())), "a name comes twice"
+    assert len(found) == sum(map(len, lists.values())), "a name comes twice"  # noqa: S101
     noticed, broken = [], []
     for number, (name, guard) in enumerate(found.items()):
         on, off = folder / f"{number}-on", folder / f"{number}-off"

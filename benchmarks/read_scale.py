@@ -73,7 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--units", type=int, default=500_000)
     parser.add_argument("--days", type=int, default=60)
-    parser.add_argument("--folder", type=Path, default=Path("/tmp/realloc-scale"))
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/realloc-scale"))  # noqa: S108
     parser.add_argument("--keep", action="store_true", help="leave the log on disk")
     parser.add_argument(
         "--out", type=Path, default=Path(__file__).parent / "results" / "read_scale.json"

@@ -28,7 +28,7 @@ from realloc.serve import potential
 from realloc.storage.store import Store
 
 RESULTS = Path(__file__).parent / "results" / "search_nearby.json"
-FOLDER = Path("/tmp/realloc-batch-scale")
+FOLDER = Path("/tmp/realloc-batch-scale")  # noqa: S108
 ROUNDS = 3
 
 

@@ -276,7 +276,7 @@ def true_stake(market: Marketplace, state: State, name: str, decision: DecisionC
     def slopes(rows: NDArray[Any], held: Floats) -> Floats:
         return market.gradient(state.take(rows), held)[name]
 
-    zero: Callable[..., Floats] = lambda rows, start, ends: np.zeros(ends.shape[:2])
+    zero: Callable[..., Floats] = lambda rows, start, ends: np.zeros(ends.shape[:2])  # noqa: E731
     main = name != GUARDRAIL
     weight = decision.weights.get(name, 0.0) if decision.weights else float(main)
     tolerance = None if main else decision.tolerances.get(name, 0.0)

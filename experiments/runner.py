@@ -123,7 +123,7 @@ def commit() -> str:
 
     def git(*arguments: str) -> str:
         command, where = ["git", *arguments], RESULTS.parent.parent
-        return subprocess.run(
+        return subprocess.run(  # noqa: S603
             command, cwd=where, capture_output=True, text=True, check=False
         ).stdout.strip()
 

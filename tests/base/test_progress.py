@@ -205,7 +205,7 @@ def test_results_on_stdout_stay_there(capsys):
     console = terminal()
     with show_progress(console=console) as progress:
         progress("fit", 1, 10)
-        print("result")
+        print("result")  # noqa: T201
     assert capsys.readouterr().out == "result\n"
     assert "result" not in drawn(console)
 

@@ -201,7 +201,7 @@ def _is_missing(value: Any) -> bool:
     if value is None:
         return True
     try:
-        return not bool(value == value)
+        return not bool(value == value)  # noqa: PLR0124
     except TypeError:  # pandas.NA
         return True
     except ValueError:  # an array

@@ -249,8 +249,8 @@ def test_every_stage_and_round_has_a_seed_of_its_own():
 
 def test_no_round_touches_the_global_random_state():
     torch.manual_seed(1)
-    np.random.seed(1)
-    before = torch.get_rng_state(), np.random.get_state()[1].tolist()
+    np.random.seed(1)  # noqa: NPY002
+    before = torch.get_rng_state(), np.random.get_state()[1].tolist()  # noqa: NPY002
     ReAlloc(CONFIG).fit(window())
     assert torch.equal(torch.get_rng_state(), before[0])
-    assert np.random.get_state()[1].tolist() == before[1]
+    assert np.random.get_state()[1].tolist() == before[1]  # noqa: NPY002

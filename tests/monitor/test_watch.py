@@ -13,16 +13,16 @@ from tests.cli.conftest import run  # noqa: F401  a fixture
 from tests.small import window
 
 
-def write(place, frame, name="window.parquet"):
+def write(place, frame, name="window.parquet"):  # noqa: F811
     frame.to_parquet(place / name)
     return str(place / name)
 
 
-def store_of(place):
+def store_of(place):  # noqa: F811
     return Store(place / "store", clock=lambda: NOW)
 
 
-def test_a_calm_window_raises_no_alarm_and_says_what_is_not_known(place):
+def test_a_calm_window_raises_no_alarm_and_says_what_is_not_known(place):  # noqa: F811
     told = watch(store_of(place), write(place, window(96).to_pandas()))
     assert told["alarms"] == []
     assert told["version"] == 1
@@ -32,7 +32,7 @@ def test_a_calm_window_raises_no_alarm_and_says_what_is_not_known(place):
     assert json.loads(json.dumps(told)) == told
 
 
-def test_drift_a_freeze_and_age_raise_alarms(place):
+def test_drift_a_freeze_and_age_raise_alarms(place):  # noqa: F811
     frame = window(96).to_pandas().assign(c1=99.0)
     store = store_of(place)
     store.freeze("odd prices")
@@ -44,7 +44,7 @@ def test_drift_a_freeze_and_age_raise_alarms(place):
     assert any("60 days old" in alarm for alarm in found)
 
 
-def test_a_version_without_a_summary_says_not_known_and_never_zero(place):
+def test_a_version_without_a_summary_says_not_known_and_never_zero(place):  # noqa: F811
     from dataclasses import replace
 
     from realloc.batch import watch as module
@@ -62,7 +62,7 @@ def test_a_version_without_a_summary_says_not_known_and_never_zero(place):
     assert "Drift against training: not known" in "\n".join(lines(told))
 
 
-def outcomes_of(place, effect):
+def outcomes_of(place, effect):  # noqa: F811
     """The decided rows with an outcome: half of the units treated, which gain `effect` times what was promised."""
     logs = window(97, units=40).to_pandas().head(150)
     found = pd.read_parquet(place / "recs.parquet")
@@ -73,7 +73,7 @@ def outcomes_of(place, effect):
 
 
 @pytest.mark.parametrize(("effect", "change"), [(1.0, "none"), (-1.0, "stop")])
-def test_a_random_hold_out_says_whether_gains_are_real(place, effect, change):
+def test_a_random_hold_out_says_whether_gains_are_real(place, effect, change):  # noqa: F811
     recommend(place)
     told = watch(store_of(place), write(place, outcomes_of(place, effect)), arm="arm")
     found = told["realised"]
@@ -83,14 +83,14 @@ def test_a_random_hold_out_says_whether_gains_are_real(place, effect, change):
     assert bool(told["alarms"]) == (change == "stop")
 
 
-def test_without_a_hold_out_nothing_is_claimed(place):
+def test_without_a_hold_out_nothing_is_claimed(place):  # noqa: F811
     recommend(place)
     found = watch(store_of(place), write(place, outcomes_of(place, 1.0)))["realised"]
     assert found["calibration"] is None
     assert "cannot be told from luck" in found["why_not"]
 
 
-def test_the_command_prints_alarms_and_exits_with_two(place, run):
+def test_the_command_prints_alarms_and_exits_with_two(place, run):  # noqa: F811
     calm = write(place, window(96).to_pandas())
     assert "Support:" in run("monitor", "--store", place / "store", "--logs", calm).stdout
     odd = write(place, window(96).to_pandas().assign(c1=99.0), "odd.parquet")
@@ -99,7 +99,7 @@ def test_the_command_prints_alarms_and_exits_with_two(place, run):
     assert "have drifted" in done.stderr
 
 
-def test_the_audit_command_finds_a_flipped_byte(place, run):
+def test_the_audit_command_finds_a_flipped_byte(place, run):  # noqa: F811
     recommend(place)
     told = json.loads(run("audit", "--store", place / "store", "--json").stdout)
     assert told["replays"][0]["differ"] == 0

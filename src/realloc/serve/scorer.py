@@ -106,7 +106,7 @@ def write_serving(
     write_artifact(path, KIND, tensors, meta)
 
 
-def open(path: str | PathLike[str]) -> Scorer:
+def open(path: str | PathLike[str]) -> Scorer:  # noqa: A001
     """The scorer that `export` wrote; refused if a single byte has changed since, or its parts do not fit together."""
     artifact = read_artifact(path, KIND)
     return make_scorer(artifact.meta, artifact.tensors, path)

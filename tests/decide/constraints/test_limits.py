@@ -250,7 +250,7 @@ def test_an_empty_batch_is_fine():
 
 def test_never_used_channels_stay_closed_unless_opened():
     start, used = [[0.6, 0.4, 0.0]], [[True, True, False]]
-    gain = lambda rows, shares, candidates: (candidates - shares[:, None])[..., 2]
+    gain = lambda rows, shares, candidates: (candidates - shares[:, None])[..., 2]  # noqa: E731
     for opened, held in (((), 0.0), (("rebate",), 0.4), (("*",), 0.4), (("ads",), 0.0)):
         limits = limits_of(start=start, used=used, open=opened)
         found = limits.settle(search_greedy(limits.repair()[0], gain, limits.allows, SEARCH).shares)

@@ -168,7 +168,7 @@ def test_rows_of_clusters_as_if_they_were_units_do_not_cover():
 )
 def test_what_has_no_effect_to_measure_is_refused(spoil, text):
     config = make_config()
-    with pytest.raises(LogError, match=text):
+    with pytest.raises(LogError, match=text):  # noqa: PT012
         arms = read_arms(spoil(make_arms(60)), config)
         for name in ("roi", "orders"):
             measure(arms, config.metric(name), 0.95)

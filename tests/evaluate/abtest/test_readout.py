@@ -142,7 +142,7 @@ def test_the_page_stands_alone_and_escapes_names():
     assert "<script" not in page
     assert "<b>" not in page
     assert "Test of &lt;May&gt;" in page
-    drawn = [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", page)]
+    drawn = [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", page)]  # noqa: S314
     assert len(drawn) == 3  # effects in percent, in points, and calibration
     assert len(drawn[0].findall("circle")) == 5
     assert "NaN" not in page
@@ -154,5 +154,5 @@ def test_the_page_stands_alone_and_escapes_names():
 def test_the_documented_python_runs(capsys):
     page = (Path(__file__).parents[3] / "docs" / "abtest.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```python\n(.*?)```", page, re.S)
-    exec(compile(shown, "docs/abtest.md", "exec"), {"frame": make_arms(400)})
+    exec(compile(shown, "docs/abtest.md", "exec"), {"frame": make_arms(400)})  # noqa: S102
     assert "orders" in capsys.readouterr().out

@@ -139,7 +139,7 @@ def test_the_page_stands_alone_and_says_what_the_report_says(good):
     shown = page.replace("<code>", "`").replace("</code>", "`")
     for rule in good.rules:
         assert rule in shown
-    drawn = [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", page)]
+    drawn = [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", page)]  # noqa: S314
     assert len(drawn) == 4  # uplift, value, guardrails, ranking
     assert len(drawn[2].findall("line[@class='limit']")) == 1  # what gmv may lose
 

@@ -110,7 +110,7 @@ def test_columns_that_steer_nothing_are_switched_off():
     wider = replace(simulated, window=window)
     with_noise, without = field_of(wider), field_of(simulated)
     truth = project_tangent(simulated.field)
-    error = lambda field: np.square(field - truth).mean()
+    error = lambda field: np.square(field - truth).mean()  # noqa: E731
     assert error(with_noise) < 4 * error(without)  # 20 columns of noise among 3
     assert error(with_noise) < 0.05 * np.square(truth).mean()
 

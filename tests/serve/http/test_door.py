@@ -19,7 +19,7 @@ from tests.serve.http.asking import INTERNALS, ask, ask_async, open_app, some_ro
 
 ROW = some_rows(1)[0]
 GOOD = json.dumps({"rows": [ROW]}).encode()
-EVERYWHERE = "0.0.0.0"
+EVERYWHERE = "0.0.0.0"  # noqa: S104
 SECRET = "hunter2" * 3
 
 

@@ -202,7 +202,7 @@ class App:
         return Reply(200, json.dumps(told).encode())
 
 
-IDS = random.Random(secrets.randbits(128))
+IDS = random.Random(secrets.randbits(128))  # noqa: S311
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 CLOSE: Headers = ((b"connection", b"close"),)
 

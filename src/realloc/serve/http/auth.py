@@ -85,7 +85,7 @@ def is_loopback(host: str) -> bool:
 
 def allowed_hosts(host: str, more: tuple[str, ...]) -> frozenset[str]:
     """Names that a `Host` header may hold."""
-    wildcard = host in ("0.0.0.0", "::", "")
+    wildcard = host in ("0.0.0.0", "::", "")  # noqa: S104
     if wildcard and not more:
         raise ConfigError(
             "Expected the names under which the service is called when it is bound to every address. "

@@ -65,7 +65,7 @@ class Records:
             if self._recorder is None or self._said != said:
                 self._begin(version, today, settings, now)
                 self._said = said
-            assert self._recorder is not None
+            assert self._recorder is not None  # noqa: S101
             self._recorder.write(rows)
         self.metrics.recorded.inc(answers.num_rows)
 

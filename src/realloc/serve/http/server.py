@@ -92,7 +92,7 @@ def run(store: Path, config: ServeConfig, address: Address) -> None:
     shown = f"[{host}]" if ":" in host else host
     told = app.versions.current
     what = f"version {told.version.number}" if told and told.scorer else "no version yet"
-    print(
+    print(  # noqa: T201
         f"realloc: serving {what} at http://{shown}:{port} (loaded in {time.perf_counter() - begun:.2f} s)",
         file=sys.stderr,
         flush=True,
