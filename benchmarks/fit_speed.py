@@ -58,7 +58,7 @@ def plain_seconds(rows: int) -> float:
     import torch
 
     import realloc
-    from realloc.learn.features import fit_encoder
+    from realloc.learn.features.encode import fit_encoder
 
     logs = realloc.World("hard", seed=201).sample(units=rows // PERIODS, periods=PERIODS, seed=0)
     started = time.process_time()

@@ -18,11 +18,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 import realloc
-from realloc.learn.memory import ReplayConfig
-from realloc.learn.nuisances import NuisanceConfig
+from realloc.learn.memory.config import MemoryConfig
+from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.student import StudentConfig
 from realloc.learn.support import SupportConfig
-from realloc.learn.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 
 RESULTS = Path(__file__).parent / "results" / "rounds_scale.json"
 WINDOWS, CAPACITY = 32, 4000
@@ -33,7 +33,7 @@ CONFIG = realloc.Config(
     kernel=KernelConfig(inducing=200, steps=30, rows=300),
     network=NetworkConfig(epochs=5, least_steps=0),
     factual=FactualConfig(epochs=5, width=64, least_steps=0),
-    replay=ReplayConfig(capacity=CAPACITY),
+    memory=MemoryConfig(capacity=CAPACITY),
     student=StudentConfig(epochs=3, width=64, least_steps=0),
     support=SupportConfig(rows=CAPACITY),
 )

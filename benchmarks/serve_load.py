@@ -35,7 +35,7 @@ from tests.small import CONFIG
 from realloc import ReAlloc, World
 from realloc import serve as serving
 from realloc.learn.student import StudentConfig
-from realloc.learn.teacher import KernelConfig
+from realloc.learn.teacher.config import KernelConfig
 from realloc.storage.store import Store
 
 ROOT = Path(__file__).parents[1]
@@ -54,7 +54,7 @@ def make_store(place: Path) -> Store:
         kernel=KernelConfig(),  # what it has learned says how many directions of doubt there are
         student=StudentConfig(epochs=1, later_epochs=1, least_steps=200),
         support=replace(CONFIG.support, rows=12_000, members=16),
-        replay=replace(CONFIG.replay, capacity=4000),
+        memory=replace(CONFIG.memory, capacity=4000),
     )
     world, store = World("medium", seed=1), Store(place)
     first, second = (world.sample(units=1500, periods=8, seed=seed) for seed in (0, 1))

@@ -23,7 +23,7 @@ from realloc.base.simplex import tangent_basis
 from realloc.decide.decide import worth
 from realloc.decide.search.ascent import search_ascent
 from realloc.decide.search.greedy import search_greedy
-from realloc.learn.features import fit_encoder
+from realloc.learn.features.encode import fit_encoder
 from realloc.learn.support import Support, fit_support, remember_logged
 from realloc.logs import Logs
 from realloc.model.recommend import open_batches

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 import realloc
 from field_rivals import Rival, RivalConfig, fit_r_learner, fit_s_learner
 from realloc.decide.search.greedy import gain_of_potential, search_greedy
-from realloc.learn.features import fit_encoder
-from realloc.learn.memory import label_moves, remember
-from realloc.learn.nuisances import cross_fit
+from realloc.learn.features.encode import fit_encoder
+from realloc.learn.memory.buffer import remember
+from realloc.learn.memory.moves import label_moves
+from realloc.learn.nuisances.crossfit import cross_fit
 from realloc.learn.student.distill import distill
-from realloc.learn.teacher import SurfaceConfigs, Teacher, fit_teacher
-from realloc.learn.teacher.fit import draw_sample
+from realloc.learn.teacher.fit import SurfaceConfigs, Teacher, draw_sample, fit_teacher
 from realloc.logs import Logs
 from realloc.model.round import draw, open_window
 from realloc.world import REGIMES, World
@@ -92,7 +92,7 @@ def learn_all(logs: Logs, test: Logs, decided: Logs, seed: int) -> dict[str, Lea
     surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network, factual=config.factual)
     teacher = fit_teacher(window, nuisances, config.teacher, surfaces, draw(seed, "teacher", 0))
     labels = label_moves(teacher, window, config.moves, 0, draw(seed, "moves", 0))
-    replay = remember(None, labels, config.replay.capacity)
+    replay = remember(None, labels, config.memory.capacity)
     student = distill(replay, teacher.scaling, None, config.student, draw(seed, "student", 0))
     sample = draw_sample(window, nuisances)
     states, places = encoder.encode(test).values, np.array(test.shares)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from realloc.learn.networks.stack import Shape, Stack
-from realloc.learn.networks.train import Split, TrainConfig, train
-from realloc.learn.teacher.sample import Sample
+from realloc.learn.networks.train import TrainConfig, TrainSplit, train
+from realloc.learn.teacher.sample import TeacherSample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Rival:
     """Members' potentials and fields, in units of the outcome."""
 
     network: Stack
-    sample: Sample
+    sample: TeacherSample
     linear: bool  # R-learner: τ(x)·p; else f(x, p)
     held_out: float
 
@@ -66,7 +66,7 @@ class Rival:
         return (slopes - slopes.mean(-1, keepdim=True)).double().numpy()
 
 
-def fit_s_learner(sample: Sample, config: RivalConfig, seed: int) -> Rival:
+def fit_s_learner(sample: TeacherSample, config: RivalConfig, seed: int) -> Rival:
     """y ≈ f(x, p), squared error."""
     inputs = torch.cat([sample.x, sample.z], dim=1)
     network = Stack(
@@ -80,7 +80,7 @@ def fit_s_learner(sample: Sample, config: RivalConfig, seed: int) -> Rival:
     return Rival(network, sample, False, float(best.mean()) * sample.scaling.outcome**2)
 
 
-def fit_r_learner(sample: Sample, config: RivalConfig, seed: int) -> Rival:
+def fit_r_learner(sample: TeacherSample, config: RivalConfig, seed: int) -> Rival:
     """y − m ≈ ⟨τ(x), p − e⟩, squared error: the paper's R-Learner."""
     network = Stack(
         config.members,
@@ -96,9 +96,9 @@ def fit_r_learner(sample: Sample, config: RivalConfig, seed: int) -> Rival:
     return Rival(network, sample, True, float(best.mean()) * sample.scaling.outcome**2)
 
 
-def _split(sample: Sample, members: int) -> Split:
+def _split(sample: TeacherSample, members: int) -> TrainSplit:
     held = [i % sample.count for i in range(members)]
-    return Split(
+    return TrainSplit(
         [torch.where(sample.folds != f)[0] for f in held],
         [torch.where(sample.folds == f)[0] for f in held],
     )

@@ -30,7 +30,12 @@ from realloc.decide.deviation import deviation
 from realloc.learn.teacher import covariance as doubt
 from realloc.logs import Logs
 from realloc.model.recommend import open_batches
-from realloc.world.platform import Marketplace, MarketplaceParameters, ResponseParameters, State
+from realloc.world.platform import (
+    Marketplace,
+    MarketplaceParameters,
+    MarketState,
+    ResponseParameters,
+)
 from realloc.world.platform.draws import Draws
 from realloc.world.platform.items import draw_items, parse_names
 from runner import commit
@@ -130,7 +135,7 @@ def measure(
     return found | {name: float(value) for name, value in values.items()}
 
 
-def known_state(market: Marketplace, rows: Logs) -> State:
+def known_state(market: Marketplace, rows: Logs) -> MarketState:
     """The state with an item's own taste and synergy averaged out: orders and GMV are linear in both, so gains become
     E[gain | category, price, budget, shares], the most that columns can tell."""
     state, sizes = market.state(rows), market.parameters.items
@@ -265,7 +270,9 @@ def with_truth(
     return judge(market, test, verdict.shares, verdict.moved, decision)
 
 
-def true_stake(market: Marketplace, state: State, name: str, decision: DecisionConfig) -> Stake:
+def true_stake(
+    market: Marketplace, state: MarketState, name: str, decision: DecisionConfig
+) -> Stake:
     """An outcome whose gains are the truth."""
 
     def gain(rows: NDArray[Any], start: Floats, ends: Floats) -> Floats:

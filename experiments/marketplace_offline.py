@@ -46,7 +46,7 @@ from realloc.evaluate.weights import target_arms
 from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.student import StudentConfig
 from realloc.learn.support import SupportConfig
-from realloc.learn.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from runner import Figures, Study, arguments, conclude, run
 
 HALVES = ("all", "first", "second")

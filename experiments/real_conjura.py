@@ -25,7 +25,7 @@ from real_panel import ARMS as RANKED
 from real_panel import SHARED, STRENGTH, Panel, arm_of, find, matched_verdict, rank
 from realloc import Config, ReAlloc, Schema, read_logs
 from realloc.base.simplex import total_variation
-from realloc.learn.features import FeatureConfig
+from realloc.learn.features.encode import FeatureConfig
 from runner import Figures, Study, commit, describe, markdown, measure, save
 
 ROOT = Path(__file__).resolve().parents[1]

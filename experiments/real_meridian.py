@@ -33,7 +33,7 @@ from real_panel import (
 )
 from realloc import Config, ReAlloc, Schema, read_logs
 from realloc.base.simplex import total_variation
-from realloc.learn.features import FeatureConfig
+from realloc.learn.features.encode import FeatureConfig
 from runner import Figures, Study, arguments, describe, markdown, measure, save
 
 FILE = "meridian/geo_all_channels.csv"

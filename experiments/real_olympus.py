@@ -92,7 +92,7 @@ def lab(n: int) -> Any:
     from realloc.decide.config import DecisionConfig
     from realloc.learn.student import StudentConfig
     from realloc.learn.support.config import SupportConfig
-    from realloc.learn.teacher import KernelConfig, TeacherConfig
+    from realloc.learn.teacher.config import KernelConfig, TeacherConfig
 
     return Config(
         decision=DecisionConfig(max_length=RADIUS * 2**0.5 + 1e-9, least_evidence=0.0),

@@ -27,7 +27,7 @@ import realloc
 from realloc.baselines import TeacherOnly, WarmTeacher
 from realloc.baselines.response import ResponsePolicy
 from realloc.decide.search.greedy import GainFunction, search_greedy
-from realloc.learn.memory.config import ReplayConfig
+from realloc.learn.memory.config import MemoryConfig
 from realloc.learn.teacher.config import SURFACES
 from realloc.logs import Logs
 from realloc.world import World
@@ -67,7 +67,7 @@ def cell(key: str, sizes: Sizes = FULL, config: realloc.Config | None = None) ->
     world = World("hard", int(number))
     rows, config = sizes["units"] * sizes["periods"], config or realloc.Config()
     support = replace(config.support, rows=max(rows, FEWEST))
-    config = replace(config, seed=int(number), replay=ReplayConfig(capacity=rows), support=support)
+    config = replace(config, seed=int(number), memory=MemoryConfig(capacity=rows), support=support)
     windows = [
         world.sample(units=sizes["units"], periods=sizes["periods"], seed=w, window=w)
         for w in range(sizes["windows"])

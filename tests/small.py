@@ -9,11 +9,11 @@ import pandas as pd
 
 from realloc import Config, Logs, ReAlloc, Schema, World
 from realloc.decide.config import DecisionConfig
-from realloc.learn.memory import ReplayConfig
+from realloc.learn.memory.config import MemoryConfig
 from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.student import StudentConfig
 from realloc.learn.support import SupportConfig
-from realloc.learn.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from realloc.world import WorldParameters
 
 CONFIG = Config(
@@ -24,7 +24,7 @@ CONFIG = Config(
     network=NetworkConfig(least_steps=0, epochs=2, width=16, trunk=8),
     factual=FactualConfig(least_steps=0, epochs=2, width=16),
     student=StudentConfig(least_steps=0, epochs=2, width=16, trunk=8),
-    replay=ReplayConfig(capacity=400),
+    memory=MemoryConfig(capacity=400),
     support=SupportConfig(network=False, members=4, rows=400),
     decision=DecisionConfig(
         least_evidence=0.0

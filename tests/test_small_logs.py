@@ -9,8 +9,7 @@ import pytest
 from realloc import Config, LogError, ReAlloc, Schema, load, read_logs
 from realloc.learn.nuisances.config import MODELS, NuisanceConfig
 from realloc.learn.support.config import SupportConfig
-from realloc.learn.teacher import TeacherConfig
-from realloc.learn.teacher.config import SURFACES
+from realloc.learn.teacher.config import SURFACES, TeacherConfig
 from realloc.model.round import for_size, set_apart
 from tests.small import CHANNELS, CONFIG, same_bits, window
 

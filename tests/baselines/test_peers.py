@@ -12,7 +12,7 @@ from realloc.baselines import BASELINES, CausalForestDMLPolicy, CQLPolicy, Linea
 from realloc.baselines.peers_cql import Box, pull_back
 from realloc.baselines.peers_dml import expand, expand_slopes, split_by
 from realloc.baselines.response import Task, everywhere
-from realloc.learn.teacher.fit import Window
+from realloc.learn.window import Window
 from tests.small import CONFIG, window
 
 PEERS = ("linear_dml", "linear_dml_poly", "causal_forest", "cql")

@@ -52,7 +52,7 @@ epochs = 1
 width = 8
 trunk = 4
 least_steps = 0
-[replay]
+[memory]
 capacity = 200
 [support]
 network = false

@@ -4,11 +4,11 @@ from dataclasses import asdict, fields
 import pytest
 
 from realloc import Config, ConfigError, read_config
-from realloc.learn.features import FeatureConfig
-from realloc.learn.memory import MoveConfig, ReplayConfig
+from realloc.learn.features.encode import FeatureConfig
+from realloc.learn.memory.config import MemoryConfig, MoveConfig
 from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.student import StudentConfig
-from realloc.learn.teacher import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from realloc.logs import AuditConfig
 from realloc.model.config import STAGES, parse_config
 
@@ -112,14 +112,14 @@ def test_schema_and_config_live_in_one_file(tmp_path):
         ),
         (f"{SCHEMA}[moves]\nsteps = [2.0]\n", r"`steps` of \[moves\] between 0 and 1, got \[2.0\]"),
         (
-            f"{SCHEMA}[replays]\ncapacity = 300\n",
-            r"Unknown table `replays` in .* Did you mean 'replay'\?",
+            f"{SCHEMA}[memorys]\ncapacity = 300\n",
+            r"Unknown table `memorys` in .* Did you mean 'memory'\?",
         ),
         (
-            f"{SCHEMA}[replay]\ncapasity = 300\n",
-            r"Unknown key `capasity` in \[replay\].* Did you mean 'capacity'\?",
+            f"{SCHEMA}[memory]\ncapasity = 300\n",
+            r"Unknown key `capasity` in \[memory\].* Did you mean 'capacity'\?",
         ),
-        (f"{SCHEMA}[replay]\ncapacity = 3\n", "at least 100 rows, got 3"),
+        (f"{SCHEMA}[memory]\ncapacity = 3\n", "at least 100 rows, got 3"),
         (
             f"{SCHEMA}[student]\nemma = 0.5\n",
             r"Unknown key `emma` in \[student\].* Did you mean 'ema'\?",
@@ -158,7 +158,7 @@ epochs = 3
 width = 32
 [moves]
 steps = [0.02, 0.04]
-[replay]
+[memory]
 capacity = 500
 [student]
 ema = 0.9
@@ -176,7 +176,7 @@ def test_every_stage_has_a_table_of_its_own(tmp_path):
         network=NetworkConfig(epochs=3),
         factual=FactualConfig(width=32),
         moves=MoveConfig(steps=(0.02, 0.04)),
-        replay=ReplayConfig(capacity=500),
+        memory=MemoryConfig(capacity=500),
         student=StudentConfig(ema=0.9, form="plain"),
     )
 

@@ -372,7 +372,7 @@ def test_every_long_step_tells_how_far_it_is():
     assert {name.split(":")[0] for name in seen} == {
         "nuisances",
         "teacher",
-        "replay",
+        "memory",
         "student",
         "support",
     }
@@ -405,7 +405,7 @@ class Interrupt:
             raise KeyboardInterrupt
 
 
-STAGES = ["nuisances", "teacher: kernel", "teacher: network", "replay", "student", "support"]
+STAGES = ["nuisances", "teacher: kernel", "teacher: network", "memory", "student", "support"]
 
 
 @pytest.mark.parametrize("stage", ["teacher: kernel", "student"])

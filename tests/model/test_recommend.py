@@ -12,7 +12,7 @@ from realloc import ConfigError, ReAlloc, load
 from realloc.base.simplex import close
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.types import REASONS
-from realloc.learn.teacher import TeacherConfig
+from realloc.learn.teacher.config import TeacherConfig
 from realloc.model import recommend as recommendation
 from tests.advised import CHANNELS, SHOP, advised, asked, shop
 from tests.small import CONFIG, fitted, today, window

@@ -39,7 +39,7 @@ def history():
     work = []
 
     def watch(step, done, total):
-        if step == "replay: labels":
+        if step == "memory: labels":
             work[-1][0] = total
         elif step == "student: distillation":
             work[-1][1] = total
@@ -56,7 +56,7 @@ def test_the_replay_never_holds_more_than_its_capacity(history):
     states, _ = history
     sizes = [len(state.main.replay) for state in states]
     assert sizes[0] == 300
-    assert sizes[1:] == [CONFIG.replay.capacity] * (ROUNDS - 1)
+    assert sizes[1:] == [CONFIG.memory.capacity] * (ROUNDS - 1)
 
 
 def test_a_state_does_not_grow_once_its_memories_are_full(history):
@@ -89,7 +89,7 @@ def test_every_later_round_labels_only_what_can_stay_and_learns_for_half_as_long
     kept = [int((state.main.replay.window == number).sum()) for number, state in enumerate(states)]
     assert all(rows >= stay for rows, stay in zip(labelled, kept, strict=True))
     assert labelled == sorted(labelled, reverse=True)
-    assert labelled[-1] <= CONFIG.replay.capacity // (ROUNDS - 1) + 1
+    assert labelled[-1] <= CONFIG.memory.capacity // (ROUNDS - 1) + 1
 
 
 def test_a_saved_state_does_not_grow_either(history, tmp_path):

@@ -13,8 +13,8 @@ from realloc import World
 from realloc.base.simplex import Floats, project_tangent
 from realloc.decide.search.greedy import SearchConfig, gain_of_potential, search_greedy
 from realloc.world.oracle import true_support
-from realloc.world.response import Surface
-from realloc.world.support import Region
+from realloc.world.response import TrueSurface
+from realloc.world.support import TrueRegion
 
 STEP, FLOAT = 0.02, 1e-9
 SIZES = (0.1, 1.0, 5.0, 15.0, 50.0)  # ε_g; the world's field has a norm of about 4
@@ -24,8 +24,8 @@ SIZES = (0.1, 1.0, 5.0, 15.0, 50.0)  # ε_g; the world's field has a norm of abo
 class Reach:
     """Contexts of the world and what each can reach: lattice points on supported straight ways of length ≤ L_max."""
 
-    surface: Surface
-    region: Region
+    surface: TrueSurface
+    region: TrueRegion
     start: Floats  # (n, K)
     ends: Floats  # (n, m, K)
     reachable: np.ndarray  # (n, m)

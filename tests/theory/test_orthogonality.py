@@ -18,7 +18,7 @@ from realloc.learn.teacher.moment import (
     solve_moment,
 )
 from realloc.learn.teacher.network import NetworkConfig, teacher_loss
-from realloc.learn.teacher.sample import Sample, Scaling
+from realloc.learn.teacher.sample import Scaling, TeacherSample
 from tests.theory.exact import Law, finite_law
 
 LAW = finite_law(curved=4.0)
@@ -118,7 +118,7 @@ def test_error_of_the_root_is_within_the_normalised_remainder(seed):
 LINEAR = finite_law()
 
 
-def as_sample(law: Law) -> Sample:
+def as_sample(law: Law) -> TeacherSample:
     """The law as the teacher sees it, with the true m and e; its masses are the weights."""
     by_state = [law.mass * (law.state == k) for k in range(3)]
     m = np.array([np.average(law.outcome, weights=w) for w in by_state])[law.state]
@@ -127,12 +127,12 @@ def as_sample(law: Law) -> Sample:
     folds = torch.zeros(len(m), dtype=torch.int64)
     tensors = [torch.from_numpy(values) for values in (x, law.shares, law.outcome, m, e)]
     scaling = Scaling(torch.zeros(3), torch.ones(3), 1.0)
-    return Sample(
+    return TeacherSample(
         *tensors, folds=folds, units=folds, weights=torch.from_numpy(law.mass), scaling=scaling
     )
 
 
-def true_branch(sample: Sample) -> Branch:
+def true_branch(sample: TeacherSample) -> Branch:
     """A branch that is linear in the shares, with every state's own least-squares slopes and its mean as baseline head."""
     branch = Branch(
         1, BranchShape(inputs=3, channels=3, width=4, trunk=2, heads=2), seed=0
@@ -153,13 +153,13 @@ def true_branch(sample: Sample) -> Branch:
     return branch
 
 
-def slope_gradient(branch: Branch, sample: Sample, config: NetworkConfig) -> torch.Tensor:
+def slope_gradient(branch: Branch, sample: TeacherSample, config: NetworkConfig) -> torch.Tensor:
     """Derivative of the loss in the slopes of every state, (3, 3)."""
     loss = teacher_loss(branch, sample, torch.arange(len(sample.y))[None], config)
     return torch.autograd.grad(loss.sum(), [branch.context.path])[0][0, :, :3]
 
 
-def beside(sample: Sample, seed: int, sign: float) -> Sample:
+def beside(sample: TeacherSample, seed: int, sign: float) -> TeacherSample:
     random = np.random.default_rng(seed)
     m = torch.from_numpy(random.normal(size=3))[sample.x.argmax(1)]
     e = torch.from_numpy(0.2 * random.normal(size=(3, 3)))[sample.x.argmax(1)]

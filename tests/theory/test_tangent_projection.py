@@ -7,7 +7,7 @@ import torch
 from realloc import World
 from realloc.base.simplex import edge_directions, project_tangent, tangent_basis, tangent_projector
 from realloc.learn.networks.branch import Branch, BranchShape
-from realloc.learn.teacher.committee import Weighing
+from realloc.learn.teacher.committee import CommitteeWeights
 from realloc.learn.teacher.fit import Teacher
 from realloc.learn.teacher.gaussian import KernelSurface
 from realloc.learn.teacher.kernel import Kernel
@@ -39,7 +39,7 @@ def random_teacher(channels: int = 3, members: int = 2) -> Teacher:
     scaling = Scaling(
         torch.full((channels,), 1 / channels), torch.linspace(4.0, 7.0, channels), 3.0
     )
-    weighing = Weighing((0.6, 0.4), 1.0, (1.0, 1.0), 1.0, 30, 9.0)
+    weighing = CommitteeWeights((0.6, 0.4), 1.0, (1.0, 1.0), 1.0, 30, 9.0)
     return Teacher((kernel, NetworkSurface(branch.requires_grad_(False))), weighing, scaling)
 
 

@@ -6,7 +6,7 @@ import torch
 
 from realloc.base.simplex import Floats, edge_directions, project_tangent, softmax, tangent_basis
 from realloc.world import State, World, WorldParameters
-from realloc.world.response import Surface, anchor, gradient_energies
+from realloc.world.response import TrueSurface, anchor, gradient_energies
 from realloc.world.world import calibration_sample
 from tests.world.drawn import ALL_REGIMES, draw
 
@@ -15,7 +15,7 @@ def everywhere(n: int, channels: int, seed: int = 0) -> Floats:
     return np.random.default_rng(seed).dirichlet(np.ones(channels), n)
 
 
-def as_torch(surface: Surface, shares: torch.Tensor) -> torch.Tensor:
+def as_torch(surface: TrueSurface, shares: torch.Tensor) -> torch.Tensor:
     """The response written a second time, from the paper's equations, row by row in torch."""
     w, p = surface.weights, surface.parameters
     t = torch.as_tensor

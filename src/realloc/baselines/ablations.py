@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats
-from realloc.learn.memory import label_moves
+from realloc.learn.memory.moves import label_moves
 from realloc.learn.student import Potential
 from realloc.learn.support.support import Mask, Opened, Rows, Support
-from realloc.learn.teacher import Teacher, Window
+from realloc.learn.teacher.fit import Teacher
+from realloc.learn.window import Window
 from realloc.logs import Logs
 from realloc.model.config import Config
 from realloc.model.realloc import ReAlloc

@@ -9,18 +9,18 @@ from torch import Tensor
 
 from realloc.baselines.backbone import (
     Backbone,
+    BackboneSurface,
     NetworkPolicy,
     NetworkResponse,
-    Surface,
     fit_factual,
 )
 from realloc.baselines.response import Task
-from realloc.learn.networks.branch import Branch, BranchShape, OpenedBranch
+from realloc.learn.networks.branch import Branch, BranchAt, BranchShape
 
 UNITS = 16  # of the trunk, per channel
 
 
-class Additive(Surface):
+class Additive(BackboneSurface):
     """m₀ and one f_k per channel, from one network of the state."""
 
     mask: Tensor
@@ -42,9 +42,7 @@ class Additive(Surface):
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         """f."""
         opened = self.branch.open(x)
-        apart = OpenedBranch(
-            opened.directions * self.mask, opened.a, opened.s, opened.w, opened.heads
-        )
+        apart = BranchAt(opened.directions * self.mask, opened.a, opened.s, opened.w, opened.heads)
         return opened.heads + apart.value(z)
 
 

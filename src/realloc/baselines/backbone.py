@@ -21,9 +21,9 @@ from realloc.baselines.lbfgs import Climbable, search_lbfgs
 from realloc.baselines.response import ResponsePolicy, States, Task
 from realloc.learn.networks.config import TrainConfig
 from realloc.learn.networks.stack import ACTIVATIONS, Shape, Stack
-from realloc.learn.networks.train import Loss, Split, train
-from realloc.learn.teacher.fit import Window
+from realloc.learn.networks.train import Loss, TrainSplit, train
 from realloc.learn.teacher.sample import Scaling, scale
+from realloc.learn.window import Window
 from realloc.model.config import Config
 
 CHUNK = 16_384  # places valued at a time
@@ -72,7 +72,7 @@ class Backbone:
 
 
 @dataclass(frozen=True)
-class Rows:
+class ScaledRows:
     """What a surface learns from: states x (n, d), scaled shares z (n, K) and outcomes y (n,), folds by unit (n,)."""
 
     x: Tensor
@@ -81,10 +81,10 @@ class Rows:
     folds: Tensor
     scaling: Scaling
 
-    def split(self, members: int) -> Split:
+    def split(self, members: int) -> TrainSplit:
         """Member i is judged by fold i."""
         held = [i % (int(self.folds.max()) + 1) for i in range(members)]
-        return Split(
+        return TrainSplit(
             [torch.where(self.folds != f)[0] for f in held],
             [torch.where(self.folds == f)[0] for f in held],
         )
@@ -94,10 +94,10 @@ class Rows:
         return as_tensor(outcome / self.scaling.outcome)
 
 
-def open_rows(window: Window) -> Rows:
+def open_rows(window: Window) -> ScaledRows:
     """Standardise a window."""
     scaling = scale(window.shares, window.outcome)
-    return Rows(
+    return ScaledRows(
         x=as_tensor(window.x),
         z=scaling.shares(as_tensor(window.shares)),
         y=as_tensor((window.outcome - window.outcome.mean()) / scaling.outcome),
@@ -106,7 +106,7 @@ def open_rows(window: Window) -> Rows:
     )
 
 
-class Surface(nn.Module):
+class BackboneSurface(nn.Module):
     """M members of f, up to a function of the state; every parameter has a leading member axis."""
 
     @property
@@ -118,7 +118,7 @@ class Surface(nn.Module):
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         """At states (M, n, d) and scaled shares (M, n, q, K): (M, n, q)."""
 
-    def at(self, rows: Rows, index: Tensor) -> Tensor:
+    def at(self, rows: ScaledRows, index: Tensor) -> Tensor:
         """At logged rows (M, b): (M, b)."""
         return self(rows.x[index], rows.z[index].unsqueeze(2))[..., 0]
 
@@ -127,7 +127,7 @@ class Surface(nn.Module):
 class NetworkResponse:
     """The mean of a surface's members, in units of the outcome."""
 
-    surface: Surface
+    surface: BackboneSurface
     scaling: Scaling
     held_out: float  # mean loss on held-out units, in units of the outcome's variance
 
@@ -192,7 +192,7 @@ class NetworkPolicy(ResponsePolicy):
 
 
 def fit_surface(
-    surface: Surface, rows: Rows, loss: Loss, settings: Backbone, seed: int
+    surface: BackboneSurface, rows: ScaledRows, loss: Loss, settings: Backbone, seed: int
 ) -> NetworkResponse:
     """Train all members at once."""
     held_out = train(surface, loss, rows.split(surface.members), settings.training(), seed)
@@ -203,7 +203,7 @@ def fit_surface(
 
 
 def fit_factual(
-    make: Callable[[int, int, Backbone, int], Surface], task: Task, settings: Backbone
+    make: Callable[[int, int, Backbone, int], BackboneSurface], task: Task, settings: Backbone
 ) -> NetworkResponse:
     """y ≈ f(x, p) by squared error, of the surface that `make` gives for d states, K channels, settings and a seed."""
     rows = open_rows(task.window)

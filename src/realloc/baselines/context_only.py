@@ -4,15 +4,15 @@ from torch import Tensor
 
 from realloc.baselines.backbone import (
     Backbone,
+    BackboneSurface,
     NetworkPolicy,
     NetworkResponse,
-    Surface,
     fit_factual,
 )
 from realloc.baselines.response import Task
 
 
-class Linear(Surface):
+class Linear(BackboneSurface):
     """b(x) + ⟨τ(x), z⟩ of one network of the state."""
 
     def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:

@@ -80,7 +80,7 @@ class DensityConstrained(NetworkPolicy):
         n, S, K = begun.shape
         rows = torch.arange(n).repeat_interleave(S)
         unit = float(self.response.scaling.outcome)
-        case = Case(self.climbable(x), border, limit, unit, rows, as_double(start)[rows])
+        case = DensityProblem(self.climbable(x), border, limit, unit, rows, as_double(start)[rows])
         ends, worth = ascend(case, begun.flatten(0, 1).log(), self.own, self.within)
         ends, worth = ends.view(n, S, K), worth.view(n, S)
         best = worth.argmax(1)
@@ -89,7 +89,7 @@ class DensityConstrained(NetworkPolicy):
 
 
 @dataclass(frozen=True)
-class Case:
+class DensityProblem:
     """What b ascents climb: an outcome, a border of the density, the row (b,) and factual shares (b, K) of each."""
 
     worth: Climbable
@@ -113,7 +113,7 @@ class Case:
 
 
 def ascend(
-    case: Case, logits: Tensor, settings: DensityConfig, within: float | None
+    case: DensityProblem, logits: Tensor, settings: DensityConfig, within: float | None
 ) -> tuple[Tensor, Tensor]:
     """The best shares (b, K) with enough density on every ascent, and their worth (b,); −inf: there were none."""
     theta = logits.clone().requires_grad_()

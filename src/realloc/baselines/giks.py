@@ -14,10 +14,10 @@ from torch import Tensor
 from realloc.base.errors import ConfigError
 from realloc.baselines.backbone import (
     Backbone,
+    BackboneSurface,
     NetworkPolicy,
     NetworkResponse,
-    Rows,
-    Surface,
+    ScaledRows,
     fit_surface,
     open_rows,
 )
@@ -44,7 +44,7 @@ class GIKSConfig(Backbone):
             )
 
 
-class Represented(Surface):
+class Represented(BackboneSurface):
     """f(φ(x), z)."""
 
     def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:
@@ -72,7 +72,7 @@ class GIKSLoss:
     """The three terms; held-out rows are judged by the first alone."""
 
     surface: Represented
-    rows: Rows
+    rows: ScaledRows
     settings: GIKSConfig
     generator: torch.Generator
 

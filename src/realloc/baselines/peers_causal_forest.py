@@ -7,7 +7,7 @@ The response is linear in the shares of every state: it knows which way is up, n
 
 from realloc.base.imports import need
 from realloc.base.simplex import tangent_basis
-from realloc.baselines.peers_dml import MODELS, Effect, check_models, make_models, split_by
+from realloc.baselines.peers_dml import MODELS, DmlEffect, check_models, make_models, split_by
 from realloc.baselines.response import Response, ResponsePolicy, Task
 from realloc.logs import Logs
 from realloc.model.config import Config
@@ -47,4 +47,4 @@ class CausalForestDMLPolicy(ResponsePolicy):
             random_state=task.seed % 2**31,
         )
         estimator.fit(rows.outcome, rows.shares @ tangent_basis(rows.shares.shape[1]), X=rows.x)
-        return Effect(estimator)
+        return DmlEffect(estimator)

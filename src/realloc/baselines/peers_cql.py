@@ -17,7 +17,8 @@ from realloc.base.simplex import Floats, project, tangent_basis
 from realloc.baselines.response import Response, ResponsePolicy, States, Task
 from realloc.decide.search.greedy import SupportFunction
 from realloc.decide.types import Decision
-from realloc.learn.nuisances import NuisanceConfig, cross_fit
+from realloc.learn.nuisances.config import NuisanceConfig
+from realloc.learn.nuisances.crossfit import cross_fit
 from realloc.logs import Logs
 from realloc.model.config import Config
 from realloc.model.recommend import count_transfers

@@ -20,7 +20,7 @@ Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class Effect:
+class DmlEffect:
     """The effect of shares relative to even ones, by a fitted EconML estimator."""
 
     estimator: Any

@@ -9,7 +9,7 @@ interact; with degree 1 the response is linear in the shares and a search always
 from realloc.base.errors import ConfigError
 from realloc.base.imports import need
 from realloc.base.simplex import tangent_basis
-from realloc.baselines.peers_dml import MODELS, Effect, check_models, make_models, split_by
+from realloc.baselines.peers_dml import MODELS, DmlEffect, check_models, make_models, split_by
 from realloc.baselines.response import Response, ResponsePolicy, Task
 from realloc.logs import Logs
 from realloc.model.config import Config
@@ -59,4 +59,4 @@ class LinearDMLPolicy(ResponsePolicy):
         )
         t = rows.shares @ tangent_basis(rows.shares.shape[1])
         estimator.fit(rows.outcome, t, X=rows.x, inference=None)
-        return Effect(estimator, self.degree)
+        return DmlEffect(estimator, self.degree)

@@ -12,7 +12,7 @@ from realloc.baselines.backbone import (
 )
 from realloc.baselines.context_only import Linear
 from realloc.baselines.response import Task
-from realloc.learn.nuisances import Nuisances, cross_fit
+from realloc.learn.nuisances.crossfit import Nuisances, cross_fit
 from realloc.model.config import Config
 from realloc.model.round import draw, for_size
 

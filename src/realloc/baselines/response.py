@@ -28,9 +28,9 @@ from realloc.decide.search.greedy import (
     search_greedy,
 )
 from realloc.decide.types import Decision
-from realloc.learn.features import Encoder, fit_encoder
+from realloc.learn.features.encode import Encoder, fit_encoder
 from realloc.learn.support import fit_support, remember_logged
-from realloc.learn.teacher.fit import Window
+from realloc.learn.window import Window
 from realloc.logs import Logs
 from realloc.model.config import Config
 from realloc.model.recommend import count_transfers, join

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from realloc.baselines.backbone import (
     Backbone,
+    BackboneSurface,
     NetworkPolicy,
     NetworkResponse,
-    Surface,
     fit_factual,
 )
 from realloc.baselines.response import Task
@@ -20,7 +20,7 @@ PAPER = Backbone(
 )  # a single network needs more decay
 
 
-class Joint(Surface):
+class Joint(BackboneSurface):
     """f(x, z) of one network."""
 
     def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:

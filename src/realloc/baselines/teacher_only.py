@@ -10,8 +10,8 @@ import torch
 
 from realloc.base.simplex import Floats
 from realloc.baselines.response import ResponsePolicy, States, Task
-from realloc.learn.nuisances import cross_fit
-from realloc.learn.teacher import Start, SurfaceConfigs, Teacher, fit_teacher
+from realloc.learn.nuisances.crossfit import cross_fit
+from realloc.learn.teacher.fit import KernelStart, SurfaceConfigs, Teacher, fit_teacher
 from realloc.model.config import Config
 from realloc.model.round import draw
 
@@ -64,7 +64,7 @@ class TeacherOnly(ResponsePolicy):
             fit_teacher(rows, nuisances, config.teacher, surfaces, seed, start=self.start())
         )
 
-    def start(self) -> Start | None:
+    def start(self) -> KernelStart | None:
         """Where surfaces begin to learn: nowhere."""
         return None
 

@@ -18,10 +18,10 @@ from torch import Tensor, nn
 from realloc.base.errors import ConfigError
 from realloc.baselines.backbone import (
     Backbone,
+    BackboneSurface,
     NetworkPolicy,
     NetworkResponse,
-    Rows,
-    Surface,
+    ScaledRows,
     fit_surface,
     open_rows,
 )
@@ -49,14 +49,14 @@ class VCNetConfig(Backbone):
             raise ConfigError("Expected `density` and `targeted` of at least 0.")
 
 
-class Varying(Surface):
+class Varying(BackboneSurface):
     """f, with the heads of π and ε that only the loss needs."""
 
     knots: Tensor
     edges: Tensor
     frequency: Tensor
 
-    def __init__(self, rows: Rows, settings: Backbone, seed: int) -> None:
+    def __init__(self, rows: ScaledRows, settings: Backbone, seed: int) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed + 1)
         M, K, W = settings.members, rows.z.shape[1], settings.width
@@ -109,7 +109,7 @@ class Varying(Surface):
         return found.gather(-1, self.bins(z).unsqueeze(-1))[..., 0].sum(-1)
 
 
-def vcnet_loss(surface: Varying, rows: Rows, index: Tensor, settings: VCNetConfig) -> Tensor:
+def vcnet_loss(surface: Varying, rows: ScaledRows, index: Tensor, settings: VCNetConfig) -> Tensor:
     """The loss of every member on its rows (M, b): (M,); held-out rows are judged by the first term alone."""
     x, z = rows.x[index], rows.z[index]
     psi = surface.basis(z)

@@ -1,8 +1,8 @@
 """WarmTeacher: a teacher that goes on from the last window's weights and lengths, without any memory of its rows."""
 
 from realloc.baselines.teacher_only import TeacherOnly, TeacherResponse
-from realloc.learn.features import Encoder
-from realloc.learn.teacher import Start
+from realloc.learn.features.encode import Encoder
+from realloc.learn.teacher.fit import KernelStart
 from realloc.logs import Logs
 
 
@@ -16,9 +16,9 @@ class WarmTeacher(TeacherOnly):
         """That of the first window: weights are about its numbers."""
         return self.encoder or super().open_encoder(logs)
 
-    def start(self) -> Start | None:
+    def start(self) -> KernelStart | None:
         """All that the last teacher knew; its kernel's lengths are in its doubt."""
         if self.response is None:
             return None
         former = self.response.teacher
-        return Start(None if former.doubt is None else former.doubt.kernel, former)
+        return KernelStart(None if former.doubt is None else former.doubt.kernel, former)

@@ -19,7 +19,7 @@ from realloc.world import World
 
 
 @dataclass(frozen=True)
-class Worth:
+class GainSummary:
     """What recommendations promise and what they bring, per item; which part of the moved items loses or falls short."""
 
     predicted: float
@@ -35,8 +35,8 @@ class DemoResult:
     audit: Audit
     first_rows: tuple[str, ...]
     reasons: dict[str, int]
-    ours: Worth
-    simple: Worth  # one field for everybody
+    ours: GainSummary
+    simple: GainSummary  # one field for everybody
     why: tuple[str, ...]  # of the first item
     files: tuple[str, ...]
 
@@ -70,7 +70,7 @@ def run_demo(out: Path, units: int, say: Callable[[str], None]) -> DemoResult:
     )
 
 
-def judge(world: World, today: Logs, answers: pa.Table) -> Worth:
+def judge(world: World, today: Logs, answers: pa.Table) -> GainSummary:
     """Compare promises with the world's truth."""
     shares = np.stack(
         [answers[f"share_{name}"].to_numpy() for name in today.schema.channels], axis=1
@@ -78,8 +78,8 @@ def judge(world: World, today: Logs, answers: pa.Table) -> Worth:
     true = world.response(today, shares) - world.response(today, today.shares)
     moved, lower = answers["moved"].to_numpy(), answers["gain_lower"].to_numpy()
     if not moved.any():
-        return Worth(0.0, 0.0, 0.0, 1.0)
-    return Worth(
+        return GainSummary(0.0, 0.0, 0.0, 1.0)
+    return GainSummary(
         predicted=float(np.mean(answers["gain"].to_numpy())),
         true=float(true.mean()),
         harmed=float((true[moved] < 0).mean()),

@@ -11,8 +11,8 @@ from realloc.base.errors import ConfigError
 from realloc.base.validation import check_types, from_table, nearest
 from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
-from realloc.learn.features import FeatureConfig
-from realloc.learn.memory.config import MoveConfig, ReplayConfig
+from realloc.learn.features.encode import FeatureConfig
+from realloc.learn.memory.config import MemoryConfig, MoveConfig
 from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.student.config import StudentConfig
 from realloc.learn.support.config import SupportConfig
@@ -39,7 +39,7 @@ class Config:
     network: NetworkConfig = field(default_factory=NetworkConfig)
     factual: FactualConfig = field(default_factory=FactualConfig)
     moves: MoveConfig = field(default_factory=MoveConfig)
-    replay: ReplayConfig = field(default_factory=ReplayConfig)
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
     student: StudentConfig = field(default_factory=StudentConfig)
     support: SupportConfig = field(default_factory=SupportConfig)
     decision: DecisionConfig = field(default_factory=DecisionConfig)
@@ -63,7 +63,7 @@ STAGES: dict[str, type[Any]] = {
     "network": NetworkConfig,
     "factual": FactualConfig,
     "moves": MoveConfig,
-    "replay": ReplayConfig,
+    "memory": MemoryConfig,
     "student": StudentConfig,
     "support": SupportConfig,
     "decision": DecisionConfig,

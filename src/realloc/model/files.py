@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from realloc.base.artifact import pack_artifact, read_artifact, write_artifact
 from realloc.base.errors import ArtifactError, ReallocError
 from realloc.base.validation import from_table
-from realloc.learn.features import Encoder
-from realloc.learn.memory import Labels
-from realloc.learn.nuisances import Diagnostics
+from realloc.learn.features.encode import Encoder
+from realloc.learn.memory.moves import Labels
+from realloc.learn.nuisances.diagnostics import Diagnostics
 from realloc.learn.student.distill import new_student
 from realloc.learn.support.serialization import from_parts as support_of_parts
 from realloc.learn.support.serialization import to_parts as support_parts
-from realloc.learn.teacher.committee import Weighing
+from realloc.learn.teacher.committee import CommitteeWeights
 from realloc.learn.teacher.covariance import Doubt
 from realloc.learn.teacher.kernel import Kernel
 from realloc.learn.teacher.repeated_mixes import Places
@@ -256,7 +256,7 @@ def _learned(
     }
     student.network.load_state_dict(weights)
     student.network.requires_grad_(False)
-    weighing = from_table(Weighing, meta["weighing"], WHERE)
+    weighing = from_table(CommitteeWeights, meta["weighing"], WHERE)
     doubt = _doubt(meta["doubt"], tensors, sizes)
     places = _places(meta.get("places"), tensors, sizes)
     return Learned(

@@ -12,18 +12,21 @@ from numpy.typing import NDArray
 from realloc.base.errors import ConfigError, LogError
 from realloc.base.progress import Progress
 from realloc.base.simplex import Floats
-from realloc.learn.features import Encoder, fit_encoder
-from realloc.learn.memory import Labels, label_moves, may_stay, remember
-from realloc.learn.nuisances import Diagnostics, Nuisances, cross_fit
+from realloc.learn.features.encode import Encoder, fit_encoder
+from realloc.learn.memory.buffer import may_stay, remember
+from realloc.learn.memory.moves import Labels, label_moves
 from realloc.learn.nuisances.config import MODELS
+from realloc.learn.nuisances.crossfit import Nuisances, cross_fit
+from realloc.learn.nuisances.diagnostics import Diagnostics
 from realloc.learn.student import Potential
 from realloc.learn.student.distill import distill
 from realloc.learn.support import Support, fit_support, remember_logged
-from realloc.learn.teacher import Start, SurfaceConfigs, Teacher, Window, fit_teacher
-from realloc.learn.teacher.committee import Weighing
+from realloc.learn.teacher.committee import CommitteeWeights
 from realloc.learn.teacher.config import SURFACES
 from realloc.learn.teacher.covariance import Doubt
+from realloc.learn.teacher.fit import KernelStart, SurfaceConfigs, Teacher, fit_teacher
 from realloc.learn.teacher.repeated_mixes import Places, fit_places
+from realloc.learn.window import Window
 from realloc.logs import Logs, unit_folds
 from realloc.model.config import Config
 
@@ -42,7 +45,7 @@ class Learned:
     replay: Labels
     student: Potential
     nuisances: Diagnostics  # of the last window
-    weighing: Weighing  # of the last teacher's surfaces
+    weighing: CommitteeWeights  # of the last teacher's surfaces
     doubt: Doubt | None  # how far gains may be off, by the last teacher
     places: Places | None = None  # what repeated mixes of the last window say beyond the student
 
@@ -125,11 +128,11 @@ def learn(
 
     # Stage II: slow student
     known = None if former is None else former.replay
-    stays = partial(may_stay, known, config.replay.capacity)
+    stays = partial(may_stay, known, config.memory.capacity)
     labels = label_moves(
         teacher, rows, config.moves, rounds, draw(seed, "moves", rounds), progress, stays
     )
-    replay = remember(known, labels, config.replay.capacity)
+    replay = remember(known, labels, config.memory.capacity)
     student = None if former is None else former.student
     student = distill(
         replay, teacher.scaling, student, config.student, draw(seed, "student", rounds), progress
@@ -157,7 +160,11 @@ def teach(
         progress,
     )
     surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network, factual=config.factual)
-    start = Start(former.doubt.kernel) if former is not None and former.doubt is not None else None
+    start = (
+        KernelStart(former.doubt.kernel)
+        if former is not None and former.doubt is not None
+        else None
+    )
     seed = draw(seed, "teacher", rounds)
     return nuisances, fit_teacher(rows, nuisances, config.teacher, surfaces, seed, progress, start)
 
@@ -168,7 +175,9 @@ def repeated_places(student: Potential, rows: Window, nuisances: Nuisances) -> P
     return fit_places(rows.shares, owners, rows.weights, lambda: beyond(student, rows, nuisances))
 
 
-def of_all(weighing: Weighing, fitted: tuple[str, ...], asked: tuple[str, ...]) -> Weighing:
+def of_all(
+    weighing: CommitteeWeights, fitted: tuple[str, ...], asked: tuple[str, ...]
+) -> CommitteeWeights:
     """The same for every surface that was asked for: those not fitted have no weight, and the error of nothing."""
     weights, alone = (
         dict(zip(fitted, part, strict=True)) for part in (weighing.weights, weighing.alone)

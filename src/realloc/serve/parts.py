@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
 from realloc.base.validation import from_table
-from realloc.learn.features import Encoder
+from realloc.learn.features.encode import Encoder
 from realloc.learn.support.calibration import Ladder
 from realloc.learn.support.direction import Direction, index
 from realloc.learn.support.serialization import from_parts as read_support

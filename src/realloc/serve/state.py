@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from realloc.base.simplex import Floats
-from realloc.learn.features import Encoder
+from realloc.learn.features.encode import Encoder
 from realloc.learn.support.support import Support
 from realloc.learn.teacher.repeated_mixes import Places
 from realloc.logs import Logs

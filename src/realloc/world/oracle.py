@@ -17,9 +17,9 @@ from realloc.decide.search.greedy import (
 )
 from realloc.logs import Logs
 from realloc.world.regimes import WorldParameters
-from realloc.world.response import Surface
+from realloc.world.response import TrueSurface
 from realloc.world.state import State
-from realloc.world.support import Region
+from realloc.world.support import TrueRegion
 from realloc.world.world import World
 
 MOST_GRID_POINTS = 200_000
@@ -33,7 +33,7 @@ def search_config(parameters: WorldParameters) -> SearchConfig:
     )
 
 
-def true_gain(surface: Surface) -> GainFunction:
+def true_gain(surface: TrueSurface) -> GainFunction:
     """Gains by the true response."""
 
     def gain(rows: Rows, shares: Floats, candidates: Floats) -> Floats:
@@ -43,7 +43,7 @@ def true_gain(surface: Surface) -> GainFunction:
     return gain
 
 
-def true_support(region: Region, intervals: int) -> SupportFunction:
+def true_support(region: TrueRegion, intervals: int) -> SupportFunction:
     """The path rule by the true region."""
 
     def allowed(rows: Rows, start: Floats, candidates: Floats) -> NDArray[np.bool_]:
@@ -83,7 +83,7 @@ def search_global(world: World, state: Logs | State, start: Floats) -> Floats:
 
 
 def supported_pairs(
-    region: Region, start: Floats, grid: Floats, intervals: int
+    region: TrueRegion, start: Floats, grid: Floats, intervals: int
 ) -> tuple[Rows, Rows]:
     """Which grid points (m, K) can be reached from which start (n, K): row and grid numbers."""
     ends = np.broadcast_to(grid, (len(start), *grid.shape))

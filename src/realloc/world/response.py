@@ -1,7 +1,7 @@
 """The response μ*(H,B,p) = m₀ + ρ [ω_loc g_loc + ω_int g_int + ω_far g_far] at z = Qᵀ(p − c(H,B)), and its gradient.
 
 Inside, arrays are coordinates first: z is (K−1, n) or (K−1, n, m) for m allocations per context. The context's part is
-computed once (`Surface`), so that many allocations of one context are cheap.
+computed once (`TrueSurface`), so that many allocations of one context are cheap.
 """
 
 from dataclasses import dataclass, replace
@@ -79,7 +79,7 @@ def draw_centres(seed: int, directions: int, distance: float) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Surface:
+class TrueSurface:
     """The response of n contexts as a function of the shares alone."""
 
     baseline: Floats  # (n,) m₀
@@ -92,7 +92,7 @@ class Surface:
     weights: ResponseWeights
     parameters: WorldParameters
 
-    def take(self, rows: NDArray[np.integer[Any]]) -> "Surface":
+    def take(self, rows: NDArray[np.integer[Any]]) -> "TrueSurface":
         """The surface of some of the contexts, in that order."""
         return replace(self, **{name: getattr(self, name)[..., rows] for name in CONTEXT})
 
@@ -157,7 +157,7 @@ class Surface:
             slopes -= bump * away / self.parameters.peak_width
         return total, slopes
 
-    def _open(self, shares: Floats) -> tuple["Surface", Floats]:
+    def _open(self, shares: Floats) -> tuple["TrueSurface", Floats]:
         """The surface with one axis more where there are several allocations per context, and z."""
         if shares.shape[0] != len(self.baseline) or shares.shape[-1] != len(self.weights.w_B):
             expected = f"({len(self.baseline)}, {len(self.weights.w_B)})"
@@ -171,7 +171,9 @@ class Surface:
         return wide, z - wide.anchor
 
 
-def open_surface(state: State, weights: ResponseWeights, parameters: WorldParameters) -> Surface:
+def open_surface(
+    state: State, weights: ResponseWeights, parameters: WorldParameters
+) -> TrueSurface:
     """Compute the context's part of the response."""
     C, E = state.C, state.E
     a = np.tanh(
@@ -179,7 +181,7 @@ def open_surface(state: State, weights: ResponseWeights, parameters: WorldParame
     ).T
     mix = parameters.interaction_gain * np.tanh(apply(weights.v, E) + weights.b_r).T  # (R, n)
     A = np.tensordot(weights.A, mix, axes=(0, 0))  # (d, d, n)
-    return Surface(
+    return TrueSurface(
         baseline=baseline(state),
         scale=effect_scale(state, parameters),
         anchor=tangent_basis(len(weights.w_B)).T @ anchor(state, weights, parameters).T,
@@ -218,13 +220,13 @@ def anchor(state: State, weights: ResponseWeights, parameters: WorldParameters) 
     return softmax(parameters.anchor_scale * logits)
 
 
-def gradient_energies(surface: Surface, shares: Floats) -> Floats:
+def gradient_energies(surface: TrueSurface, shares: Floats) -> Floats:
     """E‖P₀∇_p g_j‖² of the three unscaled components at shares (n, K): (3,). Q is orthonormal, so ∇_z serves."""
     z = tangent_basis(shares.shape[-1]).T @ shares.T - surface.anchor
     return np.array([np.square(g).sum(axis=0).mean() for g in surface.component_gradients(z)])
 
 
-def calibrate_scales(surface: Surface, shares: Floats) -> ResponseWeights:
+def calibrate_scales(surface: TrueSurface, shares: Floats) -> ResponseWeights:
     """ω_j = scale · √(share_j / energy_j): the paper's energy shares, and the treatment scale as the bracket's size."""
     p = surface.parameters
     energy = gradient_energies(surface, shares)

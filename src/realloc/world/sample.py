@@ -52,7 +52,7 @@ class SampleRequest:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class DrawnColumns:
     """The growing columns of one sample, filled block by block."""
 
     features: NDArray[np.float32]  # (3d, n)
@@ -96,7 +96,7 @@ def draw_logs(
     """Logs of `request.units` items over `request.periods` days, item by item, in the world of `seed`."""
     rows, names = request.units * request.periods, feature_names(policy.parameters)
     features, shares = np.empty((len(names), rows), np.float32), np.empty((policy.channels, rows))
-    columns = Columns(features, shares, np.empty(rows), np.empty(rows))
+    columns = DrawnColumns(features, shares, np.empty(rows), np.empty(rows))
     recipe = Recipe(
         policy, response, draw_shocks(seed, request.days, policy.parameters), request.window
     )
@@ -111,7 +111,9 @@ def draw_logs(
     return _to_logs(columns, request, names)
 
 
-def fill_block(key: tuple[int | str, ...], columns: Columns, part: slice, recipe: Recipe) -> None:
+def fill_block(
+    key: tuple[int | str, ...], columns: DrawnColumns, part: slice, recipe: Recipe
+) -> None:
     """State, budget, logged action and outcome of the rows `part`."""
     policy, parameters = recipe.policy, recipe.policy.parameters
     n, days = part.stop - part.start, recipe.shocks.shape[1]
@@ -137,7 +139,7 @@ def _spread(work: Callable[[int], None], blocks: int) -> None:
         list(pool.map(work, range(blocks)))
 
 
-def _to_logs(columns: Columns, request: SampleRequest, names: tuple[str, ...]) -> Logs:
+def _to_logs(columns: DrawnColumns, request: SampleRequest, names: tuple[str, ...]) -> Logs:
     schema = world_schema(len(columns.shares), names)
     units = pa.array([f"s{request.seed}-item-{i:06d}" for i in range(request.units)])
     codes = np.repeat(np.arange(request.units, dtype=np.int32), request.periods)

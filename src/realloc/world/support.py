@@ -17,15 +17,15 @@ from realloc.world.logging_policy import Law
 
 
 @dataclass(frozen=True, eq=False)
-class Region:
+class TrueRegion:
     """The support region of n contexts."""
 
     law: Law
     radius_squared: float
 
-    def take(self, rows: NDArray[np.integer[Any]]) -> "Region":
+    def take(self, rows: NDArray[np.integer[Any]]) -> "TrueRegion":
         """The region of some of the contexts, in that order."""
-        return Region(self.law.take(rows), self.radius_squared)
+        return TrueRegion(self.law.take(rows), self.radius_squared)
 
     def inside(self, shares: Floats) -> NDArray[np.bool_]:
         """Whether shares (n, K) or (n, m, K) lie in the region."""
@@ -48,7 +48,7 @@ class Region:
         return np.max([-self.law.log_density((1 - s) * start + s * end) for s in grid], axis=0)
 
 
-def open_region(law: Law, level: float) -> Region:
+def open_region(law: Law, level: float) -> TrueRegion:
     """The region of mass `level` under the law."""
     d, eps, c = len(law.centre), law.exploration, law.exploration_scale
 
@@ -58,4 +58,4 @@ def open_region(law: Law, level: float) -> Region:
         )
 
     highest = c**2 * float(chi2.isf((1 - level) / 2, d)) + 1
-    return Region(law, cast("float", brentq(missing_mass, 0.0, highest, xtol=1e-12)))
+    return TrueRegion(law, cast("float", brentq(missing_mass, 0.0, highest, xtol=1e-12)))

@@ -18,14 +18,14 @@ from realloc.world.logging_policy import LoggingPolicy, draw_weights
 from realloc.world.regimes import REGIMES, Regime, WorldParameters, find_regime, parameters_hash
 from realloc.world.response import (
     ResponseWeights,
-    Surface,
+    TrueSurface,
     calibrate_scales,
     draw_response,
     open_surface,
 )
 from realloc.world.sample import SampleRequest, draw_logs, parse_day
 from realloc.world.state import State, draw_budget, draw_items, read_state, state_of_features
-from realloc.world.support import Region, open_region
+from realloc.world.support import TrueRegion, open_region
 
 CARD_FORMAT = 1
 FIRST_DAY = date(2025, 1, 1)
@@ -79,7 +79,7 @@ class World:
         """The state of logs drawn from this world; say the window they were drawn in, if any."""
         return logs if isinstance(logs, State) else read_state(logs, self.parameters, window)
 
-    def surface(self, state: Logs | State) -> Surface:
+    def surface(self, state: Logs | State) -> TrueSurface:
         """The response as a function of the shares, for many allocations of the same contexts."""
         return open_surface(self.state(state), self.response_weights, self.parameters)
 
@@ -95,7 +95,7 @@ class World:
         """Log density of the logging mixture in log-ratio coordinates."""
         return self.policy.law(self.state(state)).log_density(shares)
 
-    def region(self, state: Logs | State) -> Region:
+    def region(self, state: Logs | State) -> TrueRegion:
         """The true support region of each context."""
         return open_region(self.policy.law(self.state(state)), self.parameters.support_level)
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from realloc import ConfigError, LogError, read_logs
-from realloc.learn.features import Encoder, FeatureConfig, fit_encoder
+from realloc.learn.features.encode import Encoder, FeatureConfig, fit_encoder
 from tests.conftest import SHARES, SPENDS, as_shares, make_frame
 
 

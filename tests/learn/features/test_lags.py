@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from realloc import LogError, read_logs
-from realloc.learn.features import Encoder, FeatureConfig, fit_encoder
+from realloc.learn.features.encode import Encoder, FeatureConfig, fit_encoder
 from realloc.logs.reading.read import load_today
 from tests.conftest import SPENDS, make_frame
 

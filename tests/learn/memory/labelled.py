@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from realloc.learn.memory import Labels
+from realloc.learn.memory.moves import Labels
 
 
 def make_labels(n, window=0, seed=0, members=2, channels=3, places=2):

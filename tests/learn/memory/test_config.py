@@ -3,7 +3,7 @@
 import pytest
 
 from realloc.base.errors import ConfigError
-from realloc.learn.memory import MoveConfig, ReplayConfig
+from realloc.learn.memory.config import MemoryConfig, MoveConfig
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_moves_out_of_range_are_refused_with_a_sentence(change, sentence):
 
 def test_a_memory_that_is_too_small_is_refused_with_a_sentence():
     with pytest.raises(
-        ConfigError, match=r"Expected `capacity` of \[replay\] of at least 100 rows, got 99\."
+        ConfigError, match=r"Expected `capacity` of \[memory\] of at least 100 rows, got 99\."
     ):
-        ReplayConfig(capacity=99)
-    assert ReplayConfig(capacity=100).capacity == 100
+        MemoryConfig(capacity=99)
+    assert MemoryConfig(capacity=100).capacity == 100

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from realloc.learn.memory import MoveConfig, label_moves, moves
-from realloc.learn.memory.moves import draw_moves, draw_places
-from realloc.learn.teacher import TeacherConfig, fit_teacher
+from realloc.learn.memory import moves
+from realloc.learn.memory.config import MoveConfig
+from realloc.learn.memory.moves import draw_moves, draw_places, label_moves
+from realloc.learn.teacher.config import TeacherConfig
+from realloc.learn.teacher.fit import fit_teacher
 from tests.learn.memory.labelled import make_labels
 from tests.learn.teacher.simulated import QUICK, simulate
 

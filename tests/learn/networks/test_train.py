@@ -5,7 +5,7 @@ import torch
 
 from realloc.learn.networks.config import TrainConfig
 from realloc.learn.networks.stack import Shape, Stack
-from realloc.learn.networks.train import Split, evaluate, one_cycle, train
+from realloc.learn.networks.train import TrainSplit, evaluate, one_cycle, train
 
 N, D = 600, 3
 QUICK = TrainConfig(epochs=25, batch=64, rate=3e-2)
@@ -20,7 +20,7 @@ def rows(seed=0):
 def thirds(members=2):
     """Member i is judged by third i and learns from the others."""
     fold = torch.arange(N) % 3
-    return Split(
+    return TrainSplit(
         [torch.where(fold != i % 3)[0] for i in range(members)],
         [torch.where(fold == i % 3)[0] for i in range(members)],
     )
@@ -62,7 +62,7 @@ def test_training_twice_gives_the_same_bits_and_another_seed_does_not():
 def test_rows_that_a_member_neither_learns_from_nor_is_judged_by_leave_its_weights_to_the_last_bit():
     x, y = rows()
     fold = torch.arange(N) % 3
-    split = Split(
+    split = TrainSplit(
         [torch.where(fold == 1)[0], torch.where(fold != 2)[0]], [torch.where(fold == 2)[0]] * 2
     )
     config = TrainConfig(epochs=4, batch=64)
@@ -151,7 +151,7 @@ def test_a_stale_member_is_over_even_if_it_would_improve_later_and_others_go_on(
 
 def test_a_member_whose_loss_is_not_a_number_stays_where_it_started_and_hurts_nobody():
     x, y = rows()
-    split = Split(
+    split = TrainSplit(
         [torch.arange(0, 200), torch.arange(200, 400)],
         [torch.arange(400, 500), torch.arange(500, 600)],
     )
@@ -170,7 +170,7 @@ def test_a_member_whose_loss_is_not_a_number_stays_where_it_started_and_hurts_no
 
 def test_fewer_rows_than_a_batch_are_one_batch():
     x, y = rows()
-    split = Split([torch.arange(20)], [torch.arange(20, 40)])
+    split = TrainSplit([torch.arange(20)], [torch.arange(20, 40)])
     stack, found, _ = fit(x, y, split, TrainConfig(epochs=5, batch=512))
     assert found.isfinite().all()
     assert weights_of(stack, 0).isfinite().all()

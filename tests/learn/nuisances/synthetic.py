@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from realloc.learn.nuisances import NuisanceConfig
+from realloc.learn.nuisances.config import NuisanceConfig
 
 QUICK = {"width": 16, "epochs": 6, "trees": 100, "repeats": 1, "shrinkage": 0.1}
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from realloc import ConfigError, LogError
-from realloc.learn.nuisances import NuisanceConfig, cross_fit
-from realloc.learn.nuisances.config import MODELS
+from realloc.learn.nuisances.config import MODELS, NuisanceConfig
+from realloc.learn.nuisances.crossfit import cross_fit
 from tests.learn.nuisances.synthetic import draw, quick, r2
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from realloc import Config, World
 from realloc.base.simplex import from_log_ratio
-from realloc.learn.features import fit_encoder
+from realloc.learn.features.encode import fit_encoder
 from realloc.learn.support import Logged, Support, SupportConfig, fit_support, remember_logged
 from realloc.world.logging_policy import Law
 

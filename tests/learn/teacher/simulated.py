@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from realloc.learn.nuisances import Nuisances
-from realloc.learn.teacher import FactualConfig, KernelConfig, NetworkConfig, SurfaceConfigs, Window
-from realloc.learn.teacher.fit import draw_sample
+from realloc.learn.nuisances.crossfit import Nuisances
+from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig
+from realloc.learn.teacher.fit import SurfaceConfigs, draw_sample
+from realloc.learn.window import Window
 
 QUICK = SurfaceConfigs(
     kernel=KernelConfig(inducing=60, steps=20, rows=200, rate=0.2),

@@ -3,7 +3,7 @@
 import pytest
 
 from realloc.base.errors import ConfigError
-from realloc.learn.teacher import KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.teacher.config import KernelConfig, NetworkConfig, TeacherConfig
 
 
 @pytest.mark.parametrize(

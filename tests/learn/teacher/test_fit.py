@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from realloc.learn.teacher import TeacherConfig, fit_teacher
-from realloc.learn.teacher.fit import disagreement, draw_sample
+from realloc.learn.teacher.config import TeacherConfig
+from realloc.learn.teacher.fit import disagreement, draw_sample, fit_teacher
 from tests.learn.teacher.simulated import QUICK, Simulated, known, sample_of, simulate, tensors
 
 KERNEL = TeacherConfig(surfaces=("kernel",), members=2)

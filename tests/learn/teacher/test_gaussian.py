@@ -7,7 +7,8 @@ import pytest
 import torch
 from scipy import stats
 
-from realloc.learn.teacher import KernelConfig, gaussian
+from realloc.learn.teacher import gaussian
+from realloc.learn.teacher.config import KernelConfig
 from realloc.learn.teacher.gaussian import JITTER, fit_kernel, learn_kernel, negative_log_likelihood
 from realloc.learn.teacher.kernel import Kernel
 from tests.learn.teacher.simulated import sample_of, simulate

@@ -9,7 +9,7 @@ import torch
 from realloc.base.errors import ConfigError
 from realloc.learn.networks.branch import Branch, BranchShape, Plain
 from realloc.learn.networks.config import TrainConfig
-from realloc.learn.teacher import FactualConfig, NetworkConfig
+from realloc.learn.teacher.config import FactualConfig, NetworkConfig
 from realloc.learn.teacher.network import fit_network, teacher_loss
 from tests.learn.teacher.simulated import sample_of, simulate
 

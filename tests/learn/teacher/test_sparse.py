@@ -208,7 +208,7 @@ def test_precisions_are_those_of_the_evidence():
     features = random.normal(size=(4000, 6))
     truth = np.array([1.0, -1.0, 2.0, 0, 0, 0])
     r = features @ truth + random.normal(size=4000)
-    sums = sparse.Sums(
+    sums = sparse.SparseSums(
         (features.T @ features)[None],
         (features.T @ r)[None],
         np.array([r @ r]),

@@ -1,5 +1,1 @@
-"""Features: the encoder of states."""
-
-from realloc.learn.features.encode import Encoded, Encoder, FeatureConfig, fit_encoder
-
-__all__ = ["Encoded", "Encoder", "FeatureConfig", "fit_encoder"]
+"""States as numbers: what is known before a decision, encoded for learners."""

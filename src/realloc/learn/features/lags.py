@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.learn.features import number
-from realloc.learn.features.memory import Memory, Past, look_back, nothing
+from realloc.learn.features.memory import Memory, UnitHistory, look_back, nothing
 from realloc.learn.features.number import Block, Scale
 from realloc.logs import Logs
 from realloc.logs.reading.columns import DAY_MICROS
@@ -87,7 +87,7 @@ def encode(logs: Logs, lags: Lags, clip: float) -> Iterator[tuple[str, Block]]:
     yield "history", Block(none[:, None].astype(np.float32), (" missing",), unseen)
 
 
-def _outcomes(past: Past, lags: Lags, clip: float) -> Iterator[tuple[str, Block]]:
+def _outcomes(past: UnitHistory, lags: Lags, clip: float) -> Iterator[tuple[str, Block]]:
     """The last outcome and the mean of the last few, each clipped before it enters, so that none carries the mean."""
     is_known = np.isfinite(past.rows.outcome)
     count = np.append(0, np.cumsum(is_known))
@@ -103,17 +103,17 @@ def _outcomes(past: Past, lags: Lags, clip: float) -> Iterator[tuple[str, Block]
     yield f"mean of the last {lags.count} outcomes", Block(mean[:, None].astype(np.float32), ("",))
 
 
-def _budget_change(logs: Logs, past: Past) -> Floats:
+def _budget_change(logs: Logs, past: UnitHistory) -> Floats:
     return number.log(logs.budget) - number.log(_last(past, past.rows.budget))
 
 
-def _days_since(past: Past) -> Floats:
+def _days_since(past: UnitHistory) -> Floats:
     times, end = past.rows.times, past.end
     micros = np.where(end > past.first, times[end] - times[end - 1], 0)
     return number.log(micros / DAY_MICROS)
 
 
-def _last(past: Past, values: Floats) -> Floats:
+def _last(past: UnitHistory, values: Floats) -> Floats:
     """The value of the last earlier row, NaN where there is none."""
     return _at(values, past.end - 1, past.first)
 

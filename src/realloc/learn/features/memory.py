@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class HistoryRows:
     """What happened: codes of units, microseconds, outcomes (NaN: not known yet), budgets, shares (m, K)."""
 
     codes: Integers
@@ -34,15 +34,15 @@ class Rows:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def take(self, at: NDArray[Any]) -> "Rows":
+    def take(self, at: NDArray[Any]) -> "HistoryRows":
         """The rows at a mask or positions."""
-        return Rows(
+        return HistoryRows(
             self.codes[at], self.times[at], self.outcome[at], self.budget[at], self.shares[at]
         )
 
-    def then(self, more: "Rows") -> "Rows":
+    def then(self, more: "HistoryRows") -> "HistoryRows":
         """These rows followed by others."""
-        return Rows(
+        return HistoryRows(
             *(
                 np.concatenate([getattr(self, part.name), getattr(more, part.name)])
                 for part in fields(self)
@@ -55,7 +55,7 @@ class Memory:
     """Ids of units in order, and their rows by unit and time: one per time, each with its outcome."""
 
     units: pa.Array  # text or int64
-    rows: Rows
+    rows: HistoryRows
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Memory):
@@ -77,7 +77,7 @@ class Memory:
         """Where each unit's rows start, and the end of all."""
         return np.searchsorted(self.rows.codes, np.arange(len(self.units) + 1))
 
-    def of(self, codes: Integers) -> Rows:
+    def of(self, codes: Integers) -> HistoryRows:
         """The rows of some units."""
         counts = self.starts[codes + 1] - self.starts[codes]
         shift = self.starts[codes] - (np.cumsum(counts) - counts)
@@ -91,7 +91,7 @@ class Memory:
         order = pc.sort_indices(words).to_numpy()
         place = np.argsort(order)
         both = self.rows.then(rows)
-        both = Rows(place[both.codes], both.times, both.outcome, both.budget, both.shares)
+        both = HistoryRows(place[both.codes], both.times, both.outcome, both.budget, both.shares)
         rank = np.arange(len(both)) >= len(self.rows)
         by_time, is_new = _sort(both, rank)
         kept = both.take(
@@ -113,13 +113,13 @@ class Memory:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Memory":
         """The memory that `to_arrays` gave."""
-        rows = Rows(*(arrays[part.name] for part in fields(Rows)))
+        rows = HistoryRows(*(arrays[part.name] for part in fields(HistoryRows)))
         units = (
             pa.array(arrays["ids"])
             if "ids" in arrays
             else split_text(arrays["id_text"], arrays["id_ends"])
         )
-        sizes = {len(getattr(rows, part.name)) for part in fields(Rows)}
+        sizes = {len(getattr(rows, part.name)) for part in fields(HistoryRows)}
         codes = rows.codes
         if (
             len(sizes) > 1
@@ -144,20 +144,20 @@ def nothing(logs: Logs) -> Memory:
     """A memory for logs such as these, still empty."""
     none = np.empty(0, np.int64)
     shares = np.empty((0, len(logs.schema.channels)))
-    return Memory(_ids(logs)[:0], Rows(none, none, np.empty(0), np.empty(0), shares))
+    return Memory(_ids(logs)[:0], HistoryRows(none, none, np.empty(0), np.empty(0), shares))
 
 
 @dataclass(frozen=True, eq=False)
-class Past:
+class UnitHistory:
     """Rows by unit and time, one per time. Asked row i stands at `end[i]`; its unit's earlier rows start at `first[i]`."""
 
-    rows: Rows
+    rows: HistoryRows
     first: Integers
     end: Integers
     is_fresh: NDArray[np.bool_]  # the memory does not know the unit
 
 
-def look_back(logs: Logs, memory: Memory) -> Past:
+def look_back(logs: Logs, memory: Memory) -> UnitHistory:
     """For every row of `logs` the rows of its unit at strictly earlier times, in the logs and in memory.
 
     Where both have a row of the same time, the one with an outcome counts, and the log's if both have one.
@@ -173,10 +173,10 @@ def look_back(logs: Logs, memory: Memory) -> Past:
     rows = both.take(order[np.append(is_new[1:], True)[: len(both)]])
     begins = np.searchsorted(rows.codes, rows.codes)
     end = group[len(remembered) :]
-    return Past(rows, begins[end], end, asked.codes >= len(memory.units))
+    return UnitHistory(rows, begins[end], end, asked.codes >= len(memory.units))
 
 
-def _sort(rows: Rows, rank: NDArray[Any]) -> tuple[Integers, NDArray[np.bool_]]:
+def _sort(rows: HistoryRows, rank: NDArray[Any]) -> tuple[Integers, NDArray[np.bool_]]:
     """The order by unit, time and rank, and where a new unit or time starts in it; ties never go by position."""
     order = np.lexsort((rank, rows.times, rows.codes))
     codes, times = rows.codes[order], rows.times[order]
@@ -190,7 +190,7 @@ def _sort(rows: Rows, rank: NDArray[Any]) -> tuple[Integers, NDArray[np.bool_]]:
     return order, is_new
 
 
-def _rows_of(logs: Logs, memory: Memory) -> tuple[Rows, pa.Array]:
+def _rows_of(logs: Logs, memory: Memory) -> tuple[HistoryRows, pa.Array]:
     """The rows of a log, with codes into the memory's units followed by the fresh ones."""
     ids, codes = _ids(logs), logs.unit_codes
     if len(logs) and ids.type != memory.units.type:
@@ -211,7 +211,7 @@ def _rows_of(logs: Logs, memory: Memory) -> tuple[Rows, pa.Array]:
     has_outcome = logs.schema.outcome in logs.table.column_names
     outcome = logs.outcome if has_outcome else np.full(len(logs), np.nan)
     times = logs.times.astype("datetime64[us]").astype(np.int64)
-    return Rows(place[codes], times, outcome, logs.budget, logs.shares), pa.array(
+    return HistoryRows(place[codes], times, outcome, logs.budget, logs.shares), pa.array(
         list(fresh), memory.units.type
     )
 

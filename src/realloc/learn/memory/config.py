@@ -1,4 +1,4 @@
-"""What can be set about the replay: tables `[moves]` and `[replay]`."""
+"""What can be set about the replay: tables `[moves]` and `[memory]`."""
 
 from dataclasses import dataclass
 
@@ -28,14 +28,14 @@ class MoveConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayConfig:
-    """The size of the memory (table `[replay]`)."""
+class MemoryConfig:
+    """The size of the memory (table `[memory]`)."""
 
     capacity: int = 20_000
 
     def __post_init__(self) -> None:
-        check_types(self, "[replay]")
+        check_types(self, "[memory]")
         if self.capacity < 100:
             raise ConfigError(
-                f"Expected `capacity` of [replay] of at least 100 rows, got {self.capacity}."
+                f"Expected `capacity` of [memory] of at least 100 rows, got {self.capacity}."
             )

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import edges
 from realloc.learn.memory.config import MoveConfig
-from realloc.learn.teacher.fit import Teacher, Window
+from realloc.learn.teacher.fit import Teacher
+from realloc.learn.window import Window
 
 Floats = NDArray[np.float64]
 
@@ -101,7 +102,7 @@ def label_moves(
         pair, field = ask(teacher, x[part], shares[part], (source[part], target[part], step[part]))
         pairs.append(pair)
         fields.append(field)
-        progress("replay: labels", min(first + CHUNK, n), n)
+        progress("memory: labels", min(first + CHUNK, n), n)
     return Labels(
         x=x,
         shares=shares.astype(np.float32),

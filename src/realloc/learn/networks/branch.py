@@ -7,7 +7,6 @@ shifts by s and weighs by w. σ is SiLU, so the gradient in z is smooth and writ
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -26,24 +25,8 @@ class BranchShape:
     heads: int = 0
 
 
-class Opened(Protocol):
-    """A function of the shares alone: states have been read. z is (M, n, K), or (M, n, q, K) for q shares per state."""
-
-    def value(self, z: Tensor) -> Tensor:
-        """f at z, without its last axis."""
-        ...
-
-    def slopes(self, z: Tensor) -> Tensor:
-        """∇_z f, of the shape of z."""
-        ...
-
-    def take(self, rows: Tensor) -> "Opened":
-        """Some of the states, in that order."""
-        ...
-
-
 @dataclass(frozen=True)
-class OpenedBranch:
+class BranchAt:
     """What the states say: slopes a (M, n, K), shifts s and weights w (M, n, W), further heads (M, n, heads)."""
 
     directions: Tensor  # V (M, K, W)
@@ -66,9 +49,9 @@ class OpenedBranch:
         bend = gate * (1 + pre * (1 - gate)) * w
         return a + (bend.flatten(1, -2) @ self.directions.transpose(1, 2)).view(z.shape)
 
-    def take(self, rows: Tensor) -> "OpenedBranch":
+    def take(self, rows: Tensor) -> "BranchAt":
         """Some of the states."""
-        return OpenedBranch(
+        return BranchAt(
             self.directions, *(part[:, rows] for part in (self.a, self.s, self.w, self.heads))
         )
 
@@ -101,10 +84,10 @@ class Branch(nn.Module):
         """M."""
         return self.context.members
 
-    def open(self, x: Tensor) -> OpenedBranch:
+    def open(self, x: Tensor) -> BranchAt:
         """Read states (M, n, d) once."""
         a, s, w, heads = self.context(x).split(self.sizes, dim=-1)
-        return OpenedBranch(self.directions, a, s + self.offsets, w, heads)
+        return BranchAt(self.directions, a, s + self.offsets, w, heads)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ OnEpoch = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Split:
+class TrainSplit:
     """The rows that each member learns from and the ones it is judged by."""
 
     train: Sequence[Tensor]
@@ -24,7 +24,7 @@ class Split:
 def train(
     module: nn.Module,
     loss: Loss,
-    split: Split,
+    split: TrainSplit,
     config: TrainConfig,
     seed: int,
     on_epoch: OnEpoch | None = None,

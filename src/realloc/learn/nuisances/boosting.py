@@ -10,19 +10,19 @@ import lightgbm as lgb
 import numpy as np
 
 from realloc.learn.nuisances.config import NuisanceConfig
-from realloc.learn.nuisances.jobs import Job, OnStep, Prediction
+from realloc.learn.nuisances.jobs import FitJob, OnStep, Prediction
 from realloc.learn.nuisances.link import LARGEST_LOG, OBJECTIVES
-from realloc.learn.nuisances.ridge import Start
-from realloc.learn.nuisances.sample import Floats, Rows, Sample, to_simplex
+from realloc.learn.nuisances.ridge import RidgeStart
+from realloc.learn.nuisances.sample import Floats, Indices, NuisanceSample, to_simplex
 
 PATIENCE = 25
 SMALLEST = 1e-6  # spread below which nothing is left but rounding
 
 
 def fit_boosting(
-    sample: Sample,
-    jobs: list[Job],
-    starts: list[Start],
+    sample: NuisanceSample,
+    jobs: list[FitJob],
+    starts: list[RidgeStart],
     config: NuisanceConfig,
     seed: int,
     on_step: OnStep,
@@ -36,7 +36,7 @@ def fit_boosting(
     return found
 
 
-def _fit_job(sample: Sample, trees: "Trees", start: Start) -> Prediction:
+def _fit_job(sample: NuisanceSample, trees: "Trees", start: RidgeStart) -> Prediction:
     link = start.link
     z = link.forward(sample.outcome)
     if link.kind == "real":
@@ -51,7 +51,9 @@ def _fit_job(sample: Sample, trees: "Trees", start: Start) -> Prediction:
 class Trees:
     """The rows of one job, binned once for all targets."""
 
-    def __init__(self, sample: Sample, job: Job, config: NuisanceConfig, seed: int) -> None:
+    def __init__(
+        self, sample: NuisanceSample, job: FitJob, config: NuisanceConfig, seed: int
+    ) -> None:
         self.job, self.x, self.weights = job, sample.x, sample.weights
         self.rounds = config.trees
         self.options: dict[str, Any] = {
@@ -128,7 +130,7 @@ class Trees:
             callbacks=[lgb.early_stopping(PATIENCE, verbose=False)],
         )
 
-    def _raw(self, booster: lgb.Booster, rows: Rows) -> Floats:
+    def _raw(self, booster: lgb.Booster, rows: Indices) -> Floats:
         """What trees add to their start."""
         return np.asarray(
             booster.predict(self.x[rows], raw_score=True, num_threads=1), dtype=np.float64

@@ -14,10 +14,16 @@ from realloc.base.progress import Progress, silent
 from realloc.learn.nuisances.boosting import fit_boosting
 from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.nuisances.diagnostics import Candidates, Diagnostics, diagnose
-from realloc.learn.nuisances.jobs import Job, Prediction, plan_jobs
+from realloc.learn.nuisances.jobs import FitJob, Prediction, plan_jobs
 from realloc.learn.nuisances.network import fit_networks
-from realloc.learn.nuisances.ridge import Start, fit_start, predict_ridge
-from realloc.learn.nuisances.sample import Floats, Rows, Sample, check_outcome, check_sample
+from realloc.learn.nuisances.ridge import RidgeStart, fit_start, predict_ridge
+from realloc.learn.nuisances.sample import (
+    Floats,
+    Indices,
+    NuisanceSample,
+    check_outcome,
+    check_sample,
+)
 from realloc.learn.nuisances.stacking import choose, gram, simplex_weights
 
 FITS = {"network": fit_networks, "boosting": fit_boosting}
@@ -36,7 +42,7 @@ def cross_fit(
     x: NDArray[np.float32],
     shares: Floats,
     outcome: Floats,
-    folds: Rows,
+    folds: Indices,
     config: NuisanceConfig | None = None,
     seed: int = 0,
     weights: Floats | None = None,
@@ -56,10 +62,14 @@ def cross_fit(
 
 
 def _fit(
-    sample: Sample, jobs: list[Job], config: NuisanceConfig, seed: int, progress: Progress
+    sample: NuisanceSample,
+    jobs: list[FitJob],
+    config: NuisanceConfig,
+    seed: int,
+    progress: Progress,
 ) -> list[list[Prediction]]:
     """The predictions of every model for every job."""
-    starts: list[Start] = []
+    starts: list[RidgeStart] = []
     for job in jobs:
         starts.append(fit_start(sample, job, config.outcome))
         progress("nuisances: ridge", len(starts), len(jobs))
@@ -77,8 +87,8 @@ def _fit(
 
 
 def _combine(
-    sample: Sample,
-    jobs: list[Job],
+    sample: NuisanceSample,
+    jobs: list[FitJob],
     fitted: list[list[Prediction]],
     names: tuple[str, ...],
     target: str,
@@ -115,7 +125,7 @@ def _combine(
     return mixed, Candidates(errors, mean, tuple(chosen))
 
 
-def _part(sample: Sample, job: Job, found: list[Prediction], target: str) -> Floats:
+def _part(sample: NuisanceSample, job: FitJob, found: list[Prediction], target: str) -> Floats:
     """The models' error matrix on the rows that a job held out."""
     predicted = np.stack([getattr(prediction, f"held_{target}") for prediction in found])
     truth: Floats = getattr(sample, target)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from realloc.learn.nuisances.sample import Floats, Sample
+from realloc.learn.nuisances.sample import Floats, NuisanceSample
 
 NOTICEABLE = 0.05  # absolute correlation below which a dependence is small, however sure
 FORMS = {"linear": "", "rank": "the rank of ", "square": "the square of "}
@@ -87,7 +87,7 @@ class Diagnostics:
 
 
 def diagnose(
-    sample: Sample, outcome: Floats, shares: Floats, competed: Mapping[str, Candidates]
+    sample: NuisanceSample, outcome: Floats, shares: Floats, competed: Mapping[str, Candidates]
 ) -> Diagnostics:
     """Figures of out-of-fold predictions m (n,) and e (n, K)."""
     w = sample.weights

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from realloc.base.errors import LogError
-from realloc.learn.nuisances.sample import FEW_ROWS, Floats, Rows, Sample
+from realloc.learn.nuisances.sample import FEW_ROWS, Floats, Indices, NuisanceSample
 
 OnStep = Callable[[int, int], None]  # (done, total)
 
 
 @dataclass(frozen=True)
-class Job:
+class FitJob:
     """Rows to learn from, rows that say when to stop, rows to predict."""
 
     fold: int
-    train: Rows
-    held_out: Rows
-    away: Rows
+    train: Indices
+    held_out: Indices
+    away: Indices
 
 
 @dataclass(frozen=True)
@@ -36,35 +36,35 @@ class Prediction:
     shares: Floats
 
 
-def plan_jobs(sample: Sample, repeats: int, seed: int) -> list[Job]:
+def plan_jobs(sample: NuisanceSample, repeats: int, seed: int) -> list[FitJob]:
     """`repeats` jobs per fold, each with another fold held out."""
     folds = sample.folds
     if folds == 2:
         return _plan_halves(sample, seed)
     rows = [np.flatnonzero(sample.fold == i) for i in range(folds)]
-    jobs: list[Job] = []
+    jobs: list[FitJob] = []
     for i in range(folds):
         for r in range(min(repeats, folds - 1)):
             h = (i + 1 + r) % folds
             train = np.flatnonzero((sample.fold != i) & (sample.fold != h))
-            jobs.append(_checked(Job(i, train, rows[h], rows[i]), sample))
+            jobs.append(_checked(FitJob(i, train, rows[h], rows[i]), sample))
     return jobs
 
 
-def _plan_halves(sample: Sample, seed: int) -> list[Job]:
+def _plan_halves(sample: NuisanceSample, seed: int) -> list[FitJob]:
     """With two folds none is left to stop by: a fifth of the rows is (units may straddle, the fold away stays unseen)."""
     rng = np.random.default_rng([seed, 2])
-    jobs: list[Job] = []
+    jobs: list[FitJob] = []
     for i in range(2):
         other = np.flatnonzero(sample.fold != i)
         held = np.zeros(len(other), dtype=bool)
         held[rng.permutation(len(other))[: max(1, len(other) // 5)]] = True
-        job = Job(i, other[~held], other[held], np.flatnonzero(sample.fold == i))
+        job = FitJob(i, other[~held], other[held], np.flatnonzero(sample.fold == i))
         jobs.append(_checked(job, sample))
     return jobs
 
 
-def _checked(job: Job, sample: Sample) -> Job:
+def _checked(job: FitJob, sample: NuisanceSample) -> FitJob:
     if len(job.train) < FEW_ROWS:
         raise LogError(
             f"Expected at least {FEW_ROWS} rows to learn from beside fold {job.fold} and the fold held out, got "

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from realloc.learn.networks.stack import Shape, Stack
-from realloc.learn.networks.train import Split, train
+from realloc.learn.networks.train import TrainSplit, train
 from realloc.learn.nuisances.config import NuisanceConfig
-from realloc.learn.nuisances.jobs import Job, OnStep, Prediction
+from realloc.learn.nuisances.jobs import FitJob, OnStep, Prediction
 from realloc.learn.nuisances.link import deviance, response
-from realloc.learn.nuisances.ridge import Start
-from realloc.learn.nuisances.sample import Floats, Rows, Sample
+from realloc.learn.nuisances.ridge import RidgeStart
+from realloc.learn.nuisances.sample import Floats, Indices, NuisanceSample
 
 SMALLEST_SHARE = 1e-6  # where a channel's mean share starts that training never saw used
 FEWEST_STEPS = 16  # per epoch: small logs get smaller batches
@@ -54,9 +54,9 @@ class Problem:
 
 
 def fit_networks(
-    sample: Sample,
-    jobs: list[Job],
-    starts: list[Start],
+    sample: NuisanceSample,
+    jobs: list[FitJob],
+    starts: list[RidgeStart],
     config: NuisanceConfig,
     seed: int,
     on_step: OnStep,
@@ -70,7 +70,7 @@ def fit_networks(
         depth=config.depth,
     )
     stack = Stack(len(jobs), shape, seed)
-    split = Split(
+    split = TrainSplit(
         [torch.from_numpy(job.train) for job in jobs],
         [torch.from_numpy(job.held_out) for job in jobs],
     )
@@ -87,7 +87,9 @@ def fit_networks(
     ]
 
 
-def _problem(sample: Sample, jobs: list[Job], starts: list[Start], kind: str) -> Problem:
+def _problem(
+    sample: NuisanceSample, jobs: list[FitJob], starts: list[RidgeStart], kind: str
+) -> Problem:
     n = len(sample.outcome)
     z, f, w = (np.empty((len(jobs), n)) for _ in range(3))
     prior, outcome_scale, share_scale = np.empty((len(jobs), sample.shares.shape[1])), [], []
@@ -120,7 +122,7 @@ def _problem(sample: Sample, jobs: list[Job], starts: list[Start], kind: str) ->
 
 
 @torch.no_grad()
-def _predict(stack: Stack, problem: Problem, rows: list[Rows]) -> list[tuple[Floats, Floats]]:
+def _predict(stack: Stack, problem: Problem, rows: list[Indices]) -> list[tuple[Floats, Floats]]:
     """Mean of z and shares of every member on its rows (lists are padded to one length, then cut)."""
     longest = max(len(part) for part in rows)
     padded = torch.from_numpy(np.stack([np.resize(part, longest) for part in rows]))

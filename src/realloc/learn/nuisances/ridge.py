@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.learn.nuisances.jobs import Job, Prediction
+from realloc.learn.nuisances.jobs import FitJob, Prediction
 from realloc.learn.nuisances.link import LARGEST_LOG, Link, fit_link
-from realloc.learn.nuisances.sample import Floats, Rows, Sample, to_simplex
+from realloc.learn.nuisances.sample import Floats, Indices, NuisanceSample, to_simplex
 
 PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1)
 MOST_COLUMNS = 600
@@ -34,7 +34,7 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Start:
+class RidgeStart:
     """Where the models of a job start, for all rows: f (n,) on the link's scale, shares (n, K) before the simplex."""
 
     link: Link
@@ -42,7 +42,7 @@ class Start:
     shares: Floats
 
 
-def fit_start(sample: Sample, job: Job, kind: str) -> Start:
+def fit_start(sample: NuisanceSample, job: FitJob, kind: str) -> RidgeStart:
     """Ridge regressions of one job."""
     link = fit_link(kind, sample.outcome[job.train], sample.weights[job.train])
     targets = np.column_stack([link.forward(sample.outcome), sample.shares])
@@ -52,17 +52,17 @@ def fit_start(sample: Sample, job: Job, kind: str) -> Start:
         if kind == "real"
         else np.log(np.clip(smooth[:, 0], LEAST, np.exp(LARGEST_LOG)))
     )
-    return Start(link, f, smooth[:, 1:])
+    return RidgeStart(link, f, smooth[:, 1:])
 
 
-def predict_ridge(job: Job, start: Start) -> Prediction:
+def predict_ridge(job: FitJob, start: RidgeStart) -> Prediction:
     """The start as a model of its own."""
     z = start.f if start.link.kind == "real" else np.exp(start.f)
     m, e = start.link.mean(z), to_simplex(start.shares)
     return Prediction(m[job.held_out], e[job.held_out], m[job.away], e[job.away])
 
 
-def fit_smooth(sample: Sample, job: Job, targets: Floats, groups: list[slice]) -> Floats:
+def fit_smooth(sample: NuisanceSample, job: FitJob, targets: Floats, groups: list[slice]) -> Floats:
     """Predictions (n, t) for all rows of targets (n, t); every group of targets has φ and λ of its own."""
     truth, weights = targets[job.held_out], sample.weights[job.held_out][:, None]
     least = [np.inf] * len(groups)
@@ -88,7 +88,7 @@ def fit_smooth(sample: Sample, job: Job, targets: Floats, groups: list[slice]) -
     return found
 
 
-def expansions(d: int, rows: int) -> list[Rows]:
+def expansions(d: int, rows: int) -> list[Indices]:
     """Sets of products (2, p) that this many rows allow: none, squares, all."""
     squares = np.tile(np.arange(d), (2, 1))
     options = [squares[:, :0], squares, np.stack(np.triu_indices(d))]
@@ -96,12 +96,12 @@ def expansions(d: int, rows: int) -> list[Rows]:
     return [options[0], *[pairs for pairs in options[1:] if d + pairs.shape[1] <= most]]
 
 
-def _expand(x: NDArray[np.float32], pairs: Rows) -> Floats:
+def _expand(x: NDArray[np.float32], pairs: Indices) -> Floats:
     near = np.clip(x, -FARTHEST, FARTHEST).astype(np.float64)
     return np.concatenate([x.astype(np.float64), near[:, pairs[0]] * near[:, pairs[1]]], axis=1)
 
 
-def _moments(sample: Sample, rows: Rows, targets: Floats, pairs: Rows) -> Moments:
+def _moments(sample: NuisanceSample, rows: Indices, targets: Floats, pairs: Indices) -> Moments:
     columns = sample.x.shape[1] + pairs.shape[1]
     total, level = np.zeros(columns), np.zeros(targets.shape[1])
     square, cross = np.zeros((columns, columns)), np.zeros((columns, targets.shape[1]))
@@ -130,7 +130,7 @@ def _solutions(moments: Moments) -> list[Floats]:
     ]
 
 
-def _predict(x: NDArray[np.float32], pairs: Rows, moments: Moments, slopes: Floats) -> Floats:
+def _predict(x: NDArray[np.float32], pairs: Indices, moments: Moments, slopes: Floats) -> Floats:
     parts = [
         moments.level + (_expand(x[first : first + CHUNK], pairs) - moments.center) @ slopes
         for first in range(0, len(x), CHUNK)

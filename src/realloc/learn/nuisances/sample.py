@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from realloc.base.errors import LogError
 
 Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 FEW_ROWS = 20  # fewer rows to learn from are refused
 LARGEST_FEATURE = 1e6  # encoded features are of the order 1; float32 networks overflow far above
@@ -17,14 +17,14 @@ SUM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class Sample:
+class NuisanceSample:
     """n rows: x (n, d), shares (n, K), outcome (n,), weights (n,), fold (n,) from 0 to folds − 1."""
 
     x: NDArray[np.float32]
     shares: Floats
     outcome: Floats
     weights: Floats
-    fold: Rows
+    fold: Indices
 
     @property
     def folds(self) -> int:
@@ -39,13 +39,13 @@ def check_sample(
     fold: ArrayLike,
     weights: ArrayLike | None,
     folds: int,
-) -> Sample:
+) -> NuisanceSample:
     """A sample that both models can be fitted on; copies, so that the caller's arrays stay as they are."""
     y = np.array(outcome, dtype=np.float64)
     if y.ndim != 1:
         raise LogError(f"Expected one outcome per row, got an array of shape {y.shape}.")
     w = np.ones(len(y)) if weights is None else np.array(weights, dtype=np.float64)
-    sample = Sample(
+    sample = NuisanceSample(
         np.array(x, dtype=np.float32), np.array(shares, dtype=np.float64), y, w, np.array(fold)
     )
     _check_shapes(sample)
@@ -69,7 +69,7 @@ def check_outcome(outcome: Floats, kind: str) -> None:
         )
 
 
-def _check_shapes(sample: Sample) -> None:
+def _check_shapes(sample: NuisanceSample) -> None:
     n = len(sample.outcome)
     if not n:
         raise LogError("Expected rows to learn from, got none.")
@@ -121,7 +121,7 @@ def _check_weights(weights: Floats) -> None:
         raise LogError(f"Expected some weights above 0, got {len(weights)} zeros.")
 
 
-def _check_folds(sample: Sample, folds: int) -> None:
+def _check_folds(sample: NuisanceSample, folds: int) -> None:
     if sample.fold.min() < 0 or sample.fold.max() >= folds:
         raise LogError(
             f"Expected fold numbers from 0 to {folds - 1} for `folds = {folds}` in [nuisances], got "

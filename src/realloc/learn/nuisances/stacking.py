@@ -13,7 +13,7 @@ from realloc.learn.nuisances.sample import Floats
 
 
 @dataclass(frozen=True)
-class Choice:
+class StackingChoice:
     """What was taken: the name (a model or `stack`) and a weight per model."""
 
     name: str
@@ -41,7 +41,7 @@ def simplex_weights(a: Floats) -> Floats:
     return best
 
 
-def choose(parts: list[Floats], names: tuple[str, ...]) -> Choice:
+def choose(parts: list[Floats], names: tuple[str, ...]) -> StackingChoice:
     """A single model or the stack, whichever errs less on a part when its weights come from the other parts.
 
     `parts` are matrices A of disjoint held-out rows. With one part only, the stack's own fit has to do.
@@ -49,13 +49,13 @@ def choose(parts: list[Floats], names: tuple[str, ...]) -> Choice:
     total = np.sum(parts, axis=0)
     weights = simplex_weights(total)
     if len(names) == 1:
-        return Choice(names[0], weights)
+        return StackingChoice(names[0], weights)
     if len(parts) > 1:
         stacked = sum(_error(part, simplex_weights(total - part)) for part in parts)
         single = int(np.diag(total).argmin())
         if total[single, single] < stacked:
-            return Choice(names[single], np.eye(len(names))[single])
-    return Choice("stack", weights)
+            return StackingChoice(names[single], np.eye(len(names))[single])
+    return StackingChoice("stack", weights)
 
 
 def _error(a: Floats, w: Floats) -> float:

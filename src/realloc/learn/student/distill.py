@@ -15,7 +15,7 @@ from torch import Tensor
 from realloc.base.progress import Progress, silent
 from realloc.learn.memory.moves import Labels
 from realloc.learn.networks.branch import BranchShape
-from realloc.learn.networks.train import Split, train
+from realloc.learn.networks.train import TrainSplit, train
 from realloc.learn.student.config import StudentConfig
 from realloc.learn.student.potential import Potential, build, open_channels
 from realloc.learn.teacher.sample import Scaling
@@ -51,7 +51,7 @@ def distill(
     targets = prepare(replay, fresh.scaling)
     order = torch.randperm(len(replay), generator=torch.Generator().manual_seed(seed))
     aside = max(1, int(config.held_out * len(order)))
-    split = Split([order[aside:]] * fresh.members, [order[:aside]] * fresh.members)
+    split = TrainSplit([order[aside:]] * fresh.members, [order[:aside]] * fresh.members)
 
     def report(epoch: int, epochs: int) -> None:
         progress("student: distillation", epoch, epochs)

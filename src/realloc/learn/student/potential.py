@@ -14,7 +14,7 @@ from torch import Tensor
 from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats
 from realloc.decide.conservative import OfWays
-from realloc.learn.networks.branch import Branch, BranchShape, OpenedBranch, OpenedPlain, Plain
+from realloc.learn.networks.branch import Branch, BranchAt, BranchShape, OpenedPlain, Plain
 from realloc.learn.student.local_polynomial import Trunk, near
 from realloc.learn.teacher.sample import Scaling
 
@@ -79,7 +79,7 @@ class Potential:
 class Reading:
     """The potential of n states that have been read."""
 
-    opened: OpenedBranch | OpenedPlain
+    opened: BranchAt | OpenedPlain
     scaling: Scaling
 
     @torch.no_grad()
@@ -126,7 +126,7 @@ class Reading:
 
     def drop(self, rate: float, draws: int, seed: int) -> "Reading":
         """Monte-Carlo dropout: `draws` copies of every member, each without a random part of its trunk."""
-        if not isinstance(self.opened, OpenedBranch):
+        if not isinstance(self.opened, BranchAt):
             raise ConfigError('Expected `form = "branch"` in [student] for dropout, got "plain".')
         a, s, w, heads = (
             part.repeat(draws, 1, 1)
@@ -135,14 +135,14 @@ class Reading:
         generator = torch.Generator().manual_seed(seed)
         kept = torch.rand(len(w), 1, w.shape[2], generator=generator) >= rate
         directions = self.opened.directions.repeat(draws, 1, 1)
-        return Reading(OpenedBranch(directions, a, s, w * kept / (1 - rate), heads), self.scaling)
+        return Reading(BranchAt(directions, a, s, w * kept / (1 - rate), heads), self.scaling)
 
     @property
     def members(self) -> int:
         """M."""
         return (
             len(self.opened.heads)
-            if isinstance(self.opened, OpenedBranch)
+            if isinstance(self.opened, BranchAt)
             else self.opened.network.members
         )
 

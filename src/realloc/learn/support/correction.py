@@ -17,7 +17,7 @@ from realloc.base.progress import Progress
 from realloc.base.simplex import Floats
 from realloc.learn.networks.config import TrainConfig
 from realloc.learn.networks.stack import Shape, Stack
-from realloc.learn.networks.train import Split, train
+from realloc.learn.networks.train import TrainSplit, train
 
 WIDTH, DEPTH = 32, 2
 TRAINING = TrainConfig(
@@ -92,7 +92,7 @@ def fit_correction(
         rows = random.permutation(np.flatnonzero(folds != fold))
         learned.append(torch.from_numpy(rows[len(rows) // 10 :]))
         judged.append(torch.from_numpy(rows[: len(rows) // 10]))
-    train(stack, loss, Split(learned, judged), TRAINING, seed, report)
+    train(stack, loss, TrainSplit(learned, judged), TRAINING, seed, report)
     stack.requires_grad_(False)
     out, own = np.empty((n, D + 1)), np.empty((n, D))
     for fold in range(count):

@@ -18,7 +18,7 @@ APART = 0.05
 
 
 @dataclass(frozen=True)
-class Weighing:
+class CommitteeWeights:
     """Weights of the surfaces, and mean squared errors: of nothing, of each alone (weight 1), of the committee."""
 
     weights: tuple[float, ...]
@@ -31,7 +31,7 @@ class Weighing:
 
 def weigh(
     residual: Tensor, contrasts: list[Tensor], weights: Tensor, units: Tensor, lean: list[float]
-) -> Weighing:
+) -> CommitteeWeights:
     """Non-negative least squares of `residual` (n,) on `contrasts`, shrunk; rows without a contrast are left out."""
     design = torch.stack(contrasts, dim=1).double()  # (n, S)
     known = design.isfinite().all(dim=1)
@@ -52,7 +52,7 @@ def weigh(
     t = float(better.sum()) / spread if spread else 0.0
     shrunk = found * (max(0.0, 1 - 1 / t**2) if t > 0 else 0.0)
     alone = tuple(error(A[:, k]) for k in range(A.shape[1]))
-    return Weighing(
+    return CommitteeWeights(
         tuple(float(v) for v in shrunk),
         error(np.zeros(len(y))),
         alone,

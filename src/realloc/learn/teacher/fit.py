@@ -10,33 +10,19 @@ from torch import Tensor
 
 from realloc.base.progress import Progress, silent
 from realloc.learn.nuisances.crossfit import Nuisances
-from realloc.learn.teacher.committee import Weighing, weigh
+from realloc.learn.teacher.committee import CommitteeWeights, weigh
 from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from realloc.learn.teacher.covariance import DISAGREEMENT, MOVES, REACH, Doubt, slim
 from realloc.learn.teacher.gaussian import fit_kernel
 from realloc.learn.teacher.kernel import Kernel
 from realloc.learn.teacher.network import NetworkSurface, fit_network
-from realloc.learn.teacher.sample import Sample, Scaling, scale
+from realloc.learn.teacher.sample import Scaling, TeacherSample, scale
 from realloc.learn.teacher.sparse import fit_sparse
 from realloc.learn.teacher.surface import Fit, Surface
+from realloc.learn.window import Window
 
 LEAN = 3.0  # times another surface's: what the sparse surface, whose faults are few and its own, deserves beforehand
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Window:
-    """The rows of one window: states (n, d), shares (n, K), outcome, folds and units (n,), weights of mean 1."""
-
-    x: NDArray[np.float32]
-    shares: Floats
-    outcome: Floats
-    folds: NDArray[np.int64]
-    units: NDArray[np.integer[Any]]
-    weights: Floats
-    owners: NDArray[np.integer[Any]] | None = (
-        None  # the units themselves where `units` are blocks of their time
-    )
 
 
 @dataclass(frozen=True)
@@ -44,7 +30,7 @@ class Teacher:
     """μ(x, p) − μ(x, p') of M members: a weighted sum of surfaces, in units of the outcome."""
 
     surfaces: tuple[Surface, ...]
-    weighing: Weighing
+    weighing: CommitteeWeights
     scaling: Scaling
     doubt: Doubt | None = None  # of the kernel surface, where there is one
 
@@ -79,7 +65,7 @@ class SurfaceConfigs:
 
 
 @dataclass(frozen=True)
-class Start:
+class KernelStart:
     """Where surfaces begin to learn: the lengths of a former kernel, and, for a teacher that only goes on, all of it."""
 
     kernel: Kernel | None = None
@@ -98,10 +84,10 @@ def fit_teacher(
     surfaces: SurfaceConfigs,
     seed: int,
     progress: Progress = silent,
-    start: Start | None = None,
+    start: KernelStart | None = None,
 ) -> Teacher:
     """Fit every surface of the committee and weigh them."""
-    start = start or Start()
+    start = start or KernelStart()
     sample = draw_sample(
         window, nuisances, None if start.teacher is None else start.teacher.scaling
     )
@@ -132,7 +118,9 @@ def fit_teacher(
     return Teacher(parts, weighing, sample.scaling, None if doubt is None else slim(doubt))
 
 
-def disagreement(sample: Sample, shares: Floats, surfaces: tuple[Surface, ...], seed: int) -> float:
+def disagreement(
+    sample: TeacherSample, shares: Floats, surfaces: tuple[Surface, ...], seed: int
+) -> float:
     """√(Σ variance between surfaces' gains / Σ‖Δz‖²) of moves towards other rows' shares, none longer than REACH.
 
     One number: about a single move surfaces agree or not by chance, about thousands they tell how wrong their kind can be.
@@ -152,7 +140,9 @@ def disagreement(sample: Sample, shares: Floats, surfaces: tuple[Surface, ...], 
     return float(gains.var(dim=0).sum() / moved) ** 0.5 if moved > 0 else 0.0
 
 
-def draw_sample(window: Window, nuisances: Nuisances, scaling: Scaling | None = None) -> Sample:
+def draw_sample(
+    window: Window, nuisances: Nuisances, scaling: Scaling | None = None
+) -> TeacherSample:
     """The window's rows in the units a teacher learns in: its own, or those of a former teacher."""
     counted = window.weights > 0
     scaling = scaling or scale(window.shares[counted], window.outcome[counted])
@@ -161,7 +151,7 @@ def draw_sample(window: Window, nuisances: Nuisances, scaling: Scaling | None = 
     def tensor(values: NDArray[Any], dtype: torch.dtype = torch.float32) -> Tensor:
         return torch.from_numpy(np.array(values)).to(dtype)
 
-    return Sample(
+    return TeacherSample(
         x=tensor(window.x),
         z=scaling.shares(tensor(window.shares)),
         y=tensor((window.outcome - centre) / scaling.outcome),

@@ -21,7 +21,7 @@ from realloc.learn.networks.train import one_cycle
 from realloc.learn.teacher.config import KernelConfig
 from realloc.learn.teacher.covariance import KernelParts, fit_doubt
 from realloc.learn.teacher.kernel import Kernel
-from realloc.learn.teacher.sample import Sample
+from realloc.learn.teacher.sample import TeacherSample
 from realloc.learn.teacher.surface import Fit, in_chunks
 
 CHUNK = 4096
@@ -80,7 +80,7 @@ class KernelSurface:
 
 
 @dataclass(frozen=True)
-class Sums:
+class GramSums:
     """Σφφᵀ (G, m, m) and Σφy (G, m) per group of units, and each group's fold."""
 
     gram: Tensor
@@ -97,7 +97,7 @@ class Sums:
 
 
 def fit_kernel(
-    sample: Sample,
+    sample: TeacherSample,
     members: int,
     config: KernelConfig,
     seed: int,
@@ -126,7 +126,7 @@ def fit_kernel(
 
 
 def learn_kernel(
-    sample: Sample,
+    sample: TeacherSample,
     config: KernelConfig,
     generator: torch.Generator,
     progress: Progress = silent,
@@ -177,7 +177,9 @@ def _whitening(surface: KernelSurface) -> Tensor:
     ).float()
 
 
-def _sum_groups(sample: Sample, surface: KernelSurface, whiten: Tensor, progress: Progress) -> Sums:
+def _sum_groups(
+    sample: TeacherSample, surface: KernelSurface, whiten: Tensor, progress: Progress
+) -> GramSums:
     """One pass over the rows."""
     m, count = len(whiten), sample.count * GROUPS
     group = sample.folds * GROUPS + sample.units % GROUPS
@@ -189,10 +191,10 @@ def _sum_groups(sample: Sample, surface: KernelSurface, whiten: Tensor, progress
             gram[g].addmm_(features.T, features)
             moment[g] += features.T @ (sample.y[rows] * root[:, 0])
         progress("teacher: kernel surface", g + 1, count)
-    return Sums(gram, moment, torch.arange(count) // GROUPS)
+    return GramSums(gram, moment, torch.arange(count) // GROUPS)
 
 
-def _draw_members(sums: Sums, noise: float, members: int, generator: torch.Generator) -> Tensor:
+def _draw_members(sums: GramSums, noise: float, members: int, generator: torch.Generator) -> Tensor:
     """Whitened weights (m, M) whose mean is the solution of all rows."""
     m, count = sums.moment.shape[1], len(sums.fold)
     mean = sums.solve(torch.ones(count), noise)[:, None]
@@ -212,7 +214,7 @@ def _draw_members(sums: Sums, noise: float, members: int, generator: torch.Gener
     return mean + (members / (members - 1)) ** 0.5 * (draws - draws.mean(1, keepdim=True))
 
 
-def _crowding(sums: Sums, noise: float) -> float:
+def _crowding(sums: GramSums, noise: float) -> float:
     """How much more groups of units differ than independent rows would: Σ sᵀA⁻¹s / (σ² tr A⁻¹Σφφᵀ), at least 1.
 
     s is a group's score Σφ(y − φᵀw). Rows of one unit that err alike are fewer rows than they seem.
@@ -229,11 +231,13 @@ def _crowding(sums: Sums, noise: float) -> float:
     return max(1.0, float(spread / expected)) if float(expected) > 0 else 1.0
 
 
-def _without(sums: Sums, fold: int) -> Tensor:
+def _without(sums: GramSums, fold: int) -> Tensor:
     return (sums.fold != fold).float()
 
 
-def _contrast(sample: Sample, surface: KernelSurface, weights: Callable[[int], Tensor]) -> Tensor:
+def _contrast(
+    sample: TeacherSample, surface: KernelSurface, weights: Callable[[int], Tensor]
+) -> Tensor:
     """f(x, z) − f(x, e) of up to `JUDGED` rows, each by the weights without its fold; lengths have seen all rows."""
     contrast = torch.full((len(sample.y),), float("nan"))
     judged = (

@@ -7,10 +7,10 @@ from torch import Tensor
 
 from realloc.base.progress import Progress, silent
 from realloc.learn.networks.branch import Branch, BranchShape, Plain
-from realloc.learn.networks.train import Split, train
+from realloc.learn.networks.train import TrainSplit, train
 from realloc.learn.teacher.config import NetworkConfig
 from realloc.learn.teacher.loss import Heads, Terms, composite_loss
-from realloc.learn.teacher.sample import Sample
+from realloc.learn.teacher.sample import TeacherSample
 from realloc.learn.teacher.surface import Fit, in_chunks
 
 CHUNK = 8192
@@ -48,7 +48,7 @@ class NetworkSurface:
 
 
 def fit_network(
-    sample: Sample,
+    sample: TeacherSample,
     members: int,
     config: NetworkConfig,
     seed: int,
@@ -62,7 +62,7 @@ def fit_network(
     if start is not None:
         branch.load_state_dict(start.branch.state_dict())
     held = [i % sample.count for i in range(members)]
-    split = Split(
+    split = TrainSplit(
         [torch.where(sample.folds != fold)[0] for fold in held],
         [torch.where(sample.folds == fold)[0] for fold in held],
     )
@@ -88,7 +88,7 @@ def fit_network(
 
 
 def teacher_loss(
-    branch: Branch | Plain, sample: Sample, rows: Tensor, config: NetworkConfig
+    branch: Branch | Plain, sample: TeacherSample, rows: Tensor, config: NetworkConfig
 ) -> Tensor:
     """The composite loss of every member on its rows (M, b): (M,)."""
     if isinstance(branch, Plain):  # its f holds the baseline too
@@ -106,7 +106,7 @@ def teacher_loss(
 
 
 @torch.no_grad()
-def _contrast(sample: Sample, surface: NetworkSurface, held: list[int]) -> Tensor:
+def _contrast(sample: TeacherSample, surface: NetworkSurface, held: list[int]) -> Tensor:
     """f(x, z) − f(x, e) of every row by the members that held its fold out."""
     pair = surface.values(sample.x, torch.stack([sample.z, sample.e], dim=1))  # (M, n, 2)
     own = torch.tensor(held)[:, None] == sample.folds  # (M, n)

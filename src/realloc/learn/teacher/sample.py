@@ -41,7 +41,7 @@ def scale(shares: Floats, outcome: Floats) -> Scaling:
 
 
 @dataclass(frozen=True)
-class Sample:
+class TeacherSample:
     """Rows of a window: states, scaled shares and outcomes, nuisances, folds by unit."""
 
     x: Tensor  # (n, d)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from realloc.base.progress import Progress, silent
-from realloc.learn.teacher.sample import Sample
+from realloc.learn.teacher.sample import TeacherSample
 from realloc.learn.teacher.surface import Fit, in_chunks
 
 GROUPS = 8  # of units per fold
@@ -81,7 +81,7 @@ class SparseSurface:
 
 
 @dataclass(frozen=True)
-class Columns:
+class SparseColumns:
     """The regression's columns: products of a state's column with a slope, a curvature or a cube."""
 
     state: Integers  # (p,) column of [1, x]
@@ -90,7 +90,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Sums:
+class SparseSums:
     """Σwφφᵀ (G, p, p), Σwφr (G, p), Σwr² and Σw (G,) per group of units, and each group's fold."""
 
     gram: Floats
@@ -100,7 +100,7 @@ class Sums:
     fold: Integers
 
 
-def fit_sparse(sample: Sample, members: int, seed: int, progress: Progress = silent) -> Fit:
+def fit_sparse(sample: TeacherSample, members: int, seed: int, progress: Progress = silent) -> Fit:
     """One pass over the rows, then small regressions."""
     pairs = products(sample.z.shape[1])
     wide = np.column_stack([np.ones(len(sample.x)), sample.x.double().numpy()])
@@ -138,7 +138,7 @@ def products(channels: int) -> Integers:
     return np.stack(np.triu_indices(channels), axis=1)
 
 
-def contrasts(sample: Sample, pairs: Integers, wide: Floats) -> Floats:
+def contrasts(sample: TeacherSample, pairs: Integers, wide: Floats) -> Floats:
     """z − e, and q − E q and z³/3 − E z³/3, where E q = q(e) + a regression of what residuals add, on [1, x, x²]."""
     z, e = sample.z.double().numpy(), sample.e.double().numpy()
     more = curves(z, pairs) - curves(e, pairs)
@@ -155,7 +155,7 @@ def curves(z: Floats, pairs: Integers) -> Floats:
     return np.column_stack([z[:, pairs[:, 0]] * z[:, pairs[:, 1]], z**3 / 3])
 
 
-def choose_columns(wide: Floats, parts: Floats, residual: Floats, channels: int) -> Columns:
+def choose_columns(wide: Floats, parts: Floats, residual: Floats, channels: int) -> SparseColumns:
     """All products, or the groups that alone explain most."""
     states, entries = np.arange(wide.shape[1]), np.arange(parts.shape[1])
     kind = np.where(
@@ -174,12 +174,12 @@ def choose_columns(wide: Floats, parts: Floats, residual: Floats, channels: int)
         best = np.argsort(-score, kind="stable")
         kept = np.isin(group, best[np.cumsum(size[best]) <= max(most, size[0])])
         state, part, group = state[kept], part[kept], group[kept]
-    return Columns(state, part, np.unique(group, return_inverse=True)[1])
+    return SparseColumns(state, part, np.unique(group, return_inverse=True)[1])
 
 
 def sum_groups(
-    wide: Floats, parts: Floats, residual: Floats, columns: Columns, sample: Sample
-) -> Sums:
+    wide: Floats, parts: Floats, residual: Floats, columns: SparseColumns, sample: TeacherSample
+) -> SparseSums:
     """One pass over the rows."""
     count, p = sample.count * GROUPS, len(columns.state)
     code = (sample.folds * GROUPS + sample.units % GROUPS).numpy()
@@ -201,10 +201,10 @@ def sum_groups(
             moment[g] += features.T @ r
             square[g] += r @ r
             weight[g] += weights[own].sum()
-    return Sums(gram, moment, square, weight, np.arange(count) // GROUPS)
+    return SparseSums(gram, moment, square, weight, np.arange(count) // GROUPS)
 
 
-def relevant(sums: Sums, counted: Floats, group: Integers) -> tuple[Floats, Floats, float]:
+def relevant(sums: SparseSums, counted: Floats, group: Integers) -> tuple[Floats, Floats, float]:
     """Coefficients, precisions (p,) and σ² that maximise the evidence of the groups of units counted (MacKay's turns)."""
     gram, moment = np.tensordot(counted, sums.gram, 1), counted @ sums.moment
     square, n = float(counted @ sums.square), float(counted @ sums.weight)
@@ -222,7 +222,7 @@ def relevant(sums: Sums, counted: Floats, group: Integers) -> tuple[Floats, Floa
 
 
 def draw_members(
-    sums: Sums,
+    sums: SparseSums,
     mean: Floats,
     precision: Floats,
     noise: float,
@@ -241,7 +241,9 @@ def draw_members(
     return mean + (members / (members - 1)) ** 0.5 * (draws - draws.mean(axis=0))
 
 
-def build(coefficients: Floats, columns: Columns, pairs: Integers, sample: Sample) -> SparseSurface:
+def build(
+    coefficients: Floats, columns: SparseColumns, pairs: Integers, sample: TeacherSample
+) -> SparseSurface:
     """A surface of coefficients (M, p)."""
     M, K, d = len(coefficients), sample.z.shape[1], sample.x.shape[1] + 1
     whole = np.zeros((M, d, K + len(pairs) + K))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.learn.features import Encoder
+from realloc.learn.features.encode import Encoder
 from realloc.logs import Schema
 from realloc.serve.http.http_error import Refusal
 from realloc.serve.http.strict_json import check_text

@@ -5,21 +5,21 @@ from realloc.world.platform.demand import BudgetParameters
 from realloc.world.platform.exploration import ExplorationParameters
 from realloc.world.platform.items import ItemParameters
 from realloc.world.platform.legacy import LegacyParameters
-from realloc.world.platform.marketplace import Arms, Marketplace
+from realloc.world.platform.marketplace import Marketplace, SimulatedArms
 from realloc.world.platform.parameters import MarketplaceParameters
-from realloc.world.platform.response import ResponseParameters, State
+from realloc.world.platform.response import MarketState, ResponseParameters
 from realloc.world.platform.writing import Written
 
 __all__ = [
-    "Arms",
     "BudgetParameters",
     "CatalogueParameters",
     "ExplorationParameters",
     "ItemParameters",
     "LegacyParameters",
+    "MarketState",
     "Marketplace",
     "MarketplaceParameters",
     "ResponseParameters",
-    "State",
+    "SimulatedArms",
     "Written",
 ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from realloc.logs import Schema
 from realloc.world.platform.items import GRID, Items
-from realloc.world.platform.simulation import Day, Rules
+from realloc.world.platform.simulation import Day, MarketRules
 
 UNIT, TIME, BUDGET, OUTCOME, PROPENSITY, EXPLORATION = (
     "item_id",
@@ -72,7 +72,7 @@ def make_schema(channels: tuple[str, ...]) -> Schema:
     )
 
 
-def day_table(rules: Rules, names: pa.Array, items: Items, day: Day) -> pa.Table:
+def day_table(rules: MarketRules, names: pa.Array, items: Items, day: Day) -> pa.Table:
     """One row per item, in the order of the items."""
     n, today = len(items), rules.date_of(day.day)
     columns: dict[str, Any] = {
@@ -99,7 +99,7 @@ def day_table(rules: Rules, names: pa.Array, items: Items, day: Day) -> pa.Table
     return pa.table(columns)
 
 
-def category_names(rules: Rules) -> tuple[str, ...]:
+def category_names(rules: MarketRules) -> tuple[str, ...]:
     """category_01, category_02, …, the largest first."""
     return tuple(f"category_{c + 1:02d}" for c in range(len(rules.catalogue.weight)))
 

@@ -44,7 +44,7 @@ class BudgetParameters:
 
 
 @dataclass(frozen=True, eq=False)
-class Past:
+class PastDemand:
     """What the last seven days of orders say; nothing of today."""
 
     last: Floats  # yesterday
@@ -72,14 +72,14 @@ def _common(catalogue: Catalogue, day: NDArray[np.int64], category: NDArray[np.i
     return table[day - first, category]
 
 
-def look_back(history: Floats) -> Past:
+def look_back(history: Floats) -> PastDemand:
     """Summarise `history` (7, n), newest last."""
     recent, before = history[-RECENT:].mean(axis=0), history[:-RECENT].mean(axis=0)
-    return Past(last=history[-1], mean=history.mean(axis=0), trend=recent - before)
+    return PastDemand(last=history[-1], mean=history.mean(axis=0), trend=recent - before)
 
 
 def set_budget(
-    items: Items, past: Past, draws: Draws, day: int, parameters: BudgetParameters
+    items: Items, past: PastDemand, draws: Draws, day: int, parameters: BudgetParameters
 ) -> Floats:
     """The day's budgets in money, rounded to cents and at least one."""
     log_budget = items.log_budget + parameters.chase * (past.mean - items.level)

@@ -34,7 +34,7 @@ class ExplorationParameters:
 
 
 @dataclass(frozen=True, eq=False)
-class Menu:
+class ExplorationMenu:
     """The arms: row 0 holds, then every transfer (lexicographic) by every step."""
 
     source: NDArray[np.int64]  # (M−1,)
@@ -57,7 +57,7 @@ def check_steps(steps: tuple[int, ...], weights: tuple[float, ...], where: str) 
         )
 
 
-def make_menu(channels: int, parameters: ExplorationParameters) -> Menu:
+def make_menu(channels: int, parameters: ExplorationParameters) -> ExplorationMenu:
     """All arms for so many channels."""
     pairs, steps = simplex.edges(channels), np.array(parameters.steps, dtype=np.int32)
     source, target = np.repeat(pairs, len(steps), axis=0).T
@@ -66,12 +66,14 @@ def make_menu(channels: int, parameters: ExplorationParameters) -> Menu:
     arms = np.arange(1, 1 + len(step))
     moves[arms, source] -= step
     moves[arms, target] += step
-    return Menu(
+    return ExplorationMenu(
         source, target, step, np.tile(parameters.weights, len(pairs)), float(parameters.hold), moves
     )
 
 
-def arm_probabilities(menu: Menu, holding: Thousandths, opened: NDArray[np.bool_]) -> Floats:
+def arm_probabilities(
+    menu: ExplorationMenu, holding: Thousandths, opened: NDArray[np.bool_]
+) -> Floats:
     """Probability of every arm (n, M), given the shares before the move (n, K) in thousandths."""
     feasible = (
         opened[:, menu.source] & opened[:, menu.target] & (holding[:, menu.source] >= menu.step)
@@ -84,7 +86,7 @@ def arm_probabilities(menu: Menu, holding: Thousandths, opened: NDArray[np.bool_
 
 
 def explore(
-    menu: Menu, holding: Thousandths, opened: NDArray[np.bool_], uniform: Floats
+    menu: ExplorationMenu, holding: Thousandths, opened: NDArray[np.bool_], uniform: Floats
 ) -> tuple[Thousandths, Floats]:
     """Draw one arm per row: the shares after it, in thousandths, and the probability it had."""
     probability = arm_probabilities(menu, holding, opened)
@@ -92,7 +94,7 @@ def explore(
     return holding + menu.moves[arm], np.take_along_axis(probability, arm[:, None], axis=1)[:, 0]
 
 
-def find_arm(menu: Menu, change: Thousandths) -> NDArray[np.intp]:
+def find_arm(menu: ExplorationMenu, change: Thousandths) -> NDArray[np.intp]:
     """Which arm made each change (n, K) of the shares; −1 where none does."""
     same = (change[:, None, :] == menu.moves).all(axis=2)  # (n, M)
     return np.where(same.any(axis=1), same.argmax(axis=1), -1)

@@ -20,7 +20,7 @@ from realloc.logs import Logs
 from realloc.world.platform.draws import Floats
 from realloc.world.platform.items import GRID
 from realloc.world.platform.marketplace import Marketplace
-from realloc.world.platform.response import OUTCOMES, State
+from realloc.world.platform.response import OUTCOMES, MarketState
 
 Flags = NDArray[np.bool_]
 CONTROLS = 10
@@ -34,7 +34,7 @@ class Panel:
 
     market: Marketplace
     logs: Logs
-    state: State
+    state: MarketState
     day: NDArray[np.int64]  # (n,)
     before: Floats  # (n, K) shares before the decision
     after: Floats  # (n, K)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from realloc.base import simplex
 from realloc.base.validation import check_types
 from realloc.world.platform.catalogue import Catalogue
-from realloc.world.platform.demand import Past
+from realloc.world.platform.demand import PastDemand
 from realloc.world.platform.draws import Floats, choose
 from realloc.world.platform.exploration import check_steps
 from realloc.world.platform.items import GRID, Items, Thousandths
@@ -45,7 +45,7 @@ class LegacyParameters:
 class Before:
     """What the policy sees on a day, before it decides."""
 
-    past: Past
+    past: PastDemand
     budget: Floats  # (n,)
     holding: Thousandths  # (n, K) yesterday's shares
 

@@ -21,8 +21,8 @@ from realloc.world.platform.draws import Draws, Floats
 from realloc.world.platform.exploration import arm_probabilities, find_arm
 from realloc.world.platform.items import GRID, Items, draw_items, item_names, parse_names
 from realloc.world.platform.parameters import MarketplaceParameters
-from realloc.world.platform.response import State
-from realloc.world.platform.simulation import Rules, simulate
+from realloc.world.platform.response import MarketState
+from realloc.world.platform.simulation import MarketRules, simulate
 from realloc.world.platform.writing import Progress, Written, write_partitions
 
 BLOCK = 1 << 17  # items simulated at once when writing: the process stays near 350 MB
@@ -31,7 +31,7 @@ SEEDS = 2**32
 
 
 @dataclass(frozen=True, eq=False)
-class Arms:
+class SimulatedArms:
     """The exploration arms of log rows: `moves` (M, K) as changes of shares, row 0 holds; `probabilities` (n, M),
     NaN on routine rows; `drawn` (n,), the arm of the logged move, −1 on routine rows."""
 
@@ -61,9 +61,9 @@ class Marketplace:
         _check_whole("channels", self.channels, 2, 64)
 
     @cached_property
-    def rules(self) -> Rules:
+    def rules(self) -> MarketRules:
         """The catalogue and parameters that everything else is drawn from."""
-        return Rules(
+        return MarketRules(
             draw_catalogue(self.seed, self.channels, self.parameters.catalogue), self.parameters
         )
 
@@ -104,7 +104,7 @@ class Marketplace:
         )
         return write_partitions(Path(folder), blocks, card, on_progress)
 
-    def state(self, logs: Logs) -> State:
+    def state(self, logs: Logs) -> MarketState:
         """What the truth needs to know of every log row, from its id, date and budget."""
         self._check_own(logs)
         names = logs.units
@@ -114,20 +114,20 @@ class Marketplace:
         ).astype(np.int64)
         return self.rules.state(items.take(logs.unit_codes), day, np.asarray(logs.budget))
 
-    def response(self, state: State, shares: Floats) -> dict[str, Floats]:
+    def response(self, state: MarketState, shares: Floats) -> dict[str, Floats]:
         """Expected orders, gmv and income at `shares` (n, K), each (n,)."""
         return truth.response(state, shares, self.parameters.response)
 
-    def gradient(self, state: State, shares: Floats) -> dict[str, Floats]:
+    def gradient(self, state: MarketState, shares: Floats) -> dict[str, Floats]:
         """Their exact gradients in the shares, each (n, K)."""
         return truth.gradient(state, shares, self.parameters.response)
 
-    def gain(self, state: State, start: Floats, end: Floats) -> dict[str, Floats]:
+    def gain(self, state: MarketState, start: Floats, end: Floats) -> dict[str, Floats]:
         """True effect of going from `start` to `end`, per outcome (n,)."""
         before, after = self.response(state, start), self.response(state, end)
         return {name: after[name] - before[name] for name in after}
 
-    def arms(self, logs: Logs) -> Arms:
+    def arms(self, logs: Logs) -> SimulatedArms:
         """The exploration arms of every log row with their probabilities, from the columns and the menu alone."""
         self._check_own(logs)
         names, menu = self.rules.catalogue.channels, self.rules.menu
@@ -136,7 +136,7 @@ class Marketplace:
         explored = ~np.isnan(logs.table[PROPENSITY].to_numpy())
         probabilities = np.where(explored[:, None], arm_probabilities(menu, before, opened), np.nan)
         drawn = np.where(explored, find_arm(menu, _thousandths(logs, names) - before), -1)
-        return Arms(menu.moves / GRID, probabilities, drawn)
+        return SimulatedArms(menu.moves / GRID, probabilities, drawn)
 
     def card(self) -> dict[str, Any]:
         """Everything that rebuilds this world, and what its columns and exploration menu mean, as JSON values."""

@@ -72,7 +72,7 @@ class ResponseParameters:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class MarketState:
     """Everything the response needs besides the shares; one row per item and day."""
 
     base: Floats  # (n,) expected orders without any channel
@@ -87,9 +87,9 @@ class State:
     def __len__(self) -> int:
         return len(self.base)
 
-    def take(self, rows: Rows | NDArray[np.bool_]) -> "State":
+    def take(self, rows: Rows | NDArray[np.bool_]) -> "MarketState":
         """The given rows."""
-        return State(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return MarketState(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,14 +107,14 @@ def make_state(
     setting: Setting,
     budgets: BudgetParameters,
     parameters: ResponseParameters,
-) -> State:
+) -> MarketState:
     """The state of item rows in their setting."""
     q = parameters
     tilt = catalogue.discount - 0.5  # (K,)
     more_budget = np.log(setting.budget) - items.log_budget
     weekend = np.where(setting.weekday % WEEK >= SATURDAY, q.weekend_pull, 0.0)
     lean = q.discount_pull + weekend - q.price_pull * items.price_deviation
-    return State(
+    return MarketState(
         base=setting.demand + budgets.elasticity * more_budget,
         log_price=items.log_price,
         pull=np.exp(items.taste + lean[:, None] * tilt),
@@ -127,7 +127,9 @@ def make_state(
     )
 
 
-def response(state: State, shares: Floats, parameters: ResponseParameters) -> dict[str, Floats]:
+def response(
+    state: MarketState, shares: Floats, parameters: ResponseParameters
+) -> dict[str, Floats]:
     """Expected orders, gmv and income at `shares` (n, K), each (n,)."""
     p = check_shares(state, shares)
     mass = np.log1p(state.saturation[:, None] * p) / np.log1p(parameters.saturation)
@@ -138,7 +140,9 @@ def response(state: State, shares: Floats, parameters: ResponseParameters) -> di
     return dict(zip(OUTCOMES, (orders, gmv, income), strict=True))
 
 
-def gradient(state: State, shares: Floats, parameters: ResponseParameters) -> dict[str, Floats]:
+def gradient(
+    state: MarketState, shares: Floats, parameters: ResponseParameters
+) -> dict[str, Floats]:
     """∂/∂p of the three outcomes at `shares`, each (n, K)."""
     p = check_shares(state, shares)
     kappa = state.saturation[:, None]
@@ -156,7 +160,7 @@ def effect_scale(parameters: ResponseParameters, channels: int) -> float:
     return parameters.scale * (2 / channels) ** 0.25
 
 
-def check_shares(state: State, shares: Floats) -> Floats:
+def check_shares(state: MarketState, shares: Floats) -> Floats:
     """The shares as (n, K) float64, or an error that says which shape was expected."""
     p = np.asarray(shares, dtype=np.float64)
     if p.shape != state.pull.shape:

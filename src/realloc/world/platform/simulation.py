@@ -9,24 +9,24 @@ from functools import cached_property
 import numpy as np
 
 from realloc.world.platform.catalogue import WEEK, Catalogue
-from realloc.world.platform.demand import Past, look_back, natural_demand, set_budget
+from realloc.world.platform.demand import PastDemand, look_back, natural_demand, set_budget
 from realloc.world.platform.draws import Draws, Floats
-from realloc.world.platform.exploration import Menu, explore, make_menu
+from realloc.world.platform.exploration import ExplorationMenu, explore, make_menu
 from realloc.world.platform.items import GRID, Items, Thousandths
 from realloc.world.platform.legacy import Before, move_probability, reallocate
 from realloc.world.platform.parameters import MarketplaceParameters
-from realloc.world.platform.response import Setting, State, make_state, response
+from realloc.world.platform.response import MarketState, Setting, make_state, response
 
 
 @dataclass(frozen=True, eq=False)
-class Rules:
+class MarketRules:
     """What the simulation of any block needs: the catalogue and the parameters."""
 
     catalogue: Catalogue
     parameters: MarketplaceParameters
 
     @cached_property
-    def menu(self) -> Menu:
+    def menu(self) -> ExplorationMenu:
         """The exploration arms."""
         return make_menu(len(self.catalogue.channels), self.parameters.exploration)
 
@@ -39,7 +39,7 @@ class Rules:
         """The date of a day."""
         return self.first_date + timedelta(days=day)
 
-    def state(self, items: Items, day: int | np.ndarray, budget: Floats) -> State:
+    def state(self, items: Items, day: int | np.ndarray, budget: Floats) -> MarketState:
         """The state of item rows on their day with their budget."""
         days = np.broadcast_to(np.asarray(day, dtype=np.int64), len(items))
         setting = Setting(
@@ -57,7 +57,7 @@ class Day:
     """One day of a block of items."""
 
     day: int
-    past: Past
+    past: PastDemand
     budget: Floats  # (n,)
     before: Thousandths  # (n, K) shares before the decision
     shares: Thousandths  # (n, K) and after it
@@ -65,7 +65,7 @@ class Day:
     outcomes: dict[str, Floats]
 
 
-def simulate(rules: Rules, items: Items, draws: Draws, days: int) -> Iterator[Day]:
+def simulate(rules: MarketRules, items: Items, draws: Draws, days: int) -> Iterator[Day]:
     """The days 0 … days − 1 of a block of items; shares and sales are carried from day to day."""
     history = warm_up(rules, items, draws)
     holding = items.start
@@ -81,7 +81,7 @@ def simulate(rules: Rules, items: Items, draws: Draws, days: int) -> Iterator[Da
         history.append(outcomes["orders"])
 
 
-def warm_up(rules: Rules, items: Items, draws: Draws) -> deque[Floats]:
+def warm_up(rules: MarketRules, items: Items, draws: Draws) -> deque[Floats]:
     """Orders of the week before day 0, at the starting shares and standing budgets."""
     budget = np.exp(items.log_budget)
     week = (
@@ -91,7 +91,7 @@ def warm_up(rules: Rules, items: Items, draws: Draws) -> deque[Floats]:
 
 
 def decide(
-    rules: Rules, items: Items, before: Before, draws: Draws, day: int
+    rules: MarketRules, items: Items, before: Before, draws: Draws, day: int
 ) -> tuple[Thousandths, Floats]:
     """The day's shares: by the legacy policy, or by the exploration menu for items under exploration."""
     legacy, typical = rules.parameters.legacy, rules.parameters.items.log_budget_mean
@@ -108,7 +108,7 @@ def decide(
 
 
 def observe(
-    rules: Rules, items: Items, draws: Draws, day: int, budget: Floats, shares: Thousandths
+    rules: MarketRules, items: Items, draws: Draws, day: int, budget: Floats, shares: Thousandths
 ) -> dict[str, Floats]:
     """What came out: the truth plus noise that GMV inherits from orders and income from GMV."""
     q = rules.parameters.response
