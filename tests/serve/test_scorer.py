@@ -183,7 +183,7 @@ def test_serving_loads_no_training_code(tmp_path):
     serving.export(fitted(), tmp_path / "serving")
     today(5).to_parquet(tmp_path / "today.parquet")
     code = (
-        "import sys, json; from realloc import serving; s = serving.open(sys.argv[1]); s.recommend(sys.argv[2]);"
+        "import sys, json; from realloc import serve; s = serve.open(sys.argv[1]); s.recommend(sys.argv[2]);"
         "print(json.dumps(sorted(sys.modules)))"
     )
     ran = subprocess.run(
