@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from realloc.evaluate import balance
-from realloc.evaluate import matched_replay as matched
+from realloc.evaluate import replay as matched
 from realloc.evaluate.events import Floats
 from realloc.logs import Logs
 from realloc.world.platform import Marketplace
 
 DAYS, START = 24, "2026-01-17"
 EVENTS_PER_ITEM = 2.48  # in the window, 10 % of the items being under exploration
-CONFIG = matched.ReplayConfig(categories=("category",), features=("log_price",))
+CONFIG = matched.MatchedReplayConfig(categories=("category",), features=("log_price",))
 STAGES = {
     "learn demand": (matched, "fit_demand"),
     "predict demand": (matched, "predict_demand"),

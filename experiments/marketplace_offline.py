@@ -36,10 +36,10 @@ from marketplace_tables import WANTED_TAU, to_markdown
 from realloc.base.errors import LogError
 from realloc.decide.config import DecisionConfig
 from realloc.evaluate.agreement import agreement_lift
-from realloc.evaluate.matched_replay import ReplayConfig, Window, match_window, rank_window
 from realloc.evaluate.outcome_model import fit_outcome_model
 from realloc.evaluate.randomized import RandomizedMoves
 from realloc.evaluate.ranking import Bootstrap, support_violation
+from realloc.evaluate.replay import MatchedReplayConfig, MatchWindow, match_window, rank_window
 from realloc.evaluate.result import Estimate
 from realloc.evaluate.value import policy_value
 from realloc.evaluate.weights import target_arms
@@ -51,7 +51,7 @@ from runner import Figures, Study, arguments, conclude, run
 
 HALVES = ("all", "first", "second")
 NUMBERS = ("log_price", "orders_lag_trend_7")
-MATCHING = ReplayConfig(categories=("category",), features=NUMBERS)
+MATCHING = MatchedReplayConfig(categories=("category",), features=NUMBERS)
 VALUES = (
     "dr_lift",
     "dr_lift_over_hold",
@@ -156,7 +156,7 @@ def replayed(half: str, size: Size, methods: tuple[str, ...]) -> Figures:
     }
 
 
-def matching(size: Size) -> ReplayConfig:
+def matching(size: Size) -> MatchedReplayConfig:
     """Same date and category; a tiny log has too few controls for that."""
     return MATCHING if size.whole else replace(MATCHING, categories=(), limit=0.25)
 
@@ -173,7 +173,7 @@ def permute(gain: Floats) -> Floats:
     return np.random.default_rng(0).permutation(gain)
 
 
-def ranked(window: Window, gain: Floats, true: Floats, config: ReplayConfig) -> Figures:
+def ranked(window: MatchWindow, gain: Floats, true: Floats, config: MatchedReplayConfig) -> Figures:
     """The replay's metrics beside Spearman's ρ with the true effects of the same moves."""
     found = rank_window(window, lambda asked, to: gain, config)
     figures: Figures = {one.name: shown(one) for one in found.estimates}
@@ -182,7 +182,7 @@ def ranked(window: Window, gain: Floats, true: Floats, config: ReplayConfig) -> 
     return figures | {"verdict": found.verdict}
 
 
-def rank_agreement(window: Window, gains: dict[str, Floats], true: Floats) -> Figures:
+def rank_agreement(window: MatchWindow, gains: dict[str, Floats], true: Floats) -> Figures:
     """Kendall's τ between ρ(G, R) and ρ(G, τ) over methods, its interval over items, and how often it reaches the bar."""
     names = [name for name, gain in gains.items() if np.ptp(gain) > 0]
     if len(names) < 2:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from realloc import Config, Logs, Schema, read_logs
 from realloc.baselines import STrees
-from realloc.evaluate import ReplayConfig, replay
+from realloc.evaluate import MatchedReplayConfig, matched_replay
 from realloc.evaluate.demand import fit_demand, known_before, predict_demand
 from realloc.evaluate.events import at_previous, find_events
 from realloc.evaluate.ranking import rank_correlation
@@ -177,6 +177,9 @@ def matched_verdict(panel: Panel, tolerance: float) -> str:
     past = panel.frame.loc[panel.is_past(), panel.schema.time].max()
     logs = read_logs(panel.frame, panel.schema, today=date(2100, 1, 1))
     start = str(pd.Timestamp(past).date())
-    return replay(
-        logs, lambda asked, to: (to - asked.shares)[:, 0], start, ReplayConfig(tolerance=tolerance)
+    return matched_replay(
+        logs,
+        lambda asked, to: (to - asked.shares)[:, 0],
+        start,
+        MatchedReplayConfig(tolerance=tolerance),
     ).verdict

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from realloc.base.validation import from_table
-from realloc.evaluate.report import LaunchConfig
+from realloc.evaluate.report import ReportConfig
 from tests.evaluate.report.simulated import fitted, later
 
 TOML = """
@@ -24,7 +24,7 @@ least_evidence = 0.0
 max_length = 0.1
 tolerances = {{ gmv = 1.0 }}
 
-[evaluate]
+[report]
 {more}
 """
 
@@ -51,7 +51,7 @@ def test_a_store_and_logs_give_text_and_a_page(run, tmp_path):
     ):
         assert f"\n{title}\n" in said
         assert f"<h2>{title}</h2>" in page
-    assert "Launch report of store" in page
+    assert "Evaluation report of store" in page
 
 
 def test_the_table_evaluate_and_other_rules_of_decision_are_read_from_the_config(run, tmp_path):
@@ -111,4 +111,4 @@ def test_bad_input_is_one_sentence_and_exit_code_2(run, tmp_path, arguments, mor
 def test_the_documented_table_is_read():
     page = (Path(__file__).parents[2] / "docs" / "evaluate.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```toml\n(.*?)```", page, re.S)
-    assert from_table(LaunchConfig, tomllib.loads(shown)["evaluate"], "docs").arms
+    assert from_table(ReportConfig, tomllib.loads(shown)["report"], "docs").arms

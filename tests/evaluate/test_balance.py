@@ -3,9 +3,9 @@ import pytest
 
 from realloc import ConfigError, LogError
 from realloc.evaluate.balance import Pool, balance_table, ladder, select_setting
-from realloc.evaluate.matching import Matches, Setting, match_events, standardise
+from realloc.evaluate.matching import Matches, MatchSetting, match_events, standardise
 
-STRICT, LOOSE = Setting(caliper=0.05, neighbours=3), Setting(caliper=1.0, neighbours=3)
+STRICT, LOOSE = MatchSetting(caliper=0.05, neighbours=3), MatchSetting(caliper=1.0, neighbours=3)
 
 
 def pool_of(shift: float, events: int = 300, controls: int = 1500, seed: int = 0) -> Pool:
@@ -37,7 +37,11 @@ def test_differences_by_hand():
 def test_matching_takes_away_what_differed():
     pool = pool_of(shift=0.8)
     matches = match_events(
-        pool.z, pool.events, pool.controls, np.zeros(1800, int), Setting(caliper=0.2, neighbours=3)
+        pool.z,
+        pool.events,
+        pool.controls,
+        np.zeros(1800, int),
+        MatchSetting(caliper=0.2, neighbours=3),
     )
     found = balance_table(pool.names, pool.values, pool.events, pool.controls, matches)
     assert found.before[0] > 0.7
@@ -70,7 +74,7 @@ def test_the_looser_setting_is_taken_where_the_strict_one_loses_events():
 
 def test_the_stricter_setting_is_taken_where_the_looser_one_loses_balance():
     pool = pool_of(shift=1.2)
-    loosest = Setting(caliper=3.0, neighbours=500)
+    loosest = MatchSetting(caliper=3.0, neighbours=500)
     found = select_setting(pool, one_stratum(pool), [STRICT, loosest])
     assert found.setting == STRICT
     assert found.balance.largest < 0.1 <= found.trials[1].balance.largest
@@ -79,7 +83,7 @@ def test_the_stricter_setting_is_taken_where_the_looser_one_loses_balance():
 
 def test_nothing_is_chosen_where_no_setting_keeps_balance():
     pool = pool_of(shift=1.2)
-    far = [Setting(caliper=3.0, neighbours=500), Setting(caliper=3.0, neighbours=1500)]
+    far = [MatchSetting(caliper=3.0, neighbours=500), MatchSetting(caliper=3.0, neighbours=1500)]
     found = select_setting(pool, one_stratum(pool), far)
     assert found.setting is None
     assert found.matches is None
@@ -98,7 +102,7 @@ def test_events_without_any_control_are_not_called_balanced():
 
 def test_of_settings_that_match_as_many_the_earlier_is_taken():
     pool = pool_of(shift=0.0)
-    more = Setting(caliper=1.0, neighbours=2)
+    more = MatchSetting(caliper=1.0, neighbours=2)
     assert select_setting(pool, one_stratum(pool), [LOOSE, more]).setting == LOOSE
     assert select_setting(pool, one_stratum(pool), [more, LOOSE]).setting == more
 
@@ -110,7 +114,7 @@ def test_a_coarser_category_is_asked_only_where_a_finer_one_loses_events():
         asked.append(category)
         return np.arange(1800) % {"shop": 900, "town": 2}[category]
 
-    settings = [Setting(caliper=1.0, neighbours=2, category=name) for name in ("shop", "town")]
+    settings = [MatchSetting(caliper=1.0, neighbours=2, category=name) for name in ("shop", "town")]
     found = select_setting(pool, strata, settings)
     assert asked == ["shop", "town"]
     assert found.setting == settings[1]

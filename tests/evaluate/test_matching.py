@@ -3,7 +3,13 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from realloc import ConfigError, LogError
-from realloc.evaluate.matching import Matches, Setting, match_events, match_placebos, standardise
+from realloc.evaluate.matching import (
+    Matches,
+    MatchSetting,
+    match_events,
+    match_placebos,
+    standardise,
+)
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -39,7 +45,10 @@ def as_dict(matches):
 @pytest.mark.parametrize("mahalanobis", [False, True])
 @pytest.mark.parametrize(("caliper", "neighbours"), [(0.2, 5), (0.5, 1), (0.5, 3), (5.0, 400)])
 def test_the_index_finds_what_brute_force_finds(caliper, neighbours, mahalanobis):
-    z, setting = standardise(VALUES, mahalanobis), Setting(caliper=caliper, neighbours=neighbours)
+    z, setting = (
+        standardise(VALUES, mahalanobis),
+        MatchSetting(caliper=caliper, neighbours=neighbours),
+    )
     found = match_events(z, EVENTS, CONTROLS, STRATA, setting)
     expected = brute_force(z, EVENTS, CONTROLS, STRATA, setting)
     assert as_dict(found) == expected
@@ -48,10 +57,10 @@ def test_the_index_finds_what_brute_force_finds(caliper, neighbours, mahalanobis
 
 def test_a_stricter_setting_is_a_part_of_what_a_looser_one_found():
     z = standardise(VALUES)
-    loose = match_events(z, EVENTS, CONTROLS, STRATA, Setting(caliper=1.0, neighbours=10))
+    loose = match_events(z, EVENTS, CONTROLS, STRATA, MatchSetting(caliper=1.0, neighbours=10))
     for caliper, neighbours in ((0.9, 10), (0.3, 10), (0.3, 2), (0.1, 1)):
         strict = match_events(
-            z, EVENTS, CONTROLS, STRATA, Setting(caliper=caliper, neighbours=neighbours)
+            z, EVENTS, CONTROLS, STRATA, MatchSetting(caliper=caliper, neighbours=neighbours)
         )
         assert as_dict(loose.within(caliper, neighbours)) == as_dict(strict)
     assert len(strict) < len(loose)
@@ -60,7 +69,7 @@ def test_a_stricter_setting_is_a_part_of_what_a_looser_one_found():
 def test_strata_without_controls_match_nobody():
     alone = np.where(np.arange(N) == 0, 99, STRATA)
     found = match_events(
-        standardise(VALUES), EVENTS, CONTROLS, alone, Setting(caliper=9.0, neighbours=2)
+        standardise(VALUES), EVENTS, CONTROLS, alone, MatchSetting(caliper=9.0, neighbours=2)
     )
     assert 0 not in found.events
     assert len(found) == len(EVENTS) - 1
@@ -69,7 +78,11 @@ def test_strata_without_controls_match_nobody():
 def test_a_control_exactly_at_the_caliper_counts():
     z = np.array([[0.0], [0.25], [0.5]])
     found = match_events(
-        z, np.array([0]), np.array([1, 2]), np.zeros(3, int), Setting(caliper=0.25, neighbours=2)
+        z,
+        np.array([0]),
+        np.array([1, 2]),
+        np.zeros(3, int),
+        MatchSetting(caliper=0.25, neighbours=2),
     )
     assert as_dict(found) == {0: [1]}
 
@@ -85,7 +98,7 @@ def test_responses_are_what_is_left_of_the_mean_over_controls():
 
 
 def test_a_placebo_is_the_nearest_control_and_never_its_own():
-    z, setting = standardise(VALUES), Setting(caliper=0.6, neighbours=4)
+    z, setting = standardise(VALUES), MatchSetting(caliper=0.6, neighbours=4)
     found = match_events(z, EVENTS, CONTROLS, STRATA, setting)
     events, placebos = match_placebos(z, found, CONTROLS, STRATA, setting)
     nearest = dict(zip(found.events.tolist(), found.controls[:, 0].tolist(), strict=True))
@@ -98,7 +111,7 @@ def test_a_placebo_is_the_nearest_control_and_never_its_own():
 
 
 def test_placebos_have_as_many_controls_as_their_events():
-    z, setting = standardise(VALUES), Setting(caliper=0.4, neighbours=4)
+    z, setting = standardise(VALUES), MatchSetting(caliper=0.4, neighbours=4)
     found = match_events(z, EVENTS, CONTROLS, STRATA, setting)
     events, placebos = match_placebos(z, found, CONTROLS, STRATA, setting)
     assert np.array_equal((events.controls >= 0).sum(axis=1), (placebos.controls >= 0).sum(axis=1))
@@ -183,7 +196,7 @@ def test_what_never_varies_adds_nothing():
 
 def test_nothing_to_match_gives_no_matches():
     none = np.empty(0, dtype=np.intp)
-    setting = Setting(caliper=1.0, neighbours=2)
+    setting = MatchSetting(caliper=1.0, neighbours=2)
     assert len(match_events(standardise(VALUES), none, CONTROLS, STRATA, setting)) == 0
     assert len(match_events(standardise(VALUES), EVENTS, none, STRATA, setting)) == 0
 
@@ -195,21 +208,22 @@ def test_missing_covariates_are_refused():
             np.array([0]),
             np.array([1]),
             np.zeros(3, int),
-            Setting(caliper=1.0, neighbours=1),
+            MatchSetting(caliper=1.0, neighbours=1),
         )
 
 
 @pytest.mark.parametrize("wrong", [{"caliper": 0.0}, {"neighbours": 0}, {"caliper": -1.0}])
 def test_a_setting_that_matches_nobody_is_refused(wrong):
     with pytest.raises(ConfigError, match="Expected a caliper above 0 and at least 1 neighbour"):
-        Setting(**({"caliper": 0.5, "neighbours": 1} | wrong))
+        MatchSetting(**({"caliper": 0.5, "neighbours": 1} | wrong))
 
 
 def test_a_setting_says_what_it_is():
     assert (
-        str(Setting(caliper=0.2, neighbours=5, category="shop"))
+        str(MatchSetting(caliper=0.2, neighbours=5, category="shop"))
         == "caliper 0.2, up to 5 controls of the same shop"
     )
     assert (
-        str(Setting(caliper=0.2, neighbours=5)) == "caliper 0.2, up to 5 controls of any category"
+        str(MatchSetting(caliper=0.2, neighbours=5))
+        == "caliper 0.2, up to 5 controls of any category"
     )

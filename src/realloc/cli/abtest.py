@@ -17,7 +17,7 @@ from realloc.decide.config import DecisionConfig
 from realloc.model.config import read_toml
 
 if TYPE_CHECKING:
-    from realloc.evaluate.abtest import AbtestConfig, Plan, Readout
+    from realloc.evaluate.abtest import AbtestConfig, Readout, TestPlan
 
 
 def abtest(
@@ -49,7 +49,7 @@ def abtest(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Read out a randomized test: effects, guardrails, verdict. Exit code 2 if the arms cannot be compared."""
-    from realloc.evaluate.abtest import plan_test, read_out, to_html
+    from realloc.evaluate.abtest import plan_test, read_out, to_html  # noqa: PLC0415
 
     settings, decision = read_test(config)
     if plan:
@@ -84,7 +84,7 @@ def abtest(
 
 def read_test(path: Path) -> tuple["AbtestConfig", DecisionConfig]:
     """The test, and the settings the model decided with (defaults without a table [decision])."""
-    from realloc.evaluate.abtest import parse_abtest
+    from realloc.evaluate.abtest import parse_abtest  # noqa: PLC0415
 
     tables = read_toml(path)
     for name in ("abtest", "decision"):
@@ -101,7 +101,7 @@ def read_test(path: Path) -> tuple["AbtestConfig", DecisionConfig]:
 
 
 def _show(found: "Readout", console: Console) -> None:
-    from realloc.evaluate.abtest.readout import HEADS, cells
+    from realloc.evaluate.abtest.readout import HEADS, cells  # noqa: PLC0415
 
     console.print(f"[bold]{escape(found.verdict)}[/]\n")
     if found.split.ok:
@@ -119,7 +119,7 @@ def _show(found: "Readout", console: Console) -> None:
         console.print(Padding(escape(note), (0, 0, 0, 2)))
 
 
-def _show_plan(plan: "Plan", as_json: bool) -> None:
+def _show_plan(plan: "TestPlan", as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(plan.to_json(), indent=2, ensure_ascii=False))
         return

@@ -19,7 +19,7 @@ from realloc.cli.fit import Quiet, Source, open_store
 from realloc.model.config import read_config, read_toml
 
 if TYPE_CHECKING:
-    from realloc.evaluate.report import LaunchConfig, LaunchReport
+    from realloc.evaluate.report import EvaluationReport, ReportConfig
     from realloc.evaluate.report.section import Section
     from realloc.logs import Schema
     from realloc.model.realloc import ReAlloc
@@ -33,7 +33,7 @@ def evaluate(
     config: Annotated[
         Path | None,
         typer.Option(
-            help="TOML with [evaluate]; its [decision] and [constraints] replace those of the fit, its propensity the schema's."
+            help="TOML with [report]; its [decision] and [constraints] replace those of the fit, its propensity the schema's."
         ),
     ] = None,
     report: Annotated[
@@ -43,20 +43,20 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a store on logs, offline: value on randomized rows, ranking, support, guardrails, and a verdict on launching."""
-    from realloc.evaluate.report import launch_report, to_html
+    from realloc.evaluate.report import evaluation_report, to_html  # noqa: PLC0415
 
     if report is not None and report.is_dir():
         raise ConfigError(f"Expected a file for `--report`, got the folder {str(report)!r}.")
     model = open_store(store)
     settings, schema = _settings(model, config)
     with progress_bar("Reading", quiet=quiet) as advance, show_progress(quiet) as progress:
-        found = launch_report(
+        found = evaluation_report(
             model, logs, settings, schema=schema, progress=progress, on_progress=advance
         )
     if report is not None:
         report.parent.mkdir(parents=True, exist_ok=True)
         report.write_text(
-            to_html(found, f"Launch report of {store.resolve().name}"), encoding="utf-8"
+            to_html(found, f"Evaluation report of {store.resolve().name}"), encoding="utf-8"
         )
     if as_json:
         typer.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
@@ -64,24 +64,24 @@ def evaluate(
         _show(found, stdout())
 
 
-def _settings(model: "ReAlloc", path: Path | None) -> "tuple[LaunchConfig, Schema]":
-    """What the file says: the table [evaluate], other rules of decision, a column of propensities."""
-    from realloc.evaluate.report import LaunchConfig
+def _settings(model: "ReAlloc", path: Path | None) -> "tuple[ReportConfig, Schema]":
+    """What the file says: the table [report], other rules of decision, a column of propensities."""
+    from realloc.evaluate.report import ReportConfig  # noqa: PLC0415
 
     schema = model.known_schema
     if path is None:
-        return LaunchConfig(), schema
+        return ReportConfig(), schema
     given, config = read_config(path)
     model.decide_with(config.decision, config.constraints)
-    table: Any = read_toml(path).get("evaluate", {})
+    table: Any = read_toml(path).get("report", {})
     if not isinstance(table, dict):
-        raise ConfigError(f"Expected [evaluate] of {path} to be a table of keys, got {table!r}.")
-    return from_table(LaunchConfig, table, f"[evaluate] of {path}"), replace(
+        raise ConfigError(f"Expected [report] of {path} to be a table of keys, got {table!r}.")
+    return from_table(ReportConfig, table, f"[report] of {path}"), replace(
         schema, propensity=given.propensity or schema.propensity
     )
 
 
-def _show(found: "LaunchReport", console: Console) -> None:
+def _show(found: "EvaluationReport", console: Console) -> None:
     console.print(f"[{COLOURS[found.verdict]}]{found.verdict.capitalize()}.[/]")
     for reason in found.reasons:
         console.print(Padding(f"• {escape(reason)}", (0, 0, 0, 2)))

@@ -26,15 +26,7 @@ if TYPE_CHECKING:
     from realloc.evaluate.balance import balance_table, select_setting
     from realloc.evaluate.ceiling import effect_sd, noise_ceiling
     from realloc.evaluate.events import at_previous, find_events
-    from realloc.evaluate.matched_replay import (
-        Replay,
-        ReplayConfig,
-        Window,
-        match_window,
-        rank_window,
-        replay,
-    )
-    from realloc.evaluate.matching import Setting, match_events
+    from realloc.evaluate.matching import MatchSetting, match_events
     from realloc.evaluate.outcome_model import fit_outcome_model, no_model
     from realloc.evaluate.propensity import check_propensities, estimate_propensities
     from realloc.evaluate.randomized import RandomizedMoves, RandomizedShares, randomized_moves
@@ -45,6 +37,14 @@ if TYPE_CHECKING:
         rank_correlation,
         support_violation,
         within_unit_concordance,
+    )
+    from realloc.evaluate.replay import (
+        MatchedReplay,
+        MatchedReplayConfig,
+        MatchWindow,
+        match_window,
+        matched_replay,
+        rank_window,
     )
     from realloc.evaluate.value import (
         ValueConfig,
@@ -58,13 +58,13 @@ __all__ = [
     "Bootstrap",
     "Estimate",
     "EstimateTable",
+    "MatchSetting",
+    "MatchWindow",
+    "MatchedReplay",
+    "MatchedReplayConfig",
     "RandomizedMoves",
     "RandomizedShares",
-    "Replay",
-    "ReplayConfig",
-    "Setting",
     "ValueConfig",
-    "Window",
     "agreement_lift",
     "aligned_gap",
     "at_previous",
@@ -83,6 +83,7 @@ __all__ = [
     "harm_rate",
     "match_events",
     "match_window",
+    "matched_replay",
     "mean_estimate",
     "mean_movement",
     "mean_response",
@@ -97,7 +98,6 @@ __all__ = [
     "rank_correlation",
     "rank_window",
     "raw_uplift",
-    "replay",
     "safe_local_recovery",
     "select_setting",
     "smoothed_value",
@@ -116,11 +116,11 @@ __getattr__ = load_when_used(
         "Bootstrap": "ranking",
         "RandomizedMoves": "randomized",
         "RandomizedShares": "randomized",
-        "Replay": "matched_replay",
-        "ReplayConfig": "matched_replay",
-        "Setting": "matching",
+        "MatchedReplay": "replay",
+        "MatchedReplayConfig": "replay",
+        "MatchSetting": "matching",
         "ValueConfig": "value",
-        "Window": "matched_replay",
+        "MatchWindow": "replay",
         "agreement_lift": "agreement",
         "aligned_gap": "ranking",
         "at_previous": "events",
@@ -133,15 +133,15 @@ __getattr__ = load_when_used(
         "find_events": "events",
         "fit_outcome_model": "outcome_model",
         "match_events": "matching",
-        "match_window": "matched_replay",
+        "match_window": "replay",
         "mean_response": "ranking",
         "no_model": "outcome_model",
         "noise_ceiling": "ceiling",
         "policy_value": "value",
         "randomized_moves": "randomized",
         "rank_correlation": "ranking",
-        "rank_window": "matched_replay",
-        "replay": "matched_replay",
+        "rank_window": "replay",
+        "matched_replay": "replay",
         "select_setting": "balance",
         "smoothed_value": "value",
         "support_violation": "ranking",

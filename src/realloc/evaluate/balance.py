@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.events import Floats, Rows
-from realloc.evaluate.matching import Matches, Setting, Strata, match_events
+from realloc.evaluate.matching import Matches, MatchSetting, Strata, match_events
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,7 @@ class Balance:
 class Trial:
     """What one setting gave: how many events it matches, and their balance."""
 
-    setting: Setting
+    setting: MatchSetting
     matched: int
     balance: Balance
 
@@ -63,7 +63,7 @@ class Trial:
 class Selection:
     """The setting that was chosen, if any keeps balance; `why` says so, and `trials` what each one gave."""
 
-    setting: Setting | None
+    setting: MatchSetting | None
     matches: Matches | None
     balance: Balance
     trials: tuple[Trial, ...]
@@ -103,10 +103,10 @@ def balance_table(
     return Balance(names, before, _ratio(matches.contrast(values).mean(axis=0), spread))
 
 
-def ladder(categories: Sequence[str] = ()) -> tuple[Setting, ...]:
+def ladder(categories: Sequence[str] = ()) -> tuple[MatchSetting, ...]:
     """Settings from strict to loose: within each category level (fine to coarse) ever wider calipers."""
     return tuple(
-        Setting(caliper=caliper, neighbours=NEIGHBOURS, category=category)
+        MatchSetting(caliper=caliper, neighbours=NEIGHBOURS, category=category)
         for category in categories or (None,)
         for caliper in CALIPERS
     )
@@ -126,7 +126,7 @@ class Pool:
 def select_setting(
     pool: Pool,
     strata: Callable[[str | None], Strata],
-    settings: Sequence[Setting],
+    settings: Sequence[MatchSetting],
     limit: float = LIMIT,
 ) -> Selection:
     """The setting that matches most events while every |SMD| stays below `limit`; at equal counts the earlier one.
@@ -156,9 +156,9 @@ def select_setting(
     )
 
 
-def _widest(level: Sequence[Setting]) -> Setting:
+def _widest(level: Sequence[MatchSetting]) -> MatchSetting:
     """A setting that finds whatever one of them finds."""
-    return Setting(
+    return MatchSetting(
         caliper=max(setting.caliper for setting in level),
         neighbours=max(setting.neighbours for setting in level),
     )

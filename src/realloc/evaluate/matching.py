@@ -24,7 +24,7 @@ ROUNDING = 1e-9  # of the largest variance: directions with less are copies of o
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class MatchSetting:
     """How strictly to match: largest distance, most controls per event, and the category they must share (None: any)."""
 
     caliper: float
@@ -134,7 +134,7 @@ def standardise(values: Floats, mahalanobis: bool = False) -> Floats:
 
 
 def match_events(
-    z: Floats, events: Rows, controls: Rows, strata: Strata, setting: Setting
+    z: Floats, events: Rows, controls: Rows, strata: Strata, setting: MatchSetting
 ) -> Matches:
     """The nearest controls of every event in its stratum. z (n, d) from `standardise`, strata (n,), rows as positions.
 
@@ -146,7 +146,7 @@ def match_events(
 
 
 def match_placebos(
-    z: Floats, matches: Matches, controls: Rows, strata: Strata, setting: Setting
+    z: Floats, matches: Matches, controls: Rows, strata: Strata, setting: MatchSetting
 ) -> tuple[Matches, Matches]:
     """Events, and in their place the nearest control of each, matched as if it had moved.
 
@@ -161,7 +161,9 @@ def match_placebos(
     return matches.first(common), placebos.first(common)
 
 
-def _nearest(z: Floats, events: Rows, controls: Rows, strata: Strata, setting: Setting) -> Matches:
+def _nearest(
+    z: Floats, events: Rows, controls: Rows, strata: Strata, setting: MatchSetting
+) -> Matches:
     """All events with whom they have within the caliper, be it nobody."""
     if not np.isfinite(z).all():
         raise LogError(

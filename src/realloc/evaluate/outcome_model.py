@@ -111,7 +111,8 @@ def boost(
     start: Floats | None = None,
 ) -> Any:
     """Trees learned on the first part, as many as are best on the second: a LightGBM booster. `start`: scores to add to."""
-    import lightgbm as lgb
+    # Costs most of a second, and only fitting needs it.
+    import lightgbm as lgb  # noqa: PLC0415
 
     kind: Any = list(categorical)
     learn, judge = (

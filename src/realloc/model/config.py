@@ -72,7 +72,7 @@ STAGES: dict[str, type[Any]] = {
 }
 
 
-ELSEWHERE = ("abtest", "evaluate", "serve")  # tables of the same file that other verbs read
+ELSEWHERE = ("abtest", "report", "serve")  # tables of the same file that other verbs read
 
 
 def read_config(path: str | Path) -> tuple[Schema, Config]:

@@ -7,7 +7,7 @@ import statsmodels.api as sm
 from realloc.base.errors import LogError
 from realloc.evaluate.abtest.arms import Arms, read_arms
 from realloc.evaluate.abtest.calibration import (
-    Found,
+    CalibrationFit,
     calibrate,
     differences,
     make_bins,
@@ -162,7 +162,9 @@ def _estimate(value, half):
     ],
 )
 def test_the_rule_from_intervals_to_settings(share, slope, intercept, wanted):
-    found = Found(_estimate(*share), _estimate(*slope), _estimate(*intercept), _estimate(0.0, 1.0))
+    found = CalibrationFit(
+        _estimate(*share), _estimate(*slope), _estimate(*intercept), _estimate(0.0, 1.0)
+    )
     change, beta, threshold = recommend_change(found, 0.25, 0.1)
     assert np.allclose([beta, threshold], wanted[1:])
     assert change == wanted[0]

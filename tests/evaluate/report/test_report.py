@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from realloc.base.errors import LogError
-from realloc.evaluate.report import LaunchConfig, launch_report, to_html
+from realloc.evaluate.report import ReportConfig, evaluation_report, to_html
 from realloc.evaluate.report.ranking import TITLE as RANKING
 from realloc.evaluate.report.worth import TITLE as VALUE
 from tests.evaluate.report.simulated import SCHEMA, fitted, later, make_logs
@@ -34,7 +34,7 @@ TOLD = []
 @pytest.fixture(scope="module")
 def good():
     """On new units, with the truth that the model learned."""
-    return launch_report(fitted(), later(), progress=lambda *step: TOLD.append(step))
+    return evaluation_report(fitted(), later(), progress=lambda *step: TOLD.append(step))
 
 
 def few(**changes):
@@ -50,14 +50,16 @@ def test_a_model_that_pays_on_new_units_is_launched(good):
 
 
 def test_the_same_model_is_not_launched_where_its_moves_lose_and_cost_a_guardrail():
-    found = launch_report(fitted(), later(slope=-4.0, gmv=-8.0), LaunchConfig(margins={"gmv": 0.1}))
+    found = evaluation_report(
+        fitted(), later(slope=-4.0, gmv=-8.0), ReportConfig(margins={"gmv": 0.1})
+    )
     assert found.verdict == "do not launch"
     assert "the moves lose" in found.reasons[0]
     assert "The guardrail gmv is broken" in found.reasons[1]
 
 
 def test_without_randomized_rows_it_is_a_small_test_at_most_and_the_rest_is_there():
-    found = launch_report(fitted(), later(), schema=replace(SCHEMA, propensity=None))
+    found = evaluation_report(fitted(), later(), schema=replace(SCHEMA, propensity=None))
     assert found.verdict == "test small"
     assert "No randomized rows" in found.reasons[0]
     assert "log the chance of each drawn move" in found[VALUE].missing[0]
@@ -78,7 +80,7 @@ def test_without_randomized_rows_it_is_a_small_test_at_most_and_the_rest_is_ther
 )
 def test_propensities_of_zero_or_not_summing_to_one_cost_only_their_section(spoil, text):
     frame = later()
-    found = launch_report(fitted(), frame.assign(chance=spoil(frame["chance"].to_numpy())))
+    found = evaluation_report(fitted(), frame.assign(chance=spoil(frame["chance"].to_numpy())))
     assert found.verdict == "test small"
     assert text in found[VALUE].missing[0]
     assert found[RANKING].rows
@@ -86,7 +88,7 @@ def test_propensities_of_zero_or_not_summing_to_one_cost_only_their_section(spoi
 
 
 def test_too_few_rows_are_said_to_be_too_few():
-    found = launch_report(fitted(), few())
+    found = evaluation_report(fitted(), few())
     assert found.verdict == "test small"
     assert "Expected at least 100 effective" in found.reasons[0]
     assert "for the reason given under" in found["Guardrails"].missing[0]
@@ -94,7 +96,7 @@ def test_too_few_rows_are_said_to_be_too_few():
 
 def test_one_date_leaves_what_needs_no_second_one():
     frame = few()
-    found = launch_report(
+    found = evaluation_report(
         fitted(), frame[frame["date"] == frame["date"].max()], schema=replace(SCHEMA, guardrails=())
     )
     assert found.verdict == "test small"
@@ -109,14 +111,14 @@ def test_no_controls_leave_the_value():
         0.001, 0.002, (~frame["explored"]).sum()
     )
     frame["coupon"] = 1 - frame["ads"]
-    found = launch_report(fitted(), frame)
+    found = evaluation_report(fitted(), frame)
     assert "Expected no-move controls" in found[RANKING].missing[0]
     assert found[VALUE].rows
 
 
 def test_rows_that_the_model_learned_from_cannot_launch_it():
     seen = make_logs()
-    found = launch_report(fitted(), seen[seen["item"] < "s0-060"])
+    found = evaluation_report(fitted(), seen[seen["item"] < "s0-060"])
     assert found.verdict != "launch"
     assert not found.evidence.is_new
     assert "flatters" in found[VALUE].lines[-1]
@@ -125,7 +127,7 @@ def test_rows_that_the_model_learned_from_cannot_launch_it():
 
 def test_a_log_that_cannot_be_read_is_refused():
     with pytest.raises(LogError, match="'orders'"):
-        launch_report(fitted(), later().drop(columns="orders"))
+        evaluation_report(fitted(), later().drop(columns="orders"))
 
 
 def test_the_page_stands_alone_and_says_what_the_report_says(good):

@@ -9,14 +9,14 @@ from realloc import read_logs
 from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.events import find_events
 from realloc.evaluate.randomized import RandomizedMoves, RandomizedShares
-from realloc.evaluate.report.config import LaunchConfig
+from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.traffic import find_drawn, find_new, mark_randomized
 from realloc.world.platform import ItemParameters, Marketplace, MarketplaceParameters
 from tests.evaluate.report.simulated import ARMS, MOVES, SCHEMA, fitted, make_logs
 
 
 def drawn_of(frame, config=None, schema=SCHEMA):
-    config = config or LaunchConfig()
+    config = config or ReportConfig()
     further = tuple(name for name in config.columns if name not in (schema.features or ()))
     logs = read_logs(frame, replace(schema, features=(*(schema.features or ()), *further)))
     return find_drawn(logs, find_events(logs), np.ones(len(logs), dtype=bool), config), logs
@@ -32,7 +32,7 @@ def test_stated_chances_of_the_marketplace_are_those_of_its_menu():
         seed=1, parameters=MarketplaceParameters(items=ItemParameters(explored=0.5))
     )
     logs = market.sample(items=40, days=8)
-    drawn = find_drawn(logs, find_events(logs), np.ones(len(logs), dtype=bool), LaunchConfig())
+    drawn = find_drawn(logs, find_events(logs), np.ones(len(logs), dtype=bool), ReportConfig())
     assert isinstance(drawn.rows, RandomizedMoves)
     arms = market.arms(logs)
     truth = arms.probabilities[drawn.at, arms.drawn[drawn.at]]
@@ -42,7 +42,7 @@ def test_stated_chances_of_the_marketplace_are_those_of_its_menu():
 
 
 def test_a_column_of_probabilities_for_every_arm_gives_them_exactly(small):
-    drawn, _ = drawn_of(small, LaunchConfig(arms=ARMS))
+    drawn, _ = drawn_of(small, ReportConfig(arms=ARMS))
     wanted = small.set_index(["item", "date"]).sort_index()[list(ARMS)].groupby(level=0).tail(5)
     assert len(drawn.at) == len(wanted)
     assert np.allclose(drawn.rows.probabilities, wanted.to_numpy(), atol=1e-6)
@@ -51,7 +51,7 @@ def test_a_column_of_probabilities_for_every_arm_gives_them_exactly(small):
 
 def test_rows_that_are_only_marked_have_their_chances_estimated(small):
     drawn, _ = drawn_of(
-        small, LaunchConfig(randomized="explored"), replace(SCHEMA, propensity=None)
+        small, ReportConfig(randomized="explored"), replace(SCHEMA, propensity=None)
     )
     assert drawn.rows.estimated
     assert len(drawn.rows.moves) == len(MOVES)
@@ -73,7 +73,7 @@ def test_shares_from_a_density_are_taken_as_such(small):
     drawn, _ = drawn_of(frame)
     assert isinstance(drawn.rows, RandomizedShares)
     with pytest.raises(LogError, match="drawn from a density, and the log does not state it"):
-        drawn_of(frame, LaunchConfig(randomized="explored"), replace(SCHEMA, propensity=None))
+        drawn_of(frame, ReportConfig(randomized="explored"), replace(SCHEMA, propensity=None))
 
 
 @pytest.mark.parametrize(
@@ -98,13 +98,13 @@ def test_propensities_that_cannot_be_right_are_refused_with_a_sentence(small, sp
 
 def test_arms_that_do_not_sum_to_one_or_miss_a_move_are_refused(small):
     with pytest.raises(LogError, match="sum to 1 in every row"):
-        drawn_of(small.assign(p_0=small["p_0"] / 2), LaunchConfig(arms=ARMS))
+        drawn_of(small.assign(p_0=small["p_0"] / 2), ReportConfig(arms=ARMS))
     with pytest.raises(LogError, match="Expected moves of the 4 arms"):
-        drawn_of(small, LaunchConfig(arms={name: ARMS[name] for name in list(ARMS)[:4]}))
+        drawn_of(small, ReportConfig(arms={name: ARMS[name] for name in list(ARMS)[:4]}))
     with pytest.raises(
         ConfigError, match="Unknown channel 'adds' in the arm `p_0`.*Did you mean 'ads'"
     ):
-        LaunchConfig(arms={"p_0": {"adds": 0.0}, "p_1": {}}).moves_of(SCHEMA.channels)
+        ReportConfig(arms={"p_0": {"adds": 0.0}, "p_1": {}}).moves_of(SCHEMA.channels)
 
 
 def test_a_log_without_any_mark_says_how_to_get_one(small):
@@ -112,11 +112,11 @@ def test_a_log_without_any_mark_says_how_to_get_one(small):
     with pytest.raises(
         LogError, match="the schema names no `propensity`.*draw small moves at random"
     ):
-        mark_randomized(logs, LaunchConfig())
+        mark_randomized(logs, ReportConfig())
     with pytest.raises(ConfigError, match="Expected true and false .* in the column 'price'"):
-        mark_randomized(logs, LaunchConfig(randomized="price"))
+        mark_randomized(logs, ReportConfig(randomized="price"))
     with pytest.raises(ConfigError, match="Expected a column 'absent'"):
-        mark_randomized(logs, LaunchConfig(randomized="absent"))
+        mark_randomized(logs, ReportConfig(randomized="absent"))
 
 
 def test_rows_are_new_by_their_unit_or_by_their_date():

@@ -4,7 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from realloc.evaluate.report.verdict import DO_NOT, LAUNCH, TEST_SMALL, Evidence, Guarded, conclude
+from realloc.evaluate.report.verdict import (
+    DO_NOT,
+    LAUNCH,
+    TEST_SMALL,
+    GuardrailReading,
+    VerdictEvidence,
+    conclude,
+)
 from realloc.evaluate.result import Estimate
 
 
@@ -16,12 +23,12 @@ def rho(low, high):
     return lift(low, high, "rho_gain")
 
 
-GOOD = Evidence(
+GOOD = VerdictEvidence(
     goal="orders",
     moved=10,
     lift=lift(0.1, 0.3),
     is_new=True,
-    guardrails=(Guarded("gmv", 0.05, lift(-0.01, 0.2)),),
+    guardrails=(GuardrailReading("gmv", 0.05, lift(-0.01, 0.2)),),
     rho=rho(0.01, 0.1),
 )
 
@@ -39,7 +46,10 @@ def test_a_gain_on_new_randomized_rows_with_guardrails_held_is_launched():
     ("changes", "why"),
     [
         ({"lift": lift(-0.3, -0.1)}, "the moves lose: −0.2 orders a row"),
-        ({"guardrails": (Guarded("gmv", 0.05, lift(-0.3, -0.06)),)}, "The guardrail gmv is broken"),
+        (
+            {"guardrails": (GuardrailReading("gmv", 0.05, lift(-0.3, -0.06)),)},
+            "The guardrail gmv is broken",
+        ),
         ({"moved": 0}, "The model moves nothing"),
         ({"errors": ("Shares never vary.",)}, "The log has an error: Shares never vary."),
         ({"lift": None, "rho": rho(-0.2, -0.1)}, "rank matched moves worse than chance"),
@@ -61,8 +71,11 @@ def test_harm_or_nothing_to_do_is_not_launched(changes, why):
         ),
         ({"is_new": False}, "The model learned from the randomized rows"),
         ({"off_menu": 0.4}, "40% of the recommended moves were never drawn"),
-        ({"guardrails": (Guarded("gmv", 0.0, lift(-0.01, 0.2)),)}, "What gmv loses cannot be told"),
-        ({"guardrails": (Guarded("gmv", 0.0, None),)}, "gmv could not be measured"),
+        (
+            {"guardrails": (GuardrailReading("gmv", 0.0, lift(-0.01, 0.2)),)},
+            "What gmv loses cannot be told",
+        ),
+        ({"guardrails": (GuardrailReading("gmv", 0.0, None),)}, "gmv could not be measured"),
         ({"rho": rho(-0.2, -0.1)}, "rank matched moves worse than chance"),
     ],
 )

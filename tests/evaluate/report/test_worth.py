@@ -8,7 +8,7 @@ import pytest
 from realloc import read_logs
 from realloc.evaluate.events import at_previous, find_events
 from realloc.evaluate.report.advice import advise, last_rows
-from realloc.evaluate.report.config import LaunchConfig
+from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.traffic import find_drawn
 from realloc.evaluate.report.worth import (
     goal_name,
@@ -25,7 +25,7 @@ from tests.evaluate.report.simulated import SCHEMA, fitted, later
 @pytest.fixture(scope="module")
 def found():
     """The rows, the model's answer and its worth."""
-    logs, config = read_logs(later(), SCHEMA), LaunchConfig()
+    logs, config = read_logs(later(), SCHEMA), ReportConfig()
     events = find_events(logs)
     drawn = find_drawn(logs, events, np.ones(len(logs), dtype=bool), config)
     return (
@@ -63,9 +63,9 @@ def test_the_goal_is_the_weighted_sum_of_outcomes(found):
 
 
 def test_margins_come_from_the_report_then_from_the_decision():
-    assert margin_of(fitted(), LaunchConfig(margins={"gmv": 0.3}), "gmv") == 0.3
-    assert margin_of(fitted(), LaunchConfig(), "gmv") == 1.0
-    assert margin_of(fitted(), LaunchConfig(), "income") == 0.0
+    assert margin_of(fitted(), ReportConfig(margins={"gmv": 0.3}), "gmv") == 0.3
+    assert margin_of(fitted(), ReportConfig(), "gmv") == 1.0
+    assert margin_of(fitted(), ReportConfig(), "income") == 0.0
 
 
 def test_guardrails_that_nobody_named_are_said_to_be_missing():

@@ -4,7 +4,7 @@ from realloc.evaluate.abtest.calibration import Calibration
 from realloc.evaluate.abtest.config import AbtestConfig, Metric, parse_abtest
 from realloc.evaluate.abtest.metrics import Effect
 from realloc.evaluate.abtest.page import to_html
-from realloc.evaluate.abtest.power import Plan, plan_test
+from realloc.evaluate.abtest.power import TestPlan, plan_test
 from realloc.evaluate.abtest.readout import Readout, read_out
 
 __all__ = [
@@ -12,8 +12,8 @@ __all__ = [
     "Calibration",
     "Effect",
     "Metric",
-    "Plan",
     "Readout",
+    "TestPlan",
     "parse_abtest",
     "plan_test",
     "read_out",

@@ -37,7 +37,7 @@ class Bin:
 
 
 @dataclass(frozen=True)
-class Found:
+class CalibrationFit:
     """What the test says of the predictions; NaN where it says nothing."""
 
     share: Estimate  # realised over predicted
@@ -50,7 +50,7 @@ class Found:
 class Calibration:
     """How predictions fared, and the settings of `[decision]` that would have been right."""
 
-    found: Found
+    found: CalibrationFit
     bins: tuple[Bin, ...]
     change: str  # none, more_doubt, less_doubt, unranked, stop, cannot_be_told
     beta: float  # recommended
@@ -135,7 +135,7 @@ def _bin(arms: Arms, config: AbtestConfig) -> Binned:
     )
 
 
-def _estimate(binned: Binned, quantile: float, n: int) -> Found:
+def _estimate(binned: Binned, quantile: float, n: int) -> CalibrationFit:
     """The share, the line over bins and the surplus over the lower bounds, each with its interval."""
 
     def estimate(name: str, value: float, variance: float) -> Estimate:
@@ -147,7 +147,7 @@ def _estimate(binned: Binned, quantile: float, n: int) -> Found:
     promised = float(parts @ binned.predicted)
     promised = promised if promised > 0 else float("nan")
     line, covariance = _line(binned)
-    return Found(
+    return CalibrationFit(
         share=estimate("share", uplift / promised, spread / promised**2),
         slope=estimate("slope", line[1], covariance[1, 1]),
         intercept=estimate("intercept", line[0], covariance[0, 0]),
@@ -191,7 +191,7 @@ def differences(
 
 
 def recommend_change(
-    found: Found, beta: float, threshold: float, rows_per_unit: float = 1.0
+    found: CalibrationFit, beta: float, threshold: float, rows_per_unit: float = 1.0
 ) -> tuple[str, float, float]:
     """What to do, the new β and the new τ (which is per row, the intercept per unit)."""
     share, slope, intercept = found.share, found.slope, found.intercept
@@ -211,7 +211,7 @@ def recommend_change(
     return ("more_doubt" if beta / k > beta or new > threshold else "less_doubt"), beta / k, new
 
 
-def is_shifted(found: Found) -> bool:
+def is_shifted(found: CalibrationFit) -> bool:
     """Whether a line that does not pass through 0 describes the bins, and another one than realised = predicted."""
     slope, intercept = found.slope, found.intercept
     clear = (
@@ -221,7 +221,7 @@ def is_shifted(found: Found) -> bool:
     return clear and not right
 
 
-def is_unranked(found: Found) -> bool:
+def is_unranked(found: CalibrationFit) -> bool:
     """Whether something was gained, but not where it was predicted."""
     slope = found.slope
     return (
@@ -261,7 +261,11 @@ def _has_both(mask: Mask, treated: Mask) -> bool:
 
 
 def _say(
-    change: str, found: Found, old: tuple[float, float], new: tuple[float, float], alpha: float
+    change: str,
+    found: CalibrationFit,
+    old: tuple[float, float],
+    new: tuple[float, float],
+    alpha: float,
 ) -> str:
     share = found.share
     if np.isnan(share.value):

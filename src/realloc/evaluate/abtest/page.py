@@ -1,6 +1,6 @@
 """A readout as one HTML page that needs nothing else: no script, no style sheet, no picture from elsewhere.
 
-`page`, `table`, `verdict_box` and `forest` draw the launch report as well.
+`page`, `table`, `verdict_box` and `forest` draw the evaluation report as well.
 """
 
 from collections.abc import Sequence

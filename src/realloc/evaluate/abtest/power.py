@@ -38,7 +38,7 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TestPlan:
     """One row per metric."""
 
     planned: tuple[Planned, ...]
@@ -80,7 +80,7 @@ def plan_test(
     units: int | None = None,
     power: float = 0.8,
     effect: float | None = None,
-) -> Plan:
+) -> TestPlan:
     """Plan from a table of the test's columns over a period as long as the test; `before` is what lies before that.
 
     Without `effect`: the smallest one found with probability `power` by `units` (those of the table unless given). With it,
@@ -98,7 +98,7 @@ def plan_test(
     planned = tuple(
         _plan_metric(arms, metric, config, units, power, effect) for metric in config.metrics
     )
-    return Plan(planned, "clusters" if config.cluster else "units")
+    return TestPlan(planned, "clusters" if config.cluster else "units")
 
 
 def _plan_metric(

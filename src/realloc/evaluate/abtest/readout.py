@@ -13,7 +13,7 @@ from realloc.evaluate.abtest.config import AbtestConfig
 from realloc.evaluate.abtest.metrics import Effect, measure
 from realloc.evaluate.abtest.multiple import adjust
 from realloc.evaluate.abtest.sequential import look_p_value, nominal_alpha
-from realloc.evaluate.abtest.split import Split, check_split
+from realloc.evaluate.abtest.split import SplitCheck, check_split
 from realloc.evaluate.abtest.verdict import conclude, decide_goal, decide_guardrail
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ FEW = 30  # randomized units in the smaller arm
 class Readout:
     """What a test says, for a person (`print`, `to_html`) and for a script (`to_frame`, `to_json`)."""
 
-    split: Split
+    split: SplitCheck
     effects: tuple[Effect, ...]
     calibration: Calibration | None
     decision: str  # launch, keep_control, go_on, no_verdict
@@ -97,7 +97,7 @@ def _measure_all(arms: Arms, config: AbtestConfig) -> list[Effect]:
     return found
 
 
-def _decide(effects: list[Effect], config: AbtestConfig, split: Split) -> tuple[Effect, ...]:
+def _decide(effects: list[Effect], config: AbtestConfig, split: SplitCheck) -> tuple[Effect, ...]:
     if not split.ok:
         return tuple(replace(effect, decision="not comparable") for effect in effects)
     return tuple(

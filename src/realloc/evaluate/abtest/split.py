@@ -12,7 +12,7 @@ LEAST_P = 1e-3
 
 
 @dataclass(frozen=True)
-class Split:
+class SplitCheck:
     """How many randomized units are in each arm, and how odd that is."""
 
     control: int
@@ -37,10 +37,10 @@ class Split:
         )
 
 
-def check_split(arms: Arms, config: AbtestConfig) -> Split:
+def check_split(arms: Arms, config: AbtestConfig) -> SplitCheck:
     """Pearson's χ² of the numbers of randomized units."""
     treatment = int(arms.cluster_treated.sum())
     n = len(arms.cluster_treated)
     expected = np.array([1 - config.split, config.split]) * n
     p = float(stats.chisquare([n - treatment, treatment], expected).pvalue)
-    return Split(n - treatment, treatment, config.split, p)
+    return SplitCheck(n - treatment, treatment, config.split, p)

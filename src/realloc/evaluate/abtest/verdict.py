@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from realloc.evaluate.abtest.config import AbtestConfig
 from realloc.evaluate.abtest.metrics import Effect
-from realloc.evaluate.abtest.split import Split
+from realloc.evaluate.abtest.split import SplitCheck
 
 LAUNCH, KEEP, GO_ON, NONE = "launch", "keep_control", "go_on", "no_verdict"
 KINDS = ("better", "worse", "no difference found", "held", "broken", "cannot be told")
@@ -29,7 +29,7 @@ def decide_guardrail(effect: Effect) -> str:
     return "broken" if high < -margin else "cannot be told"
 
 
-def conclude(split: Split, effects: Sequence[Effect], config: AbtestConfig) -> tuple[str, str]:
+def conclude(split: SplitCheck, effects: Sequence[Effect], config: AbtestConfig) -> tuple[str, str]:
     """The decision and the sentence that gives its reasons."""
     if not split.ok:
         return NONE, f"No winner may be called. {split}"

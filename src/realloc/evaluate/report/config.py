@@ -1,4 +1,4 @@
-"""What the launch report can be told beyond what the model knows: table `[evaluate]`."""
+"""What the evaluation report can be told beyond what the model knows: table `[report]`."""
 
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -11,8 +11,8 @@ from realloc.logs import Schema
 
 
 @dataclass(frozen=True, kw_only=True)
-class LaunchConfig:
-    """Where randomized rows are, what they drew from, and how rows are matched (table `[evaluate]`)."""
+class ReportConfig:
+    """Where randomized rows are, what they drew from, and how rows are matched (table `[report]`)."""
 
     randomized: str | None = (
         None  # column that is true where shares were drawn at random; None: where a propensity is
@@ -38,19 +38,19 @@ class LaunchConfig:
     features: tuple[str, ...] = ()  # further numbers to match on
 
     def __post_init__(self) -> None:
-        check_types(self, "[evaluate]")
+        check_types(self, "[report]")
         if not 0 <= self.tolerance < 1 or not 0 <= self.most_off_menu <= 1:
             raise ConfigError(
-                f"Expected `tolerance` of [evaluate] from 0 to below 1 and `most_off_menu` from 0 to 1, got "
+                f"Expected `tolerance` of [report] from 0 to below 1 and `most_off_menu` from 0 to 1, got "
                 f"{self.tolerance} and {self.most_off_menu}."
             )
         if min(self.margins.values(), default=0.0) < 0:
             raise ConfigError(
-                "Expected `margins` of [evaluate] of at least 0: what a guardrail may lose."
+                "Expected `margins` of [report] of at least 0: what a guardrail may lose."
             )
         if len(self.arms) == 1:
             raise ConfigError(
-                "Expected at least 2 arms in `arms` of [evaluate], got 1: nothing was randomized."
+                "Expected at least 2 arms in `arms` of [report], got 1: nothing was randomized."
             )
 
     @property
@@ -65,7 +65,7 @@ class LaunchConfig:
             for name, change in changes.items():
                 if name not in channels:
                     raise ConfigError(
-                        f"Unknown channel {name!r} in the arm `{column}` of [evaluate].{nearest(name, channels)}"
+                        f"Unknown channel {name!r} in the arm `{column}` of [report].{nearest(name, channels)}"
                     )
                 moves[row, channels.index(name)] = change
         return moves
@@ -75,5 +75,5 @@ class LaunchConfig:
         for name in self.margins:
             if name not in schema.guardrails:
                 raise ConfigError(
-                    f"Unknown guardrail {name!r} in `margins` of [evaluate].{nearest(name, schema.guardrails)}"
+                    f"Unknown guardrail {name!r} in `margins` of [report].{nearest(name, schema.guardrails)}"
                 )

@@ -1,10 +1,10 @@
-"""Reading a log for the report: with the columns that `[evaluate]` names, and even if its propensities are wrong."""
+"""Reading a log for the report: with the columns that `[report]` names, and even if its propensities are wrong."""
 
 from dataclasses import dataclass, replace
 from typing import Any
 
 from realloc.base.errors import LogError
-from realloc.evaluate.report.config import LaunchConfig
+from realloc.evaluate.report.config import ReportConfig
 from realloc.logs import Audit, AuditConfig, Logs, Schema
 from realloc.logs.checks.check import audit_logs
 from realloc.logs.reading.read import Loaded, OnProgress, explain, load
@@ -22,7 +22,7 @@ class Taken:
 def take_logs(
     source: Any,
     schema: Schema,
-    config: LaunchConfig,
+    config: ReportConfig,
     audit: AuditConfig,
     on_progress: OnProgress | None = None,
 ) -> Taken:
@@ -45,7 +45,7 @@ def take_logs(
 
 
 def _load(
-    source: Any, schema: Schema, config: LaunchConfig, on_progress: OnProgress | None
+    source: Any, schema: Schema, config: ReportConfig, on_progress: OnProgress | None
 ) -> Loaded:
     """Further columns ride along as features that nobody uses."""
     if schema.features is not None:

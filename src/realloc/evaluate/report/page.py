@@ -4,14 +4,14 @@ import re
 from html import escape
 
 from realloc.evaluate.abtest.page import forest, page, table, verdict_box
-from realloc.evaluate.report.report import LaunchReport
+from realloc.evaluate.report.report import EvaluationReport
 from realloc.evaluate.report.section import Section
 from realloc.evaluate.report.verdict import DO_NOT, LAUNCH, TEST_SMALL
 
 TONES = {LAUNCH: "good", TEST_SMALL: "wait", DO_NOT: "bad"}
 
 
-def to_html(report: LaunchReport, title: str = "Launch report") -> str:
+def to_html(report: EvaluationReport, title: str = "Evaluation report") -> str:
     """The whole page: verdict and why, every section, and the rules of the verdict."""
     parts = [
         verdict_box(f"{report.verdict.capitalize()}.", TONES[report.verdict]),

@@ -7,16 +7,16 @@ import numpy as np
 from realloc.base.errors import LogError
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats
-from realloc.evaluate.matched_replay import Advice as Advising
-from realloc.evaluate.matched_replay import (
+from realloc.evaluate.replay import (
+    AdviceFunction,
     GainFunction,
-    Replay,
-    ReplayConfig,
+    MatchedReplay,
+    MatchedReplayConfig,
     against_chance,
-    replay,
+    matched_replay,
 )
 from realloc.evaluate.report.advice import Mask, advise
-from realloc.evaluate.report.config import LaunchConfig
+from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.section import Section, bar, plain, span
 from realloc.evaluate.report.traffic import New
 from realloc.evaluate.result import Estimate
@@ -51,7 +51,7 @@ def rank(
     logs: Logs,
     randomized: Mask | None,
     new: New,
-    config: LaunchConfig,
+    config: ReportConfig,
     progress: Progress = silent,
 ) -> Ranked:
     """Replay units without randomized rows, or all where every unit has some."""
@@ -60,15 +60,15 @@ def rank(
     start = config.start or _start(routine, new, logs)
     if note:
         notes.append(note)
-    settings = ReplayConfig(categories=config.categories, features=config.features)
-    found = replay(routine, _gains(model), start, settings, _advice(model), progress)
+    settings = MatchedReplayConfig(categories=config.categories, features=config.features)
+    found = matched_replay(routine, _gains(model), start, settings, _advice(model), progress)
     notes.append(f"Moves from {start} on; what was predictable is learned from the dates before.")
     if not new.any:
         notes.append("The model learned from these rows, so the ranking flatters it.")
     return _ranked(found, notes)
 
 
-def _ranked(found: Replay, notes: list[str]) -> Ranked:
+def _ranked(found: MatchedReplay, notes: list[str]) -> Ranked:
     if not found.is_evaluated:
         why = found.verdict.removeprefix("cannot be evaluated: ")
         missing = (f"No ranking: {why} The rest of the report does not need it.",)
@@ -109,7 +109,7 @@ def _gains(model: ReAlloc) -> GainFunction:
     return gain
 
 
-def _advice(model: ReAlloc) -> Advising:
+def _advice(model: ReAlloc) -> AdviceFunction:
     def found(asked: Logs) -> tuple[Mask, Mask]:
         advice = advise(model, asked)
         return advice.moved, advice.supported

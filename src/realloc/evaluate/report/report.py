@@ -10,14 +10,14 @@ from realloc.base.errors import LogError
 from realloc.base.progress import Progress, silent
 from realloc.evaluate.events import find_events
 from realloc.evaluate.report.advice import Advice, Mask, advise, last_rows
-from realloc.evaluate.report.config import LaunchConfig
+from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.intake import Taken, take_logs
 from realloc.evaluate.report.quality import audit_section, nuisance_section
 from realloc.evaluate.report.ranking import Ranked, rank
 from realloc.evaluate.report.section import Section, signed, span
 from realloc.evaluate.report.today import action_section, moves_section, support_section
 from realloc.evaluate.report.traffic import New, find_drawn, find_new, mark_randomized
-from realloc.evaluate.report.verdict import RULES, Evidence, conclude
+from realloc.evaluate.report.verdict import RULES, VerdictEvidence, conclude
 from realloc.evaluate.report.worth import (
     TITLE,
     Worth,
@@ -34,12 +34,12 @@ from realloc.model.realloc import ReAlloc
 
 
 @dataclass(frozen=True)
-class LaunchReport:
+class EvaluationReport:
     """Verdict, reasons, rules and sections, for a person (`print`, `to_html`) and for a script (`to_json`)."""
 
     verdict: str  # launch, test small, do not launch
     reasons: tuple[str, ...]
-    evidence: Evidence
+    evidence: VerdictEvidence
     sections: tuple[Section, ...]
     rules: tuple[str, ...] = RULES
 
@@ -80,7 +80,7 @@ class LaunchReport:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ReportInputs:
     """All that was looked at, before anybody judges."""
 
     model: ReAlloc
@@ -90,13 +90,13 @@ class Found:
     worth: Worth | None
     why_not: str  # why there is no lift
     ranked: Ranked
-    config: LaunchConfig
+    config: ReportConfig
 
     @property
-    def evidence(self) -> Evidence:
+    def evidence(self) -> VerdictEvidence:
         """What the rules of the verdict look at."""
         worth = self.worth
-        return Evidence(
+        return VerdictEvidence(
             goal=goal_name(self.model),
             errors=tuple(f"{finding.what}." for finding in self.taken.audit.errors),
             moved=int(self.advice.moved.sum()),
@@ -133,20 +133,20 @@ class Found:
         )
 
 
-def launch_report(
+def evaluation_report(
     model: ReAlloc,
     source: Any,
-    config: LaunchConfig | None = None,
+    config: ReportConfig | None = None,
     *,
     schema: Schema | None = None,
     progress: Progress = silent,
     on_progress: OnProgress | None = None,
-) -> LaunchReport:
+) -> EvaluationReport:
     """Everything that a log says about a fitted model; parts that it cannot speak about say what is missing.
 
     `schema`: instead of the model's, where the log marks randomized rows by a `propensity` that training did not have.
     """
-    config, schema = config or LaunchConfig(), schema or model.known_schema
+    config, schema = config or ReportConfig(), schema or model.known_schema
     config.check_guardrails(schema)
     taken = take_logs(source, schema, config, model.config.audit, on_progress)
     logs = taken.logs
@@ -156,15 +156,15 @@ def launch_report(
     worth = None
     if marked is not None:
         worth, why_not = _worth(model, logs, new, config, progress)
-    found = Found(model, taken, new, advice, worth, why_not, ranked, config)
+    found = ReportInputs(model, taken, new, advice, worth, why_not, ranked, config)
     evidence = found.evidence
     verdict = conclude(evidence)
-    return LaunchReport(
+    return EvaluationReport(
         verdict.decision, verdict.reasons, evidence, (_glance(evidence, advice), *found.sections)
     )
 
 
-def _marked(taken: Taken, config: LaunchConfig) -> tuple[Mask | None, str]:
+def _marked(taken: Taken, config: ReportConfig) -> tuple[Mask | None, str]:
     """Which rows drew at random, or why none did."""
     if taken.spoiled and config.randomized is None and not config.arms:
         return None, f"The propensities cannot be used. {taken.spoiled}"
@@ -175,7 +175,7 @@ def _marked(taken: Taken, config: LaunchConfig) -> tuple[Mask | None, str]:
 
 
 def _worth(
-    model: ReAlloc, logs: Logs, new: New, config: LaunchConfig, progress: Progress
+    model: ReAlloc, logs: Logs, new: New, config: ReportConfig, progress: Progress
 ) -> tuple[Worth | None, str]:
     """What the moves are worth on randomized rows, or why that cannot be told."""
     wanted = new.mask if new.any else np.ones(len(logs), dtype=bool)
@@ -199,7 +199,7 @@ def predict_guardrails(model: ReAlloc, advice: Advice) -> dict[str, float]:
     }
 
 
-def _glance(evidence: Evidence, advice: Advice) -> Section:
+def _glance(evidence: VerdictEvidence, advice: Advice) -> Section:
     """The figures that a reader looks for first."""
     lift, rho = evidence.lift, evidence.rho
 

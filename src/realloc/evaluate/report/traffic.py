@@ -24,7 +24,7 @@ from realloc.evaluate.randomized import (
     observed_menu,
     state_of,
 )
-from realloc.evaluate.report.config import LaunchConfig
+from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.result import standard_error
 from realloc.logs import Logs
 from realloc.model.round import RoundState
@@ -81,7 +81,7 @@ def find_new(state: RoundState, logs: Logs) -> New:
     )
 
 
-def mark_randomized(logs: Logs, config: LaunchConfig) -> Mask:
+def mark_randomized(logs: Logs, config: ReportConfig) -> Mask:
     """Rows that drew their shares; a sentence where the log marks none."""
     if config.randomized is not None:
         marked = _flags(logs, config.randomized)
@@ -91,7 +91,7 @@ def mark_randomized(logs: Logs, config: LaunchConfig) -> Mask:
         marked = np.asarray(np.isfinite(logs.propensity))
     else:
         raise LogError(
-            f"No randomized rows: the schema names no `propensity` and [evaluate] no `randomized`. {EXPLORE}"
+            f"No randomized rows: the schema names no `propensity` and [report] no `randomized`. {EXPLORE}"
         )
     if not marked.any():
         raise LogError(
@@ -100,7 +100,7 @@ def mark_randomized(logs: Logs, config: LaunchConfig) -> Mask:
     return marked
 
 
-def find_drawn(logs: Logs, events: Events, wanted: Mask, config: LaunchConfig) -> Drawn:
+def find_drawn(logs: Logs, events: Events, wanted: Mask, config: ReportConfig) -> Drawn:
     """The rows of `wanted` that were drawn, as a menu of moves or as shares from a density."""
     marked = mark_randomized(logs, config) & wanted
     at = np.flatnonzero(marked & _follows(logs, events) & np.isfinite(logs.outcome))
@@ -121,14 +121,14 @@ def find_drawn(logs: Logs, events: Events, wanted: Mask, config: LaunchConfig) -
 
 
 def _stated_menu(
-    logs: Logs, at: Rows, start: Floats, config: LaunchConfig, notes: list[str]
+    logs: Logs, at: Rows, start: Floats, config: ReportConfig, notes: list[str]
 ) -> Drawn:
     """Every arm has a column of probabilities."""
     moves = config.moves_of(logs.schema.channels)
     drawn = find_arms(logs.shares[at] - start, moves)
     if (drawn < 0).any():
         raise LogError(
-            f"Expected moves of the {len(moves)} arms of [evaluate] in randomized rows, got others in "
+            f"Expected moves of the {len(moves)} arms of [report] in randomized rows, got others in "
             f"{int((drawn < 0).sum()):,} of {len(at):,}. Complete `arms`, or leave those rows unmarked."
         )
     rows = _moves(logs, at, start, moves, _columns(logs, tuple(config.arms))[at], drawn)
@@ -136,7 +136,7 @@ def _stated_menu(
     if not check.consistent:
         raise LogError(f"{check.reason} Check where the probabilities come from.")
     return Drawn(
-        rows, at, (*notes, f"They drew from the {len(moves)} arms of [evaluate]. {check.reason}")
+        rows, at, (*notes, f"They drew from the {len(moves)} arms of [report]. {check.reason}")
     )
 
 
@@ -266,7 +266,7 @@ def _flags(logs: Logs, name: str) -> Mask:
     values = _numbers(column, name)
     if not np.isin(values[np.isfinite(values)], (0.0, 1.0)).all():
         raise ConfigError(
-            f"Expected true and false (or 1 and 0) in the column {name!r}, `randomized` of [evaluate]."
+            f"Expected true and false (or 1 and 0) in the column {name!r}, `randomized` of [report]."
         )
     return values == 1
 
@@ -280,15 +280,13 @@ def _columns(logs: Logs, names: tuple[str, ...]) -> Floats:
 
 def _column(logs: Logs, name: str) -> pa.ChunkedArray:
     if name not in logs.table.column_names:
-        raise ConfigError(
-            f"Expected a column {name!r} that [evaluate] names, but the log has none."
-        )
+        raise ConfigError(f"Expected a column {name!r} that [report] names, but the log has none.")
     return logs.table[name]
 
 
 def _numbers(column: pa.ChunkedArray, name: str) -> Floats:
     if pa.types.is_dictionary(column.type):
         raise ConfigError(
-            f"Expected numbers in the column {name!r} that [evaluate] names, got texts."
+            f"Expected numbers in the column {name!r} that [report] names, got texts."
         )
     return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)

@@ -19,7 +19,7 @@ RULES = (
 
 
 @dataclass(frozen=True)
-class Guarded:
+class GuardrailReading:
     """A guardrail, what it may lose a row, and its lift over keeping the mix where that was measured."""
 
     name: str
@@ -40,12 +40,12 @@ class Guarded:
             return f"The guardrail {self.name} could not be measured."
         about = f"({signed(self.lift.value)} a row {span(self.lift)}, may lose {self.margin:g})"
         if self.decision == "cannot be told":
-            return f"What {self.name} loses cannot be told {about}. More randomized rows, or a margin in [evaluate], would tell."
+            return f"What {self.name} loses cannot be told {about}. More randomized rows, or a margin in [report], would tell."
         return f"The guardrail {self.name} is {self.decision} {about}."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
+class VerdictEvidence:
     """All that the rules look at."""
 
     goal: str  # its name
@@ -56,7 +56,7 @@ class Evidence:
     is_new: bool = False  # the model did not learn from the rows of the lift
     off_menu: float = 0.0  # part of the randomized rows whose recommended move was never drawn
     most_off_menu: float = 0.2
-    guardrails: tuple[Guarded, ...] = ()
+    guardrails: tuple[GuardrailReading, ...] = ()
     rho: Estimate | None = None  # of the ranking
 
 
@@ -68,7 +68,7 @@ class Verdict:
     reasons: tuple[str, ...]
 
 
-def conclude(evidence: Evidence) -> Verdict:
+def conclude(evidence: VerdictEvidence) -> Verdict:
     """The first rule that applies, with its reasons."""
     against = _against(evidence)
     if against:
@@ -79,7 +79,7 @@ def conclude(evidence: Evidence) -> Verdict:
     return Verdict(LAUNCH, tuple(_found(evidence)))
 
 
-def _against(evidence: Evidence) -> list[str]:
+def _against(evidence: VerdictEvidence) -> list[str]:
     """What forbids any use."""
     found = [f"The log has an error: {error}" for error in evidence.errors]
     if evidence.moved == 0:
@@ -95,7 +95,7 @@ def _against(evidence: Evidence) -> list[str]:
     return found
 
 
-def _doubts(evidence: Evidence) -> list[str]:
+def _doubts(evidence: VerdictEvidence) -> list[str]:
     """What keeps from a launch."""
     found: list[str] = []
     lift = evidence.lift
@@ -123,7 +123,7 @@ def _doubts(evidence: Evidence) -> list[str]:
     return found
 
 
-def _found(evidence: Evidence) -> list[str]:
+def _found(evidence: VerdictEvidence) -> list[str]:
     """What speaks for the model."""
     found: list[str] = []
     lift, rho = evidence.lift, evidence.rho
@@ -140,7 +140,7 @@ def _found(evidence: Evidence) -> list[str]:
     return found
 
 
-def _lift(evidence: Evidence, lift: Estimate) -> str:
+def _lift(evidence: VerdictEvidence, lift: Estimate) -> str:
     return f"{signed(lift.value)} {evidence.goal} a row over keeping the mix, 95 % interval {span(lift)}"
 
 

@@ -13,10 +13,10 @@ from realloc.evaluate.events import Events, at_previous
 from realloc.evaluate.outcome_model import OutcomeModel, fit_outcome_model
 from realloc.evaluate.randomized import Randomized, RandomizedMoves
 from realloc.evaluate.report.advice import advise
-from realloc.evaluate.report.config import LaunchConfig
+from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.section import Section, bar, plain, signed, span
 from realloc.evaluate.report.traffic import Drawn
-from realloc.evaluate.report.verdict import Guarded
+from realloc.evaluate.report.verdict import GuardrailReading
 from realloc.evaluate.result import Estimate, mean_estimate
 from realloc.evaluate.value import CANNOT, PolicyValue, policy_value, smoothed_value
 from realloc.evaluate.weights import target_shares
@@ -51,7 +51,7 @@ class Worth:
     value: PolicyValue
     agreement: Estimate | None
     promised: Estimate
-    guardrails: tuple[Guarded, ...]
+    guardrails: tuple[GuardrailReading, ...]
     notes: tuple[str, ...]
 
     @property
@@ -73,7 +73,7 @@ def measure_worth(
     logs: Logs,
     events: Events,
     drawn: Drawn,
-    config: LaunchConfig,
+    config: ReportConfig,
     progress: Progress = silent,
 ) -> Worth:
     """Ask the model at the shares before the draw, then value its answer with what was drawn."""
@@ -87,12 +87,14 @@ def measure_worth(
     outcome_model = fit_outcome_model(rows)
     value = _value(rows, shares, outcome_model, config)
     progress("value", 2, steps)
-    guarded: list[Guarded] = []
+    guarded: list[GuardrailReading] = []
     for i, name in enumerate(logs.schema.guardrails):
         own = replace(rows, outcome=logs.guardrail(name)[drawn.at])
         lift = _value(own, shares, None, config)["dr_lift_over_hold"]
         guarded.append(
-            Guarded(name, margin_of(model, config, name), lift if isfinite(lift.low) else None)
+            GuardrailReading(
+                name, margin_of(model, config, name), lift if isfinite(lift.low) else None
+            )
         )
         progress("value", 3 + i, steps)
     try:
@@ -126,8 +128,8 @@ def goal_name(model: ReAlloc) -> str:
     )
 
 
-def margin_of(model: ReAlloc, config: LaunchConfig, name: str) -> float:
-    """What a guardrail may lose a row: of [evaluate], else of [decision], else nothing."""
+def margin_of(model: ReAlloc, config: ReportConfig, name: str) -> float:
+    """What a guardrail may lose a row: of [report], else of [decision], else nothing."""
     return config.margins.get(name, model.config.decision.tolerances.get(name, 0.0))
 
 
@@ -166,7 +168,9 @@ def _shown(estimate: Estimate) -> tuple[str, str]:
     return plain(estimate.value), span(estimate, signs=False)
 
 
-def guardrail_section(guarded: tuple[Guarded, ...], predicted: dict[str, float]) -> Section:
+def guardrail_section(
+    guarded: tuple[GuardrailReading, ...], predicted: dict[str, float]
+) -> Section:
     """Measured on randomized rows, and what the model predicts for its moves."""
     if not predicted:
         return Section(
@@ -248,7 +252,7 @@ def uplift_section(
 
 
 def _value(
-    rows: Randomized, shares: Floats, model: OutcomeModel | None, config: LaunchConfig
+    rows: Randomized, shares: Floats, model: OutcomeModel | None, config: ReportConfig
 ) -> PolicyValue:
     if isinstance(rows, RandomizedMoves):
         return policy_value(rows, target_shares(rows, shares, config.tolerance), model)

@@ -8,13 +8,13 @@ import pytest
 
 from realloc import ConfigError, LogError
 from realloc.evaluate.events import find_events
-from realloc.evaluate.matched_replay import ReplayConfig, match_window, rank_window, replay
-from realloc.evaluate.matching import Setting
+from realloc.evaluate.matching import MatchSetting
 from realloc.evaluate.ranking import Bootstrap
+from realloc.evaluate.replay import MatchedReplayConfig, match_window, matched_replay, rank_window
 from realloc.world.platform import Marketplace
 from tests.evaluate.moved import FIRST, START, moved_frame, read, true_gain
 
-CONFIG = ReplayConfig(
+CONFIG = MatchedReplayConfig(
     categories=("category",), features=("traffic", "size"), bootstrap=Bootstrap(draws=200)
 )
 NAMES = [
@@ -114,7 +114,7 @@ def test_the_ceiling_is_near_what_a_perfect_ranker_reaches():
 
 
 def test_every_covariate_is_balanced_and_the_report_says_how():
-    result = replay(logs_of(), true_gain, START, CONFIG)
+    result = matched_replay(logs_of(), true_gain, START, CONFIG)
     frame = result.balance.to_frame().set_index("covariate")
     assert frame.loc["traffic", "before"] > 0.5
     assert frame["after"].abs().max() < 0.1
@@ -141,7 +141,7 @@ def test_every_covariate_is_balanced_and_the_report_says_how():
 
 def test_matching_once_for_many_policies_is_matching_for_each():
     once = rank_window(window(), true_gain, CONFIG)
-    each = replay(logs_of(), true_gain, START, CONFIG)
+    each = matched_replay(logs_of(), true_gain, START, CONFIG)
     assert once.to_frame().equals(each.to_frame())
 
 
@@ -257,7 +257,7 @@ def all_move(frame):
     ],
 )
 def test_a_log_that_cannot_be_replayed_gives_a_verdict_and_no_metric(change, start, message):
-    result = replay(read(change(moved_frame(units=60))), true_gain, start, CONFIG)
+    result = matched_replay(read(change(moved_frame(units=60))), true_gain, start, CONFIG)
     assert result.verdict.startswith("cannot be evaluated: ")
     assert re.search(message, result.verdict)
     assert len(result.estimates) == 0
@@ -267,21 +267,25 @@ def test_a_log_that_cannot_be_replayed_gives_a_verdict_and_no_metric(change, sta
 
 def test_one_unit_has_no_controls_of_its_date():
     lone = read(moved_frame(units=1, days=200))
-    result = replay(lone, true_gain, FIRST + timedelta(days=150), replace(CONFIG, least_events=2))
+    result = matched_replay(
+        lone, true_gain, FIRST + timedelta(days=150), replace(CONFIG, least_events=2)
+    )
     assert "has a control of its date and category" in result.verdict
     assert np.isnan(result.balance.after).all()
 
 
 def test_an_empty_log_gives_a_verdict():
     none = logs_of().take(np.zeros(len(logs_of()), dtype=bool))
-    assert replay(none, true_gain, START, CONFIG).verdict == (
+    assert matched_replay(none, true_gain, START, CONFIG).verdict == (
         "cannot be evaluated: Expected rows to replay, got an empty log."
     )
 
 
 def test_events_that_cannot_be_balanced_are_not_reported():
-    wide = replace(CONFIG, settings=(Setting(caliper=9.0, neighbours=500, category="category"),))
-    result = replay(logs_of(), true_gain, START, wide)
+    wide = replace(
+        CONFIG, settings=(MatchSetting(caliper=9.0, neighbours=500, category="category"),)
+    )
+    result = matched_replay(logs_of(), true_gain, START, wide)
     assert result.verdict.startswith(
         "cannot be evaluated: no matching keeps every |SMD| below 0.1."
     )
@@ -292,7 +296,7 @@ def test_events_that_cannot_be_balanced_are_not_reported():
 
 
 def test_too_few_matched_events_are_not_ranked():
-    result = replay(logs_of(), true_gain, START, replace(CONFIG, least_events=10**6))
+    result = matched_replay(logs_of(), true_gain, START, replace(CONFIG, least_events=10**6))
     assert "Expected at least 1000000 matched events to rank, got" in result.verdict
     assert result.balance is not None
 
@@ -339,7 +343,7 @@ def test_gains_that_are_no_numbers_are_refused():
 )
 def test_columns_that_cannot_be_matched_on_are_refused(changes, message):
     with pytest.raises(ConfigError, match=message):
-        replay(logs_of(), true_gain, START, replace(CONFIG, **changes))
+        matched_replay(logs_of(), true_gain, START, replace(CONFIG, **changes))
 
 
 @pytest.mark.parametrize("start", ["yesterday", object()])
@@ -347,16 +351,16 @@ def test_a_start_that_is_no_date_is_refused(start):
     with pytest.raises(
         ConfigError, match="Expected a date such as 2026-01-31 as start of the window"
     ):
-        replay(logs_of(), true_gain, start, CONFIG)
+        matched_replay(logs_of(), true_gain, start, CONFIG)
 
 
 def test_a_config_out_of_range_is_refused():
     with pytest.raises(ConfigError, match="Expected `limit` and `similarity` above 0"):
-        ReplayConfig(limit=0.0)
+        MatchedReplayConfig(limit=0.0)
     with pytest.raises(
         ConfigError, match="Expected `categories` of the replay to be a list of text"
     ):
-        ReplayConfig(categories="category")
+        MatchedReplayConfig(categories="category")
 
 
 def test_routine_traffic_of_the_marketplace_can_be_replayed():
@@ -368,7 +372,7 @@ def test_routine_traffic_of_the_marketplace_can_be_replayed():
         return market.gain(market.state(asked), asked.shares, to)["orders"]
 
     config = replace(CONFIG, features=("log_price",))
-    result = replay(logs, oracle, "2026-01-20", config)
+    result = matched_replay(logs, oracle, "2026-01-20", config)
     assert result.is_evaluated
     assert (
         result.balance.to_frame().set_index("covariate").loc["previous share of ads", "before"]

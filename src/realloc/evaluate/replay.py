@@ -32,7 +32,14 @@ from realloc.evaluate.balance import (
 from realloc.evaluate.ceiling import effect_sd, noise_ceiling
 from realloc.evaluate.demand import Known, fit_demand, known_before, predict_demand, previous_share
 from realloc.evaluate.events import TOLERANCE, Events, Floats, Mask, Rows, at_previous, find_events
-from realloc.evaluate.matching import Matches, Setting, Strata, Units, match_placebos, standardise
+from realloc.evaluate.matching import (
+    Matches,
+    MatchSetting,
+    Strata,
+    Units,
+    match_placebos,
+    standardise,
+)
 from realloc.evaluate.ranking import Bootstrap
 from realloc.evaluate.result import Estimate, EstimateTable
 from realloc.logs import Logs
@@ -42,14 +49,14 @@ if TYPE_CHECKING:
 
 # Rows at their previous shares, and the shares they went to (n, K), to what that is worth (n,)
 GainFunction = Callable[[Logs, Floats], NDArray[np.floating]]
-Advice = Callable[
+AdviceFunction = Callable[
     [Logs], tuple[Mask, Mask]
 ]  # the same rows: which are moved, and which end is supported
 PREDICTED = "predicted outcome"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayConfig:
+class MatchedReplayConfig:
     """How events are found, matched and ranked."""
 
     categories: tuple[
@@ -58,7 +65,7 @@ class ReplayConfig:
     features: tuple[
         str, ...
     ] = ()  # further numbers to match on, beside shares, budget, recent level and prediction
-    settings: tuple[Setting, ...] = ()  # from strict to loose; none: `ladder(categories)`
+    settings: tuple[MatchSetting, ...] = ()  # from strict to loose; none: `ladder(categories)`
     mahalanobis: bool = False
     limit: float = LIMIT  # |SMD| that no covariate may reach
     tolerance: float = TOLERANCE  # ‖Δp‖₁ up to which shares count as held
@@ -88,7 +95,7 @@ class Responses(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Window:
+class MatchWindow:
     """The matched events of a replay window, ready for any policy's gains."""
 
     logs: Logs
@@ -114,15 +121,15 @@ class Window:
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
+class MatchedReplay:
     """What a replay says: metrics with intervals, balance, the matching that was chosen, a verdict and what is missing."""
 
     estimates: EstimateTable
     balance: Balance | None
-    setting: Setting | None
+    setting: MatchSetting | None
     verdict: str
     notes: tuple[str, ...]
-    window: Window | None = None
+    window: MatchWindow | None = None
 
     def __str__(self) -> str:
         return "\n".join(
@@ -154,20 +161,20 @@ class Unbalanced(LogError):
         self.selection = selection
 
 
-def replay(
+def matched_replay(
     logs: Logs,
     gain: GainFunction,
     start: str | date | datetime,
-    config: ReplayConfig | None = None,
-    advise: Advice | None = None,
+    config: MatchedReplayConfig | None = None,
+    advise: AdviceFunction | None = None,
     progress: Progress = silent,
-) -> Replay:
+) -> MatchedReplay:
     """Match the window from `start` on and rank its events by a policy's `gain`. Several policies: `match_window` once.
 
     A log that cannot be replayed gives a verdict that says why; an option that cannot be used, or gains that are no numbers,
     an error.
     """
-    config = config or ReplayConfig()
+    config = config or MatchedReplayConfig()
     try:
         window = match_window(logs, start, config, progress)
     except Unbalanced as problem:
@@ -180,11 +187,11 @@ def replay(
 def match_window(
     logs: Logs,
     start: str | date | datetime,
-    config: ReplayConfig | None = None,
+    config: MatchedReplayConfig | None = None,
     progress: Progress = silent,
-) -> Window:
+) -> MatchWindow:
     """Everything about a replay that no policy has a say in: events, m_eval, matching, balance and responses."""
-    config = config or ReplayConfig()
+    config = config or MatchedReplayConfig()
     events = find_events(logs, config.tolerance)
     settings = config.settings or ladder(config.categories)
     _check_columns(logs, config, settings)
@@ -217,7 +224,7 @@ def match_window(
     residual[rows] = _less_stratum_mean(outcome[rows] - predicted, stratum)
     paired, placebos = match_placebos(pool.z, found, held, stratum, selection.setting)
     tell.end()
-    return Window(
+    return MatchWindow(
         logs=logs,
         events=events,
         selection=selection,
@@ -232,14 +239,14 @@ def match_window(
 
 
 def rank_window(
-    window: Window,
+    window: MatchWindow,
     gain: GainFunction,
-    config: ReplayConfig | None = None,
-    advise: Advice | None = None,
+    config: MatchedReplayConfig | None = None,
+    advise: AdviceFunction | None = None,
     progress: Progress = silent,
-) -> Replay:
+) -> MatchedReplay:
     """The metrics of one policy on a matched window."""
-    config = config or ReplayConfig()
+    config = config or MatchedReplayConfig()
     (R, units, matches), draws = window.moved, config.bootstrap
     rows = matches.events
     if len(rows) < config.least_events:
@@ -285,7 +292,7 @@ def rank_window(
     else:
         estimates += ranking.support_violation(*advise(asked), units, draws)
     tell.end()
-    return Replay(
+    return MatchedReplay(
         EstimateTable(tuple(estimates)),
         window.selection.balance,
         window.selection.setting,
@@ -311,7 +318,7 @@ class _Teller:
         self.progress(self.step, self.total, self.total)
 
 
-def _placebo_mean(window: Window, draws: Bootstrap) -> Estimate:
+def _placebo_mean(window: MatchWindow, draws: Bootstrap) -> Estimate:
     """Mean R of rows that did not move: far from 0, matching leaves something that also makes movers differ."""
     values, units, matches = window.placebo
     found = ranking.mean_response("mean_placebo_response", values, units, draws)
@@ -323,7 +330,7 @@ def _placebo_mean(window: Window, draws: Bootstrap) -> Estimate:
     return ranking.widen(found, factor)
 
 
-def _ceiling(window: Window, config: ReplayConfig, notes: list[str]) -> list[Estimate]:
+def _ceiling(window: MatchWindow, config: MatchedReplayConfig, notes: list[str]) -> list[Estimate]:
     """sd(τ), ρ* and R² of m_eval; what cannot be told is noted."""
     found = [
         Estimate(
@@ -383,7 +390,9 @@ def _rows_to_match(logs: Logs, events: Events, late: Mask, start: object) -> Row
     return np.flatnonzero(moved | held)
 
 
-def _check_columns(logs: Logs, config: ReplayConfig, settings: tuple[Setting, ...]) -> None:
+def _check_columns(
+    logs: Logs, config: MatchedReplayConfig, settings: tuple[MatchSetting, ...]
+) -> None:
     """Categories must be categories and features numbers of this log."""
     coded = [name for name in logs.features if pa.types.is_dictionary(logs.feature(name).type)]
     numbers = [name for name in logs.features if name not in coded]
@@ -401,7 +410,7 @@ def _check_columns(logs: Logs, config: ReplayConfig, settings: tuple[Setting, ..
             )
 
 
-def _covariates(logs: Logs, config: ReplayConfig) -> tuple[str, ...]:
+def _covariates(logs: Logs, config: MatchedReplayConfig) -> tuple[str, ...]:
     shares = (previous_share(channel) for channel in logs.schema.channels)
     return (*shares, "log budget", "recent level", *config.features)
 
@@ -495,7 +504,9 @@ def against_chance(rho: Estimate) -> str:
     return "worse than chance" if rho.high < 0 else "not told from chance"
 
 
-def _refused(why: str, balance: Balance | None, window: Window | None = None) -> Replay:
+def _refused(why: str, balance: Balance | None, window: MatchWindow | None = None) -> MatchedReplay:
     setting = None if window is None else window.selection.setting
     notes = () if window is None else window.notes
-    return Replay(EstimateTable(()), balance, setting, f"cannot be evaluated: {why}", notes, window)
+    return MatchedReplay(
+        EstimateTable(()), balance, setting, f"cannot be evaluated: {why}", notes, window
+    )
