@@ -49,7 +49,7 @@ def abtest(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Read out a randomized test: effects, guardrails, verdict. Exit code 2 if the arms cannot be compared."""
-    from realloc.evaluate.abtest import plan_test, read_out, to_html  # noqa: PLC0415
+    from realloc.evaluate.abtest import plan_test, read_out, to_html
 
     settings, decision = read_test(config)
     if plan:
@@ -84,7 +84,7 @@ def abtest(
 
 def read_test(path: Path) -> tuple["AbtestConfig", DecisionConfig]:
     """The test, and the settings the model decided with (defaults without a table [decision])."""
-    from realloc.evaluate.abtest import parse_abtest  # noqa: PLC0415
+    from realloc.evaluate.abtest import parse_abtest
 
     tables = read_toml(path)
     for name in ("abtest", "decision"):
@@ -101,7 +101,7 @@ def read_test(path: Path) -> tuple["AbtestConfig", DecisionConfig]:
 
 
 def _show(found: "Readout", console: Console) -> None:
-    from realloc.evaluate.abtest.readout import HEADS, cells  # noqa: PLC0415
+    from realloc.evaluate.abtest.readout import HEADS, cells
 
     console.print(f"[bold]{escape(found.verdict)}[/]\n")
     if found.split.ok:

@@ -43,7 +43,7 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a store on logs, offline: value on randomized rows, ranking, support, guardrails, and a verdict on launching."""
-    from realloc.evaluate.report import evaluation_report, to_html  # noqa: PLC0415
+    from realloc.evaluate.report import evaluation_report, to_html
 
     if report is not None and report.is_dir():
         raise ConfigError(f"Expected a file for `--report`, got the folder {str(report)!r}.")
@@ -66,7 +66,7 @@ def evaluate(
 
 def _settings(model: "ReAlloc", path: Path | None) -> "tuple[ReportConfig, Schema]":
     """What the file says: the table [report], other rules of decision, a column of propensities."""
-    from realloc.evaluate.report import ReportConfig  # noqa: PLC0415
+    from realloc.evaluate.report import ReportConfig
 
     schema = model.known_schema
     if path is None:

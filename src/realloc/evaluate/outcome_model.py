@@ -112,7 +112,7 @@ def boost(
 ) -> Any:
     """Trees learned on the first part, as many as are best on the second: a LightGBM booster. `start`: scores to add to."""
     # Costs most of a second, and only fitting needs it.
-    import lightgbm as lgb  # noqa: PLC0415
+    import lightgbm as lgb
 
     kind: Any = list(categorical)
     learn, judge = (

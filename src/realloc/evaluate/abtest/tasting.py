@@ -17,7 +17,7 @@ def compare(control: Parts, treatment: Parts, confidence: float) -> Any:
 
 
 def _metric(parts: Parts, confidence: float) -> Any:
-    from tea_tasting.metrics import RatioOfMeans  # noqa: PLC0415
+    from tea_tasting.metrics import RatioOfMeans
 
     earlier = () if parts.x is None else ("x", "w")
     return RatioOfMeans(
@@ -27,7 +27,7 @@ def _metric(parts: Parts, confidence: float) -> Any:
 
 def _aggregates(parts: Parts) -> Any:
     """Counts, means and covariances: all that is needed of the units."""
-    from tea_tasting.aggr import Aggregates  # noqa: PLC0415
+    from tea_tasting.aggr import Aggregates
 
     columns = {name: values for name, values in vars(parts).items() if values is not None}
     means = {name: float(values.mean()) for name, values in columns.items()}
