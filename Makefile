@@ -26,7 +26,7 @@ unit: .venv/.dev
 	$(BIN)/pytest
 
 # Longer than a test may be; each prints its figures and writes benchmarks/results/.
-bench-read: .venv/.dev  ## 30 million rows audited and read
+bench-read: .venv/.dev  ## 30 million rows checked and read
 	$(BIN)/python benchmarks/read_scale.py
 
 bench-platform: .venv/.dev  ## 500 K items × 60 days simulated

@@ -1,4 +1,4 @@
-"""Audit and read a log of 500 K units × 60 days, 20 features, K = 3 (30 million rows) in bounded memory.
+"""Check and read a log of 500 K units × 60 days, 20 features, K = 3 (30 million rows) in bounded memory.
 
     python benchmarks/read_scale.py [--units 500000] [--days 60] [--folder /tmp/realloc-scale] [--keep]
 
@@ -100,7 +100,7 @@ def main() -> None:
         if code:
             sys.exit(f"{name} ended with {code}: {out[-2000:]}")
         if name == "check":
-            report["coverage_rows"] = json.loads(out)["coverage"]["rows"]
+            report["coverage_rows"] = json.loads(out)["variation"]["rows"]
         report[name] = {
             "seconds": round(seconds, 1),
             "rows_per_second": round(rows / seconds),

@@ -107,9 +107,9 @@ def test_a_channel_without_any_budget_is_told_and_harms_nobody():
     assert all_finite(model, frame)
     assert float(model.state.main.student.scaling.inverse[0]) == 0
     assert "ads: its share never varies." in model.state.main.nuisances.lines(channels=CHANNELS)
-    audit = read_logs(frame, SCHEMA).audit()
+    check = read_logs(frame, SCHEMA).check()
     assert any(
-        finding.code == "unused_channel" and finding.column == "ads" for finding in audit.warnings
+        finding.code == "unused_channel" and finding.column == "ads" for finding in check.warnings
     )
 
 

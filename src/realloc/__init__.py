@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from realloc import baselines, evaluate
     from realloc.base.errors import ConfigError, LogError, ReallocError
     from realloc.logs import (
-        Audit,
+        Check,
         Logs,
         Schema,
-        audit_source,
+        check_source,
         read_logs,
         split_by_time,
         split_by_unit,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from realloc.world import Regime, World
 
 _HOMES = {
-    "Audit": "logs",
+    "Check": "logs",
     "Config": "model.config",
     "ConfigError": "base.errors",
     "LogError": "base.errors",
@@ -36,7 +36,7 @@ _HOMES = {
     "Regime": "world",
     "Schema": "logs",
     "World": "world",
-    "audit_source": "logs",
+    "check_source": "logs",
     "baselines": "",
     "evaluate": "",
     "load": "model.realloc",
@@ -48,7 +48,7 @@ _HOMES = {
 }
 
 __all__ = [
-    "Audit",
+    "Check",
     "Config",
     "ConfigError",
     "LogError",
@@ -59,8 +59,8 @@ __all__ = [
     "Schema",
     "World",
     "__version__",
-    "audit_source",
     "baselines",
+    "check_source",
     "evaluate",
     "load",
     "read_config",

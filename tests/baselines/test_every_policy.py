@@ -110,7 +110,7 @@ def test_recommending_before_a_fit_is_refused():
 
 
 @pytest.mark.parametrize("name", list(BASELINES))
-def test_a_log_that_fails_the_audit_is_not_fitted(name, frame):
+def test_a_log_that_fails_the_check_is_not_fitted(name, frame):
     for broken, text in [
         (frame.head(20), "50 rows"),
         (frame.assign(orders=1.0), "varies in column 'orders'"),

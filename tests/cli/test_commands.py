@@ -49,7 +49,7 @@ def test_simulate_init_check_go_together(run, tmp_path):
         run("check", "logs.parquet", "--config", "realloc.toml", "--json", cwd=tmp_path).stdout
     )
     assert report["ok"]
-    assert report["coverage"]["rows"] == 300
+    assert report["variation"]["rows"] == 300
     schema, _ = read_config(tmp_path / "realloc.toml")
     assert len(read_logs(tmp_path / "logs.parquet", schema)) == 300
 
@@ -182,7 +182,7 @@ def test_one_partition_of_a_lake_is_a_window(run, tmp_path):
     )
     day = next((tmp_path / "lake").glob("date=*"))
     report = json.loads(run("check", day, "--json", code=2).stdout)
-    assert report["coverage"]["periods"] == 1
+    assert report["variation"]["periods"] == 1
     assert report["schema"]["time"] == "date"
     assert [error["code"] for error in report["errors"]] == ["too_few_rows"]
 
@@ -265,7 +265,7 @@ def test_the_demo_runs_end_to_end(run, tmp_path):
     assert answers.num_rows == 500
 
 
-def test_real_logs_are_audited_without_help(run, tmp_path, real_data):
+def test_real_logs_are_checked_without_help(run, tmp_path, real_data):
     path = real_data("conjura") / "conjura_slice_4999rows.csv"
     run("init", path, "--out", tmp_path / "realloc.toml")
     report = json.loads(
@@ -276,7 +276,7 @@ def test_real_logs_are_audited_without_help(run, tmp_path, real_data):
         for level in ("errors", "warnings", "infos")
         for finding in report[level]
     }
-    assert len(report["coverage"]["channels"]) == 9
+    assert len(report["variation"]["channels"]) == 9
     assert "61% of share cells are zero" in found["zeros"]["what"]
     assert "empty and read as 0" in found["empty_spend"]["what"]
     assert "GOOGLE_DISPLAY_SPEND" in found["mixed_zeros"]["what"]

@@ -46,7 +46,7 @@ def test_a_store_and_logs_give_text_and_a_page(run, tmp_path):
         "Expected uplift",
         "Guardrails",
         "Biggest moves",
-        "Data audit",
+        "Log check",
         "Rules of the verdict",
     ):
         assert f"\n{title}\n" in said

@@ -45,7 +45,7 @@ class Outcome:
         assert self.logs is not None
         if verdict is not None and verdict.refused:
             return [f"accepted, must be refused: {verdict.refused}"]
-        findings, faults = _audited(self.logs)
+        findings, faults = _checked(self.logs)
         if verdict is None or faults:
             return faults
         return [*difference(rows_of(self.logs), verdict.rows), *_count_faults(findings, verdict)]
@@ -121,13 +121,13 @@ def _count_faults(findings: Sequence[Finding], verdict: Verdict) -> list[str]:
     return faults
 
 
-def _audited(logs: realloc.Logs) -> tuple[Sequence[Finding], list[str]]:
-    """The audit and its views must work on whatever was accepted; pytest turns warnings into errors."""
+def _checked(logs: realloc.Logs) -> tuple[Sequence[Finding], list[str]]:
+    """The check and its views must work on whatever was accepted; pytest turns warnings into errors."""
     try:
-        audit = logs.audit()
-        json.dumps(audit.to_json()).encode()
-        str(audit).encode()
+        check = logs.check()
+        json.dumps(check.to_json()).encode()
+        str(check).encode()
         logs.to_arrow().validate(full=True)
     except Exception as problem:
-        return (), [f"traceback in the audit: {type(problem).__name__}: {problem}"]
-    return audit.findings, []
+        return (), [f"traceback in the check: {type(problem).__name__}: {problem}"]
+    return check.findings, []

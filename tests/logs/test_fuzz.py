@@ -226,7 +226,7 @@ def test_malformed_config_is_refused(name: str, tmp_path: Path) -> None:
 
 def test_a_sound_config_is_read(tmp_path: Path) -> None:
     path = tmp_path / "realloc.toml"
-    path.write_text(malform_files.SCHEMA + "[audit]\nfewest_rows = 5\n")
+    path.write_text(malform_files.SCHEMA + "[check]\nfewest_rows = 5\n")
     assert realloc.read_config(path)[0].channels == ("ads", "coupon")
 
 

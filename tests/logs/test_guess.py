@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from realloc import LogError, Schema, World, audit_source, read_logs
+from realloc import LogError, Schema, World, check_source, read_logs
 from realloc.logs.guess import Hints, guess_schema
 from realloc.logs.reading.source import open_source
 from realloc.world.platform import Marketplace
@@ -101,35 +101,35 @@ def test_one_bad_cell_does_not_hide_a_channel(frame, tmp_path, bad):
     (tmp_path / "logs.csv").write_text("".join(lines))
     found = guess(tmp_path / "logs.csv")
     assert found.channels == ("ads_spend", "coupon_spend", "rebate_spend")
-    assert not audit_source(tmp_path / "logs.csv", found).ok
+    assert not check_source(tmp_path / "logs.csv", found).ok
 
 
-def test_spends_written_with_signs_are_channels_that_the_audit_refuses(frame, tmp_path):
+def test_spends_written_with_signs_are_channels_that_the_check_refuses(frame, tmp_path):
     named = frame.rename(columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")})
     named["ads_spend"] = named["ads_spend"].map("€{:,.2f}".format)
     named.to_csv(tmp_path / "logs.csv", index=False)
     found = guess(tmp_path / "logs.csv")
     assert set(found.channels) == {"ads_spend", "coupon_spend", "rebate_spend"}
-    assert audit_source(tmp_path / "logs.csv", found).errors[0].code == "not_a_number"
+    assert check_source(tmp_path / "logs.csv", found).errors[0].code == "not_a_number"
 
 
 @pytest.mark.parametrize(("factor", "word"), [(100, "percent"), (10_000, "basis points")])
-def test_percents_are_found_and_the_audit_says_what_they_are(share_frame, factor, word):
+def test_percents_are_found_and_the_check_says_what_they_are(share_frame, factor, word):
     for name in ("ads", "coupon", "rebate"):
         share_frame[name] *= factor
     found = guess(share_frame)
     assert (found.channels, found.budget) == (("ads", "coupon", "rebate"), "budget")
-    assert word in audit_source(share_frame, found).errors[0].advice
+    assert word in check_source(share_frame, found).errors[0].advice
 
 
-def test_a_repeated_row_or_file_is_left_to_the_audit(share_frame):
+def test_a_repeated_row_or_file_is_left_to_the_check(share_frame):
     for repeated in (
         pd.concat([share_frame, share_frame.iloc[[4]]]),
         pd.concat([share_frame, share_frame]),
     ):
         found = guess(repeated)
         assert found.unit == "item"
-        assert [finding.code for finding in audit_source(repeated, found).errors] == ["duplicates"]
+        assert [finding.code for finding in check_source(repeated, found).errors] == ["duplicates"]
 
 
 def test_the_long_layout_is_found(frame):

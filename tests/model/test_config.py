@@ -9,7 +9,7 @@ from realloc.learn.memory.config import MemoryConfig, MoveConfig
 from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.student import StudentConfig
 from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
-from realloc.logs import AuditConfig
+from realloc.logs import CheckConfig
 from realloc.model.config import STAGES, parse_config
 
 SCHEMA = (
@@ -24,9 +24,9 @@ def write(tmp_path, text):
 
 
 def test_schema_and_config_live_in_one_file(tmp_path):
-    schema, config = read_config(write(tmp_path, f"seed = 7\n{SCHEMA}\n[audit]\nfew_rows = 10\n"))
+    schema, config = read_config(write(tmp_path, f"seed = 7\n{SCHEMA}\n[check]\nfew_rows = 10\n"))
     assert (schema.unit, schema.channels) == ("item", ("ads", "coupon"))
-    assert config == Config(seed=7, audit=AuditConfig(few_rows=10))
+    assert config == Config(seed=7, check=CheckConfig(few_rows=10))
 
 
 @pytest.mark.parametrize(
@@ -49,15 +49,15 @@ def test_schema_and_config_live_in_one_file(tmp_path):
         (f"seeds = 3\n{SCHEMA}", r"Unknown key `seeds` in .* Did you mean 'seed'\?"),
         (f"seed = -3\n{SCHEMA}", "`seed` of at least 0"),
         (
-            f"{SCHEMA}[audits]\nfew_rows = 3\n",
-            r"Unknown table `audits` in .* Did you mean 'audit'\?",
+            f"{SCHEMA}[checks]\nfew_rows = 3\n",
+            r"Unknown table `checks` in .* Did you mean 'check'\?",
         ),
         (
-            f"{SCHEMA}[audit]\nfew_row = 3\n",
-            r"Unknown key `few_row` in \[audit\].* Did you mean 'few_rows'\?",
+            f"{SCHEMA}[check]\nfew_row = 3\n",
+            r"Unknown key `few_row` in \[check\].* Did you mean 'few_rows'\?",
         ),
-        (f"{SCHEMA}[audit]\nfewest_rows = 1\n", "at least 2"),
-        (f"audit = 3\n{SCHEMA}", "to be a table of keys, got 3"),
+        (f"{SCHEMA}[check]\nfewest_rows = 1\n", "at least 2"),
+        (f"check = 3\n{SCHEMA}", "to be a table of keys, got 3"),
         ("schema = 3\n", "to be a table of keys, got 3"),
         ("[schema\n", "Expected TOML in"),
         ("money_digits = 9\n" + SCHEMA, "`money_digits` from 0 to 6"),

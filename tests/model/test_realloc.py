@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from realloc import LogError, ReAlloc, Schema, read_logs
-from realloc.logs import AuditConfig
+from realloc.logs import CheckConfig
 from tests.conftest import SHARES, SPENDS, as_shares, make_frame
 from tests.small import CHANNELS, CONFIG, fitted, same_bits, schema_of, today, updated, window
 
@@ -92,8 +92,8 @@ def test_a_model_that_was_not_fitted_says_so(call, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_audit_of_the_config_decides_what_may_be_learned_from():
-    strict = replace(CONFIG, audit=AuditConfig(fewest_rows=1000))
+def test_the_check_of_the_config_decides_what_may_be_learned_from():
+    strict = replace(CONFIG, check=CheckConfig(fewest_rows=1000))
     with pytest.raises(LogError, match="at least 1,?000 rows"):
         ReAlloc(strict).fit(window())
 

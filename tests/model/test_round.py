@@ -9,7 +9,7 @@ import torch
 
 from realloc import LogError, ReAlloc
 from realloc.learn.support.serialization import to_parts
-from realloc.logs import AuditConfig
+from realloc.logs import CheckConfig
 from realloc.model.round import draw
 from tests.small import CHANNELS, CONFIG, fitted, same_bits, today, updated, window, with_student
 
@@ -181,8 +181,8 @@ def test_a_bad_refit_leaves_the_model_exactly_as_it_was(name):
 def test_too_small_a_window_says_how_large_it_must_be():
     model = fitted()
     model.config = replace(
-        CONFIG, audit=AuditConfig(fewest_rows=10)
-    )  # or the audit would refuse it already
+        CONFIG, check=CheckConfig(fewest_rows=10)
+    )  # or the check would refuse it already
     with pytest.raises(
         LogError,
         match="at least 50 rows of 10 units to learn from, got 49 rows of 10. Use a longer",

@@ -55,7 +55,7 @@ class WithoutStudent(ReAlloc):
         progress: Progress | None,
         seed: int | None = None,
     ) -> RoundState:
-        window.audit().require()
+        window.check().require()
         seed = self.config.seed if seed is None else seed
         return run_round(
             None, window, self.config, seed, weights, progress or silent, learn_directly

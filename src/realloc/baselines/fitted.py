@@ -15,12 +15,12 @@ class Fitted(ABC):
     money_digits: int = 2
 
     def fit(self, logs: Logs) -> Self:
-        """Learn from logs that pass the audit."""
+        """Learn from logs that pass the check."""
         if not isinstance(logs, Logs):
             raise LogError(
                 f"Expected logs (from `read_logs`) to fit on, got {type(logs).__name__}."
             )
-        logs.audit().require()
+        logs.check().require()
         self.schema = logs.pinned_schema
         self.learn(logs)
         return self

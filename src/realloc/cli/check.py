@@ -1,4 +1,4 @@
-"""`realloc check`: audit logs before fitting."""
+"""`realloc check`: check logs before fitting."""
 
 import json
 from pathlib import Path
@@ -12,9 +12,9 @@ from rich.table import Table
 
 from realloc.base.errors import ReallocError
 from realloc.cli.console import busy, progress_bar, stdout
-from realloc.logs import Audit, Finding, Schema, names
-from realloc.logs.checks.check import audit_loaded
-from realloc.logs.checks.variation import Coverage, count
+from realloc.logs import Check, Finding, Schema, names
+from realloc.logs.checks.check import check_loaded
+from realloc.logs.checks.variation import Variation, count
 from realloc.logs.guess import guess_schema
 from realloc.logs.reading.read import load
 from realloc.logs.reading.source import open_source
@@ -40,32 +40,34 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
 ) -> None:
-    """Audit logs before fitting: what is wrong, what is risky, what will be used. Exit code 2 if there is an error."""
+    """Check logs before fitting: what is wrong, what is risky, what will be used. Exit code 2 if there is an error."""
     try:
-        audit = _audit(logs, config, quiet)
+        result = _check(logs, config, quiet)
     except ReallocError as problem:
         if not as_json:
             raise
-        audit = Audit((_unreadable(problem),), None)
+        result = Check((_unreadable(problem),), None)
     if as_json:
         typer.echo(
-            json.dumps({**audit.to_json(), "guessed": config is None}, indent=2, ensure_ascii=False)
+            json.dumps(
+                {**result.to_json(), "guessed": config is None}, indent=2, ensure_ascii=False
+            )
         )
     else:
-        show_audit(audit, stdout(), guessed=config is None)
-    if not audit.ok:
+        show_check(result, stdout(), guessed=config is None)
+    if not result.ok:
         raise typer.Exit(2)
 
 
-def _audit(logs: list[str], config: Path | None, quiet: bool) -> Audit:
+def _check(logs: list[str], config: Path | None, quiet: bool) -> Check:
     with busy("Looking at the columns", quiet):
         schema, settings = (
             read_config(config) if config else (guess_schema(open_source(logs)), Config())
         )
     with progress_bar("Reading", quiet=quiet) as advance:
         loaded = load(logs, schema, on_progress=advance)
-    with busy("Auditing", quiet):
-        return audit_loaded(loaded, schema, settings.audit)
+    with busy("Checking", quiet):
+        return check_loaded(loaded, schema, settings.check)
 
 
 def _unreadable(problem: ReallocError) -> Finding:
@@ -79,15 +81,15 @@ def _unreadable(problem: ReallocError) -> Finding:
     )
 
 
-def show_audit(audit: Audit, console: Console, guessed: bool = False) -> None:
-    """The audit for a person: the log in numbers, the findings, the verdict."""
-    if audit.schema:
-        _show_schema(audit.schema, audit.features, console, guessed)
-    if audit.coverage:
-        _show_coverage(audit.coverage, console)
-    for finding in audit.findings:
+def show_check(check: Check, console: Console, guessed: bool = False) -> None:
+    """The check for a person: the log in numbers, the findings, the verdict."""
+    if check.schema:
+        _show_schema(check.schema, check.features, console, guessed)
+    if check.variation:
+        _show_variation(check.variation, console)
+    for finding in check.findings:
         _show_finding(finding, console)
-    errors, warnings = len(audit.errors), len(audit.warnings)
+    errors, warnings = len(check.errors), len(check.warnings)
     verdict = (
         "[bold red]No policy may be learned from this log yet.[/]"
         if errors
@@ -116,8 +118,8 @@ def _show_schema(
     console.print()
 
 
-def _show_coverage(coverage: Coverage, console: Console) -> None:
-    console.print(f"[bold]Log[/]  {coverage.sentence}")
+def _show_variation(variation: Variation, console: Console) -> None:
+    console.print(f"[bold]Log[/]  {variation.sentence}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in (
         "  channel",
@@ -132,7 +134,7 @@ def _show_coverage(coverage: Coverage, console: Console) -> None:
         table.add_column(
             title, justify="left" if left else "right", overflow="fold", no_wrap=not left
         )
-    for channel in coverage.channels[:MOST_CHANNELS]:
+    for channel in variation.channels[:MOST_CHANNELS]:
         table.add_row(
             f"  {escape(channel.channel)}",
             f"{channel.rows_used:.0%}",
@@ -143,16 +145,16 @@ def _show_coverage(coverage: Coverage, console: Console) -> None:
             f"{channel.spread_within:.3f}",
         )
     console.print(table)
-    if len(coverage.channels) > MOST_CHANNELS:
+    if len(variation.channels) > MOST_CHANNELS:
         console.print(
-            f"  … and {len(coverage.channels) - MOST_CHANNELS} more channels (all in --json)"
+            f"  … and {len(variation.channels) - MOST_CHANNELS} more channels (all in --json)"
         )
-    if coverage.rows == coverage.units:
+    if variation.rows == variation.units:
         console.print("  Every unit has one row, so nothing can be said of changes within units.\n")
         return
     moves = (
-        f"{coverage.within_variance:.0%} of the variation of shares is within units; from one period to the next "
-        f"a unit moves {coverage.move_median:.1%} of its budget (median; 90th percentile {coverage.move_p90:.1%}).\n"
+        f"{variation.within_variance:.0%} of the variation of shares is within units; from one period to the next "
+        f"a unit moves {variation.move_median:.1%} of its budget (median; 90th percentile {variation.move_p90:.1%}).\n"
     )
     console.print(Padding(moves, (0, 0, 0, 2)))
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from realloc.cli.check import show_audit
+from realloc.cli.check import show_check
 from realloc.cli.console import stdout
 
 
@@ -15,12 +15,12 @@ def demo(
     ),
     units: Annotated[int, typer.Option(min=50, help="Items in the training log.")] = 600,
 ) -> None:
-    """Simulate a log, audit it, fit, recommend for new items, and compare with the known truth."""
+    """Simulate a log, check it, fit, recommend for new items, and compare with the known truth."""
     from realloc.cli.walkthrough import run_demo
 
     console = stdout()
     result = run_demo(out, units, lambda text: console.print(f"[bold]{text}[/]"))
-    show_audit(result.audit, console, guessed=True)
+    show_check(result.check, console, guessed=True)
     console.print("[bold]Recommendations[/] (first five of them, then how many of each kind)")
     for line in result.first_rows:
         console.print(f"  {line}")

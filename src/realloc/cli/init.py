@@ -10,7 +10,7 @@ import typer
 
 from realloc.base.errors import ConfigError
 from realloc.cli.console import busy, progress_bar
-from realloc.logs import Finding, Logs, Schema, audit_logs, names
+from realloc.logs import Finding, Logs, Schema, check_logs, names
 from realloc.logs.guess import Hints, guess_schema
 from realloc.logs.reading.plan import make_plan
 from realloc.logs.reading.read import load
@@ -59,8 +59,8 @@ def init(
             name: pa.types.is_dictionary(loaded.logs.table[name].type)
             for name in loaded.logs.features
         }
-        with busy("Auditing", quiet):
-            findings = audit_logs(loaded.logs).findings
+        with busy("Checking", quiet):
+            findings = check_logs(loaded.logs).findings
     out.write_text(_toml(schema, kinds, _later(logs, schema), findings), encoding="utf-8")
     _say(out, schema, loaded.logs, findings)
 
@@ -81,7 +81,7 @@ def _say(out: Path, schema: Schema, logs: Logs | None, findings: Sequence[Findin
     errors = sum(finding.level == "error" for finding in findings)
     state = "It could not be read as it is" if logs is None else f"{len(logs):,} rows can be used"
     typer.echo(
-        f"{state}; the audit has {errors} error{'' if errors == 1 else 's'}. Next: realloc check … --config {out}"
+        f"{state}; the check found {errors} error{'' if errors == 1 else 's'}. Next: realloc check … --config {out}"
     )
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from realloc.baselines import ConstantField
-from realloc.logs import Audit, Logs, read_logs
+from realloc.logs import Check, Logs, read_logs
 from realloc.logs.guess import guess_schema
 from realloc.logs.reading.source import open_source
 from realloc.model.config import Config
@@ -32,7 +32,7 @@ class GainSummary:
 class DemoResult:
     """What the demo found."""
 
-    audit: Audit
+    check: Check
     first_rows: tuple[str, ...]
     reasons: dict[str, int]
     ours: GainSummary
@@ -49,7 +49,7 @@ def run_demo(out: Path, units: int, say: Callable[[str], None]) -> DemoResult:
     pq.write_table(world.sample(units=units, periods=10, seed=0).to_arrow(), out / "logs.parquet")
     today = world.sample(units=500, periods=1, seed=1, first_day="2025-01-11")
     pq.write_table(today.to_arrow().drop_columns(["orders"]), out / "today.parquet")
-    say("2. Audit the log")
+    say("2. Check the log")
     logs = read_logs(out / "logs.parquet", guess_schema(open_source(out / "logs.parquet")))
     say("3. Fit (teacher, student, support; about a minute) and recommend")
     model = ReAlloc(Config(seed=1)).fit(logs)
@@ -58,7 +58,7 @@ def run_demo(out: Path, units: int, say: Callable[[str], None]) -> DemoResult:
     pq.write_table(answers, out / "recommendations.parquet")
     simple = ConstantField().fit(logs).recommend(out / "today.parquet")
     return DemoResult(
-        audit=logs.audit(),
+        check=logs.check(),
         first_rows=tuple(
             _describe(row, logs.schema.channels) for row in answers.slice(0, 5).to_pylist()
         ),

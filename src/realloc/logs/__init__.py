@@ -1,21 +1,21 @@
-"""Logs: schema, reading, the validated table, splits and the audit."""
+"""Logs: schema, reading, the validated table, splits and the check."""
 
-from realloc.logs.checks.check import Audit, audit_logs, audit_source
+from realloc.logs.checks.check import Check, check_logs, check_source
 from realloc.logs.checks.finding import Finding
-from realloc.logs.checks.limits import AuditConfig
+from realloc.logs.checks.limits import CheckConfig
 from realloc.logs.reading.read import read_logs
 from realloc.logs.schema import Schema
 from realloc.logs.split import split_by_time, split_by_unit, unit_folds
 from realloc.logs.table import Logs
 
 __all__ = [
-    "Audit",
-    "AuditConfig",
+    "Check",
+    "CheckConfig",
     "Finding",
     "Logs",
     "Schema",
-    "audit_logs",
-    "audit_source",
+    "check_logs",
+    "check_source",
     "read_logs",
     "split_by_time",
     "split_by_unit",

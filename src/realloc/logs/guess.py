@@ -1,6 +1,6 @@
 """A first schema from the data alone: dates, channels, budget, unit and outcome by name, type and arithmetic.
 
-A guess tolerates a few bad cells, so that the audit can report them: a channel with one negative spend is a channel.
+A guess tolerates a few bad cells, so that the check can report them: a channel with one negative spend is a channel.
 """
 
 from collections.abc import Sequence
@@ -312,7 +312,7 @@ def _ids(sample: Sample, taken: tuple[str, ...]) -> list[str]:
 
 
 def _find_unit(sample: Sample, time: str, channels: tuple[str, ...]) -> str:
-    """An id that has at most one row per date, named like one if possible; a repeated row or two are the audit's business."""
+    """An id that has at most one row per date, named like one if possible; a repeated row or two are the check's business."""
     able = _ids(sample, channels)
     parts = {name: _unique_part(sample, [name, time]) for name in able}
     fitting = [name for name in able if parts[name] >= NEARLY_UNIQUE]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from realloc.logs.checks.check import Audit
+    from realloc.logs.checks.check import Check
 
 Floats = NDArray[np.float64]
 
@@ -129,11 +129,11 @@ class Logs:
             return replace(self, table=self.table.filter(pa.array(rows)))
         return replace(self, table=self.table.take(pa.array(rows)))
 
-    def audit(self) -> "Audit":
+    def check(self) -> "Check":
         """What is wrong or risky in this log, and what it covers."""
-        from realloc.logs.checks.check import audit_logs
+        from realloc.logs.checks.check import check_logs
 
-        return audit_logs(self)
+        return check_logs(self)
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table, unit ids decoded."""

@@ -17,7 +17,7 @@ from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.student.config import StudentConfig
 from realloc.learn.support.config import SupportConfig
 from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
-from realloc.logs import AuditConfig, Schema
+from realloc.logs import CheckConfig, Schema
 from realloc.model.publish_limits import LaunchLimits
 
 
@@ -31,7 +31,7 @@ class Config:
 
     seed: int = 0
     money_digits: int = 2
-    audit: AuditConfig = field(default_factory=AuditConfig)
+    check: CheckConfig = field(default_factory=CheckConfig)
     features: FeatureConfig = field(default_factory=FeatureConfig)
     nuisances: NuisanceConfig = field(default_factory=NuisanceConfig)
     teacher: TeacherConfig = field(default_factory=TeacherConfig)
@@ -55,7 +55,7 @@ class Config:
 
 
 STAGES: dict[str, type[Any]] = {
-    "audit": AuditConfig,
+    "check": CheckConfig,
     "features": FeatureConfig,
     "nuisances": NuisanceConfig,
     "teacher": TeacherConfig,

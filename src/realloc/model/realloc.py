@@ -13,7 +13,7 @@ from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.types import Decision, recommend
 from realloc.logs import Logs, Schema, read_logs
-from realloc.logs.checks.check import audit_logs
+from realloc.logs.checks.check import check_logs
 from realloc.logs.reading.wanted import read_shares
 from realloc.model.churn import Churn, compare_fields
 from realloc.model.config import Config
@@ -117,7 +117,7 @@ class ReAlloc:
         progress: Progress | None,
         seed: int | None = None,
     ) -> RoundState:
-        audit_logs(window, self.config.audit).require()
+        check_logs(window, self.config.check).require()
         seed = self.config.seed if seed is None else seed
         if progress is not None:
             return run_round(former, window, self.config, seed, weights, guarded(progress))

@@ -24,7 +24,7 @@ TITLES = [
         "Action rate",
         "Biggest moves",
     ),
-    *("Support coverage", "Nuisance quality", "Data audit"),
+    *("Support coverage", "Nuisance quality", "Log check"),
 ]
 
 
@@ -122,7 +122,7 @@ def test_rows_that_the_model_learned_from_cannot_launch_it():
     assert found.verdict != "launch"
     assert not found.evidence.is_new
     assert "flatters" in found[VALUE].lines[-1]
-    assert "0 of 600 rows are later than 2026-01-14" in found["Data audit"].lines[0]
+    assert "0 of 600 rows are later than 2026-01-14" in found["Log check"].lines[0]
 
 
 def test_a_log_that_cannot_be_read_is_refused():

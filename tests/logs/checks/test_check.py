@@ -1,4 +1,4 @@
-"""The audit: each risk is found in a log that has it, and a sound log is not accused of anything."""
+"""The check: each risk is found in a log that has it, and a sound log is not accused of anything."""
 
 from dataclasses import replace
 
@@ -6,29 +6,29 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from realloc import LogError, Schema, audit_source, read_logs
-from realloc.logs import AuditConfig, audit_logs
+from realloc import LogError, Schema, check_source, read_logs
+from realloc.logs import CheckConfig, check_logs
 from realloc.logs.checks.exploration import explained_by_state
 from tests.conftest import SHARES, SPENDS, make_frame
 
 
 def codes(source, schema=SPENDS, level=None):
-    audit = audit_source(source, schema)
-    return {finding.code for finding in audit.findings if level in (None, finding.level)}
+    check = check_source(source, schema)
+    return {finding.code for finding in check.findings if level in (None, finding.level)}
 
 
 def test_a_sound_log_has_no_errors_and_only_honest_warnings(frame):
-    audit = audit_source(make_frame(units=150), SPENDS)
-    assert audit.ok
-    assert audit.findings == ()
-    assert audit.coverage.rows == 1200
+    check = check_source(make_frame(units=150), SPENDS)
+    assert check.ok
+    assert check.findings == ()
+    assert check.variation.rows == 1200
 
 
 def test_errors_of_rows_are_findings_not_exceptions(frame):
     frame.loc[5, "ads"] = -3.0
-    audit = audit_source(frame, SPENDS)
-    assert not audit.ok
-    (error,) = audit.errors
+    check = check_source(frame, SPENDS)
+    assert not check.ok
+    (error,) = check.errors
     assert (error.code, error.column, error.rows, error.unit, error.date) == (
         "negative",
         "ads",
@@ -39,27 +39,27 @@ def test_errors_of_rows_are_findings_not_exceptions(frame):
     assert error.meaning
     assert error.advice
     with pytest.raises(LogError, match="at least 0"):
-        audit.require()
+        check.require()
 
 
 def test_json_holds_everything(frame):
     frame.loc[5, "ads"] = -3.0
-    report = audit_source(frame, SPENDS).to_json()
+    report = check_source(frame, SPENDS).to_json()
     assert report["ok"] is False
     assert report["errors"][0]["unit"] == "i000"
-    report = audit_source(make_frame(), SPENDS).to_json()
+    report = check_source(make_frame(), SPENDS).to_json()
     assert report["ok"] is True
-    assert report["coverage"]["channels"][0]["channel"] == "ads"
+    assert report["variation"]["channels"][0]["channel"] == "ads"
     assert report["features"] == ["price", "category", "promoted"]
 
 
 def test_too_little_to_learn_from_stops_a_fit_but_not_reading(frame):
     small = frame.head(16)
     logs = read_logs(small, SPENDS)
-    assert {finding.code for finding in logs.audit().errors} == {"too_few_rows"}
+    assert {finding.code for finding in logs.check().errors} == {"too_few_rows"}
     assert "too_few_units" in codes(frame[frame["item"] == "i000"])
     with pytest.raises(LogError, match="at least 50 rows"):
-        logs.audit().require()
+        logs.check().require()
 
 
 def test_few_rows_and_units_are_warnings(frame):
@@ -88,7 +88,7 @@ def test_several_immature_periods_are_found_with_their_first_day(frame):
     long = make_frame(units=30, days=40)
     cut = sorted(long["date"].unique())[-5]
     long.loc[long["date"] >= cut, "orders"] *= 0.2
-    found = next(f for f in audit_source(long, SPENDS).findings if f.code == "immature_outcome")
+    found = next(f for f in check_source(long, SPENDS).findings if f.code == "immature_outcome")
     assert (found.date, found.rows) == (str(cut), 150)
     assert "last 5 periods is 20%" in found.what
 
@@ -96,7 +96,7 @@ def test_several_immature_periods_are_found_with_their_first_day(frame):
 def test_a_day_logged_twice_at_other_hours_is_noticed(frame):
     stamped = frame.assign(date=pd.to_datetime(frame["date"]))
     doubled = pd.concat([stamped, stamped.assign(date=stamped["date"] + pd.Timedelta(hours=5))])
-    found = next(f for f in audit_source(doubled, SPENDS).findings if f.code == "several_a_day")
+    found = next(f for f in check_source(doubled, SPENDS).findings if f.code == "several_a_day")
     assert found.rows == len(frame)
     assert "several_a_day" not in codes(stamped)
 
@@ -125,7 +125,7 @@ def test_shares_carried_over_with_random_moves_have_overlap(frame):
         explained > 0.98
     )  # yesterday's share explains nearly all, and still there is something to learn from
     assert 0.005 < left_over < 0.012
-    assert "no_overlap" not in {finding.code for finding in logs.audit().findings}
+    assert "no_overlap" not in {finding.code for finding in logs.check().findings}
 
 
 def test_an_outcome_that_belongs_to_the_unit_is_noticed(frame):
@@ -135,14 +135,14 @@ def test_an_outcome_that_belongs_to_the_unit_is_noticed(frame):
 
 def test_rare_channels_and_too_many_channels_are_noticed(frame):
     rare = frame.assign(rebate=np.where(frame.index % 24 == 0, frame["rebate"], 0.0))
-    found = next(f for f in audit_source(rare, SPENDS).findings if f.code == "rare_channel")
+    found = next(f for f in check_source(rare, SPENDS).findings if f.code == "rare_channel")
     assert found.column == "rebate"
     assert "few_rows_per_channel" in codes(frame.head(120), level="warning")
 
 
 def test_a_forgotten_budget_is_an_error_where_its_column_is_there(share_frame):
     found = next(
-        f for f in audit_source(share_frame, SPENDS).findings if f.code == "looks_like_shares"
+        f for f in check_source(share_frame, SPENDS).findings if f.code == "looks_like_shares"
     )
     assert (found.level, found.column) == ("error", "budget")
 
@@ -155,7 +155,7 @@ def test_currencies_in_other_spelling_or_missing_are_one(frame):
 def test_unused_and_lonely_channels(frame):
     assert "unused_channel" in codes(frame.assign(rebate=0.0), level="warning")
     lonely = frame.assign(rebate=np.where(frame["item"] == "i004", frame["rebate"], 0.0))
-    found = next(f for f in audit_source(lonely, SPENDS).findings if f.code == "one_unit_channel")
+    found = next(f for f in check_source(lonely, SPENDS).findings if f.code == "one_unit_channel")
     assert (found.column, found.unit, found.rows) == ("rebate", "i004", 8)
     assert "one_channel" in codes(frame.assign(rebate=0.0, coupon=0.0), level="error")
 
@@ -168,7 +168,7 @@ def test_no_variation_of_shares_is_an_error(frame):
 
 def test_zeros_are_described(frame):
     frame.loc[::2, "coupon"] = 0.0
-    found = next(f for f in audit_source(frame, SPENDS).findings if f.code == "zeros")
+    found = next(f for f in check_source(frame, SPENDS).findings if f.code == "zeros")
     assert "17% of share cells are zero" in found.what
     assert "2 patterns" in found.what
 
@@ -182,19 +182,19 @@ def test_spends_that_do_not_sum_to_the_budget_are_noticed(frame):
     frame["budget"] = frame[["ads", "coupon", "rebate"]].sum(axis=1)
     assert "budget_mismatch" not in codes(frame)
     frame.loc[9:11, "budget"] += 5.0
-    found = next(f for f in audit_source(frame, SPENDS).findings if f.code == "budget_mismatch")
+    found = next(f for f in check_source(frame, SPENDS).findings if f.code == "budget_mismatch")
     assert (found.column, found.unit, found.date, found.rows) == ("budget", "i001", "2025-01-07", 3)
 
 
 def test_a_jump_of_the_budget_is_noticed(frame):
     frame.loc[12:15, ["ads", "coupon", "rebate"]] *= 1e6
-    found = next(f for f in audit_source(frame, SPENDS).findings if f.code == "budget_jump")
+    found = next(f for f in check_source(frame, SPENDS).findings if f.code == "budget_jump")
     assert (found.unit, found.date, found.rows) == ("i001", "2025-01-10", 1)
 
 
 def test_a_dominant_unit_is_noticed(frame):
     frame.loc[frame["item"] == "i002", ["ads", "coupon", "rebate"]] *= 50
-    found = next(f for f in audit_source(frame, SPENDS).findings if f.code == "dominant_unit")
+    found = next(f for f in check_source(frame, SPENDS).findings if f.code == "dominant_unit")
     assert found.unit == "i002"
 
 
@@ -223,19 +223,19 @@ def test_no_features_is_a_warning(frame):
 
 def test_every_check_can_be_reached_through_the_config(frame):
     logs = read_logs(frame, SPENDS)
-    strict = audit_logs(logs, AuditConfig(fewest_rows=1000))
+    strict = check_logs(logs, CheckConfig(fewest_rows=1000))
     assert "too_few_rows" in {finding.code for finding in strict.errors}
 
 
 def test_an_empty_part_of_a_log_is_an_error_not_a_crash(frame):
     logs = read_logs(frame, SPENDS)
-    audit = logs.take(np.zeros(len(logs), dtype=bool)).audit()
-    assert [finding.code for finding in audit.errors] == ["no_rows"]
+    check = logs.take(np.zeros(len(logs), dtype=bool)).check()
+    assert [finding.code for finding in check.errors] == ["no_rows"]
 
 
 def test_findings_read_as_sentences(frame):
     frame.loc[5, "ads"] = -3.0
-    text = str(audit_source(frame, SPENDS))
+    text = str(check_source(frame, SPENDS))
     assert (
         "error: Expected amounts of at least 0 in column 'ads', got -3 (1 row; the table, row 6, unit 'i000'"
         in text

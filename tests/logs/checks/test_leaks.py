@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from realloc import World, audit_source, read_logs
+from realloc import World, check_source, read_logs
 from realloc.logs import names
 from tests.conftest import SPENDS, make_frame
 
@@ -45,7 +45,7 @@ def test_a_listed_leak_is_a_warning_and_an_error_where_its_name_agrees(rng):
         .rename(columns={"tally": "clicks"})
         .assign(tally=lambda f: f["clicks"])
     )
-    listed = audit_source(frame, replace(SPENDS, features=("price", "tally", "clicks")))
+    listed = check_source(frame, replace(SPENDS, features=("price", "tally", "clicks")))
     assert [(f.column, f.level) for f in listed.findings if f.code == "post_decision_values"] == [
         ("clicks", "error"),
         ("tally", "warning"),
@@ -53,7 +53,7 @@ def test_a_listed_leak_is_a_warning_and_an_error_where_its_name_agrees(rng):
     declared = replace(
         SPENDS, features=("price", "tally", "clicks"), known_before=("tally", "clicks")
     )
-    assert audit_source(frame, declared).ok
+    assert check_source(frame, declared).ok
 
 
 def test_yesterdays_outcome_is_a_fine_feature(rng):
@@ -85,11 +85,11 @@ def test_names_of_results_are_left_out_or_warned_about(frame):
     logs = read_logs(frame, SPENDS)
     assert "clicks" not in logs.features
     assert "clicks_prev" in logs.features
-    listed = audit_source(frame, replace(SPENDS, features=("clicks",)))
+    listed = check_source(frame, replace(SPENDS, features=("clicks",)))
     assert [(f.code, f.level) for f in listed.findings if f.column == "clicks"] == [
         ("post_decision_name", "warning")
     ]
-    unused = audit_source(frame, replace(SPENDS, features=("price",)))
+    unused = check_source(frame, replace(SPENDS, features=("price",)))
     assert ("post_decision_name", "info") in [(f.code, f.level) for f in unused.findings]
     assert "clicks" in read_logs(frame, replace(SPENDS, known_before=("clicks",))).features
 
@@ -114,7 +114,7 @@ def test_what_only_comes_close_stays_with_a_warning(rng):
     frame["near"] = frame["orders"] + rng.normal(0, 2.0, len(frame))
     logs = read_logs(frame, SPENDS)
     assert "near" in logs.features
-    found = [finding for finding in logs.audit().warnings if finding.column == "near"]
+    found = [finding for finding in logs.check().warnings if finding.column == "near"]
     assert [finding.code for finding in found] == ["post_decision_values"]
 
 

@@ -5,17 +5,17 @@ from typing import Any
 
 from realloc.base.errors import LogError
 from realloc.evaluate.report.config import ReportConfig
-from realloc.logs import Audit, AuditConfig, Logs, Schema
-from realloc.logs.checks.check import audit_logs
+from realloc.logs import Check, CheckConfig, Logs, Schema
+from realloc.logs.checks.check import check_logs
 from realloc.logs.reading.read import Loaded, OnProgress, explain, load
 
 
 @dataclass(frozen=True, eq=False)
 class Taken:
-    """The log, its audit, and why its propensities cannot be used where that is so."""
+    """The log, its check, and why its propensities cannot be used where that is so."""
 
     logs: Logs
-    audit: Audit
+    check: Check
     spoiled: str = ""
 
 
@@ -23,12 +23,12 @@ def take_logs(
     source: Any,
     schema: Schema,
     config: ReportConfig,
-    audit: AuditConfig,
+    check: CheckConfig,
     on_progress: OnProgress | None = None,
 ) -> Taken:
-    """Read and audit; propensities that are no probabilities cost the report its randomized rows, nothing else."""
+    """Read and check; propensities that are no probabilities cost the report its randomized rows, nothing else."""
     if isinstance(source, Logs):
-        return Taken(source, audit_logs(source, audit))
+        return Taken(source, check_logs(source, check))
     loaded, spoiled = _load(source, schema, config, on_progress), ""
     if loaded.logs is None and schema.propensity is not None:
         errors = [finding for finding in loaded.findings if finding.level == "error"]
@@ -41,7 +41,7 @@ def take_logs(
         name for name in loaded.logs.features if name in (schema.features or loaded.logs.features)
     )
     logs = replace(loaded.logs, features=features, notes=loaded.findings)
-    return Taken(logs, audit_logs(logs, audit), spoiled)
+    return Taken(logs, check_logs(logs, check), spoiled)
 
 
 def _load(

@@ -1,8 +1,8 @@
-"""What the report rests on: the audit of the log, and how good the model's nuisances are."""
+"""What the report rests on: the check of the log, and how good the model's nuisances are."""
 
 from realloc.evaluate.report.section import Section, signed
 from realloc.evaluate.result import Estimate
-from realloc.logs import Audit, Logs
+from realloc.logs import Check, Logs
 from realloc.model.realloc import ReAlloc
 from realloc.model.recommend import is_evident
 
@@ -10,20 +10,20 @@ NAN = float("nan")
 MOST_FINDINGS = 12
 
 
-def audit_section(audit: Audit) -> Section:
+def check_section(check: Check) -> Section:
     """The findings of `realloc check`, errors first."""
-    lines = [audit.coverage.sentence] if audit.coverage else []
-    errors, warnings = len(audit.errors), len(audit.warnings)
+    lines = [check.variation.sentence] if check.variation else []
+    errors, warnings = len(check.errors), len(check.warnings)
     lines.append(
         f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}. `realloc check` shows all."
     )
-    shown = [*audit.errors, *audit.warnings][:MOST_FINDINGS]
+    shown = [*check.errors, *check.warnings][:MOST_FINDINGS]
     rows = tuple(
         (finding.level, finding.code, f"{finding.what}. {finding.meaning}".strip(), finding.advice)
         for finding in shown
     )
     return Section(
-        title="Data audit",
+        title="Log check",
         lines=tuple(lines),
         heads=("level", "finding", "what it means", "what to do") if rows else (),
         rows=rows,

@@ -12,7 +12,7 @@ from realloc.evaluate.events import find_events
 from realloc.evaluate.report.advice import Advice, Mask, advise, last_rows
 from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.intake import Taken, take_logs
-from realloc.evaluate.report.quality import audit_section, nuisance_section
+from realloc.evaluate.report.quality import check_section, nuisance_section
 from realloc.evaluate.report.ranking import Ranked, rank
 from realloc.evaluate.report.section import Section, signed, span
 from realloc.evaluate.report.today import action_section, moves_section, support_section
@@ -98,7 +98,7 @@ class ReportInputs:
         worth = self.worth
         return VerdictEvidence(
             goal=goal_name(self.model),
-            errors=tuple(f"{finding.what}." for finding in self.taken.audit.errors),
+            errors=tuple(f"{finding.what}." for finding in self.taken.check.errors),
             moved=int(self.advice.moved.sum()),
             lift=None if worth is None else worth.lift,
             why_no_lift=self.why_not,
@@ -113,7 +113,8 @@ class ReportInputs:
     def sections(self) -> tuple[Section, ...]:
         """Decision first, foundations last."""
         advice, worth, goal = self.advice, self.worth, goal_name(self.model)
-        promised, audit = mean_estimate("promised", advice.gain), audit_section(self.taken.audit)
+        promised = mean_estimate("promised", advice.gain)
+        check = check_section(self.taken.check)
         value = (
             Section(title=TITLE, missing=(self.why_not,))
             if worth is None
@@ -129,7 +130,7 @@ class ReportInputs:
             moves_section(advice),
             support_section(self.model, advice),
             nuisance_section(self.model, self.taken.logs),
-            replace(audit, lines=(self.new.sentence, *audit.lines)),
+            replace(check, lines=(self.new.sentence, *check.lines)),
         )
 
 
@@ -148,7 +149,7 @@ def evaluation_report(
     """
     config, schema = config or ReportConfig(), schema or model.known_schema
     config.check_guardrails(schema)
-    taken = take_logs(source, schema, config, model.config.audit, on_progress)
+    taken = take_logs(source, schema, config, model.config.check, on_progress)
     logs = taken.logs
     new, advice = find_new(model.fitted, logs), advise(model, last_rows(logs), progress)
     marked, why_not = _marked(taken, config)
@@ -222,6 +223,6 @@ def _glance(evidence: VerdictEvidence, advice: Advice) -> Section:
         ("Units moved", f"{advice.moved.mean():.1%} of {len(advice.moved):,}"),
         ("Guardrails", guarded),
         ("Ranking (ρ)", shown(rho)),
-        ("Audit", f"{len(evidence.errors)} errors"),
+        ("Log check", f"{len(evidence.errors)} errors"),
     )
     return Section(title="At a glance", heads=("what", "found"), rows=rows)

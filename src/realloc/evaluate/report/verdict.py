@@ -49,7 +49,7 @@ class VerdictEvidence:
     """All that the rules look at."""
 
     goal: str  # its name
-    errors: tuple[str, ...] = ()  # of the audit
+    errors: tuple[str, ...] = ()  # of the log check
     moved: int = 0  # units that would be moved
     lift: Estimate | None = None  # over keeping the mix, on randomized rows
     why_no_lift: str = ""

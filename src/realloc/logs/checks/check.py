@@ -1,4 +1,4 @@
-"""The audit of a log: everything found while reading it and by looking at it as a whole."""
+"""The check of a log: everything found while reading it and by looking at it as a whole."""
 
 from dataclasses import asdict, dataclass, replace
 from datetime import date
@@ -7,8 +7,8 @@ from typing import Any
 from realloc.base.errors import LogError
 from realloc.base.version import __version__
 from realloc.logs.checks.finding import Finding, Level
-from realloc.logs.checks.limits import AuditConfig
-from realloc.logs.checks.variation import Coverage, measure
+from realloc.logs.checks.limits import CheckConfig
+from realloc.logs.checks.variation import Variation, measure
 from realloc.logs.checks.whole_log import CHECKS
 from realloc.logs.reading.read import Loaded, OnProgress, explain, load
 from realloc.logs.schema import Schema
@@ -18,11 +18,11 @@ ORDER: tuple[Level, ...] = ("error", "warning", "info")
 
 
 @dataclass(frozen=True)
-class Audit:
+class Check:
     """Findings, errors first, and what the log covers (None where it could not be read)."""
 
     findings: tuple[Finding, ...]
-    coverage: Coverage | None
+    variation: Variation | None
     features: tuple[str, ...] = ()
     schema: Schema | None = None
 
@@ -51,7 +51,7 @@ class Audit:
         grouped = {
             f"{level}s": [f.to_json() for f in self.findings if f.level == level] for level in ORDER
         }
-        coverage = None if self.coverage is None else self.coverage.to_json()
+        variation = None if self.variation is None else self.variation.to_json()
         schema = None if self.schema is None else asdict(self.schema)
         return {
             "version": __version__,
@@ -59,21 +59,21 @@ class Audit:
             **grouped,
             "schema": schema,
             "features": list(self.features),
-            "coverage": coverage,
+            "variation": variation,
         }
 
     def __str__(self) -> str:
         lines = [f"errors: {len(self.errors)}, warnings: {len(self.warnings)}"]
-        if self.coverage:
-            lines.insert(0, self.coverage.sentence)
+        if self.variation:
+            lines.insert(0, self.variation.sentence)
         return "\n".join(
             lines + [f"{finding.level}: {finding.sentence}" for finding in self.findings]
         )
 
 
-def audit_logs(logs: Logs, config: AuditConfig | None = None) -> Audit:
-    """Audit a log that was read."""
-    config = config or AuditConfig()
+def check_logs(logs: Logs, config: CheckConfig | None = None) -> Check:
+    """Check a log that was read."""
+    config = config or CheckConfig()
     if not len(logs):
         what = "Expected rows, but this part of the log is empty"
         empty = Finding(
@@ -83,32 +83,32 @@ def audit_logs(logs: Logs, config: AuditConfig | None = None) -> Audit:
             meaning="Nothing can be learned.",
             advice="Choose another split.",
         )
-        return Audit((empty,), None, logs.features, logs.schema)
-    coverage = measure(logs)
+        return Check((empty,), None, logs.features, logs.schema)
+    variation = measure(logs)
     found = [
         *logs.notes,
-        *(finding for check in CHECKS.values() for finding in check(logs, coverage, config)),
+        *(finding for check in CHECKS.values() for finding in check(logs, variation, config)),
     ]
-    return Audit(_sorted(found), coverage, logs.features, logs.schema)
+    return Check(_sorted(found), variation, logs.features, logs.schema)
 
 
-def audit_source(
+def check_source(
     source: Any,
     schema: Schema,
-    config: AuditConfig | None = None,
+    config: CheckConfig | None = None,
     *,
     on_progress: OnProgress | None = None,
     today: date | None = None,
-) -> Audit:
-    """Audit anything that `read_logs` takes, without raising for what its rows hold."""
-    return audit_loaded(load(source, schema, on_progress=on_progress, today=today), schema, config)
+) -> Check:
+    """Check anything that `read_logs` takes, without raising for what its rows hold."""
+    return check_loaded(load(source, schema, on_progress=on_progress, today=today), schema, config)
 
 
-def audit_loaded(loaded: Loaded, schema: Schema, config: AuditConfig | None = None) -> Audit:
-    """Audit what came of reading."""
+def check_loaded(loaded: Loaded, schema: Schema, config: CheckConfig | None = None) -> Check:
+    """Check what came of reading."""
     if loaded.logs is None:
-        return Audit(_sorted(loaded.findings), None, loaded.features, schema)
-    return audit_logs(replace(loaded.logs, notes=loaded.findings), config)
+        return Check(_sorted(loaded.findings), None, loaded.features, schema)
+    return check_logs(replace(loaded.logs, notes=loaded.findings), config)
 
 
 def _sorted(findings: Any) -> tuple[Finding, ...]:

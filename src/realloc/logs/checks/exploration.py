@@ -6,15 +6,15 @@ import numpy as np
 import pyarrow as pa
 
 from realloc.logs.checks.finding import Finding
-from realloc.logs.checks.limits import AuditConfig
-from realloc.logs.checks.variation import Coverage
+from realloc.logs.checks.limits import CheckConfig
+from realloc.logs.checks.variation import Variation
 from realloc.logs.table import Logs
 
 
-def channels(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
+def channels(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
     """Channels that are used, by more than one unit."""
-    unused = [channel.channel for channel in coverage.channels if channel.units_using == 0]
-    used = len(coverage.channels) - len(unused)
+    unused = [channel.channel for channel in variation.channels if channel.units_using == 0]
+    used = len(variation.channels) - len(unused)
     if used < 2:
         yield Finding(
             code="one_channel",
@@ -33,7 +33,9 @@ def channels(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Fi
             column=unused[0],
         )
     lonely = [
-        channel for channel in coverage.channels if channel.units_using == 1 and coverage.units > 1
+        channel
+        for channel in variation.channels
+        if channel.units_using == 1 and variation.units > 1
     ]
     for channel in lonely:
         user = logs.unit_codes[
@@ -47,17 +49,17 @@ def channels(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Fi
             advice="Expect no moves into it for other units.",
             column=channel.channel,
             unit=str(logs.units[int(user)].as_py()),
-            rows=round(channel.rows_used * coverage.rows),
+            rows=round(channel.rows_used * variation.rows),
         )
-    yield from _rare(coverage, config)
+    yield from _rare(variation, config)
 
 
-def _rare(coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
-    used = [channel for channel in coverage.channels if channel.units_using > 1]
+def _rare(variation: Variation, config: CheckConfig) -> Iterator[Finding]:
+    used = [channel for channel in variation.channels if channel.units_using > 1]
     rare = [
         channel.channel
         for channel in used
-        if channel.rows_used * coverage.rows < config.few_rows_per_channel
+        if channel.rows_used * variation.rows < config.few_rows_per_channel
     ]
     if rare:
         yield Finding(
@@ -68,19 +70,19 @@ def _rare(coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
             advice="Expect no moves into them, or merge them with a related channel.",
             column=rare[0],
         )
-    if coverage.rows < config.few_rows_per_channel * len(coverage.channels):
+    if variation.rows < config.few_rows_per_channel * len(variation.channels):
         yield Finding(
             code="few_rows_per_channel",
             level="warning",
-            what=f"There are {coverage.rows:,} rows for {len(coverage.channels)} channels",
+            what=f"There are {variation.rows:,} rows for {len(variation.channels)} channels",
             meaning="Every channel needs evidence of its own; most effects will be noise.",
             advice="Log longer, or merge channels.",
         )
 
 
-def variation(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
+def variation(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
     """Shares that vary, and within units."""
-    if all(channel.spread < 1e-9 for channel in coverage.channels):
+    if all(channel.spread < 1e-9 for channel in variation.channels):
         yield Finding(
             code="no_variation",
             level="error",
@@ -89,23 +91,23 @@ def variation(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[F
             advice="Vary the split on purpose for a while, at random and a little.",
         )
         return
-    if coverage.within_variance < 0.01 and coverage.rows > 1.5 * coverage.units:
+    if variation.within_variance < 0.01 and variation.rows > 1.5 * variation.units:
         yield Finding(
             code="little_variation",
             level="warning",
-            what=f"Only {coverage.within_variance:.1%} of the variation of shares is within units",
+            what=f"Only {variation.within_variance:.1%} of the variation of shares is within units",
             meaning="Effects rest on comparing units with each other, which differ in more than their split.",
             advice="Vary splits within units, at random and a little.",
         )
-    if coverage.zero_cells > 0:
+    if variation.zero_cells > 0:
         patterns = "; ".join(
-            f"{name or 'none'}: {count:,}" for name, count in coverage.patterns[:3]
+            f"{name or 'none'}: {count:,}" for name, count in variation.patterns[:3]
         )
         yield Finding(
             code="zeros",
             level="info",
-            what=f"{coverage.zero_cells:.0%} of share cells are zero, in {coverage.rows_with_zero:.0%} of the rows, "
-            f"{coverage.structural_zeros:.0%} of them in channels the unit never uses; {coverage.pattern_count:,} "
+            what=f"{variation.zero_cells:.0%} of share cells are zero, in {variation.rows_with_zero:.0%} of the rows, "
+            f"{variation.structural_zeros:.0%} of them in channels the unit never uses; {variation.pattern_count:,} "
             f"patterns of active channels (most frequent: {patterns})",
             meaning="Zeros are normal, but log-ratios are undefined there: only closed-simplex geometry is right here.",
             advice="Channels that a unit never used stay closed for it unless you open them.",
@@ -115,7 +117,7 @@ def variation(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[F
 LEAST_LEFT_OVER = 0.005  # half a point of the budget
 
 
-def overlap(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
+def overlap(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
     """Shares that are not a function of the state: what the state leaves over is all that can be learned from."""
     explained, left_over = explained_by_state(logs) or (0.0, 1.0)
     if explained > 0.98 and left_over < LEAST_LEFT_OVER:
@@ -132,7 +134,7 @@ def overlap(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Fin
         logs.unit_codes, weights=values
     ) ** 2 / np.maximum(np.bincount(logs.unit_codes), 1)
     if (
-        coverage.rows > 1.5 * coverage.units
+        variation.rows > 1.5 * variation.units
         and np.ptp(values) > 0
         and np.all(spread <= 1e-9 * (1 + np.abs(values).max() ** 2))
     ):

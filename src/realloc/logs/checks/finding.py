@@ -1,4 +1,4 @@
-"""One thing the audit has to say."""
+"""One thing the check has to say."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""Where the audit draws its lines."""
+"""Where the check draws its lines."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from realloc.base.validation import check_types
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditConfig:
-    """Where the audit draws its lines (table `[audit]`)."""
+class CheckConfig:
+    """Where the check draws its lines (table `[check]`)."""
 
     fewest_rows: int = 50  # fewer: no fit
     fewest_units: int = 2
@@ -20,14 +20,14 @@ class AuditConfig:
     budget_jump: float = 100.0  # a unit's budget from one period to the next, as a factor
 
     def __post_init__(self) -> None:
-        check_types(self, "[audit]")
+        check_types(self, "[check]")
         if self.fewest_rows < 2 or self.fewest_units < 2:
             raise ConfigError(
-                "Expected `fewest_rows` and `fewest_units` of [audit] to be at least 2."
+                "Expected `fewest_rows` and `fewest_units` of [check] to be at least 2."
             )
         if min(self.few_rows, self.few_units, self.few_rows_per_channel) < 0:
             raise ConfigError(
-                "Expected `few_rows`, `few_units` and `few_rows_per_channel` of [audit] to be at least 0."
+                "Expected `few_rows`, `few_units` and `few_rows_per_channel` of [check] to be at least 0."
             )
         if self.budget_jump <= 1:
-            raise ConfigError(f"Expected `budget_jump` of [audit] above 1, got {self.budget_jump}.")
+            raise ConfigError(f"Expected `budget_jump` of [check] above 1, got {self.budget_jump}.")

@@ -14,7 +14,7 @@ MOVED_POINT = 0.01  # a share of the budget that counts as a move
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChannelCoverage:
+class ChannelVariation:
     """One channel: who uses it, how much of the budget it gets, and how far that varies."""
 
     channel: str
@@ -30,7 +30,7 @@ class ChannelCoverage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Coverage:
+class Variation:
     """The whole log."""
 
     rows: int
@@ -39,7 +39,7 @@ class Coverage:
     first: str
     last: str
     budget: float
-    channels: tuple[ChannelCoverage, ...]
+    channels: tuple[ChannelVariation, ...]
     zero_cells: float  # part of share cells that are exactly zero
     rows_with_zero: float
     structural_zeros: float  # part of zero cells in channels that the unit never uses
@@ -70,7 +70,7 @@ def count(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-def measure(logs: Logs) -> Coverage:
+def measure(logs: Logs) -> Variation:
     """Measure a log; memory stays a few columns above the log itself."""
     shares, codes, times = logs.shares, logs.unit_codes, logs.times
     within, used = _by_unit(shares, codes)
@@ -82,7 +82,7 @@ def measure(logs: Logs) -> Coverage:
     moves = _moves(shares)[np.diff(codes) == 0]
     total_variance = sum(float(shares[:, k].var()) for k in range(shares.shape[1]))
     ordered = np.sort(times)
-    return Coverage(
+    return Variation(
         rows=len(logs),
         units=logs.unit_count,
         periods=int(np.count_nonzero(np.diff(ordered)) + 1),
@@ -157,9 +157,9 @@ def _pattern_name(active: list[str]) -> str:
     return " + ".join(active[:6]) + more
 
 
-def _channel(name: str, share: Floats, used: NDArray[np.int64], within: float) -> ChannelCoverage:
+def _channel(name: str, share: Floats, used: NDArray[np.int64], within: float) -> ChannelVariation:
     low, high = np.quantile(share, [0.05, 0.95])
-    return ChannelCoverage(
+    return ChannelVariation(
         channel=name,
         rows_used=float((share > 0).mean()),
         units_using=int((used > 0).sum()),

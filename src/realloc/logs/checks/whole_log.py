@@ -6,19 +6,19 @@ import numpy as np
 
 from realloc.logs.checks import exploration, leaks, totals
 from realloc.logs.checks.finding import Finding
-from realloc.logs.checks.limits import AuditConfig
-from realloc.logs.checks.variation import Coverage
+from realloc.logs.checks.limits import CheckConfig
+from realloc.logs.checks.variation import Variation
 from realloc.logs.reading import money
 from realloc.logs.table import Logs
 
-Check = Callable[[Logs, Coverage, AuditConfig], Iterator[Finding]]
+LogCheck = Callable[[Logs, Variation, CheckConfig], Iterator[Finding]]
 RECENT = 14  # periods at the end that may be immature
 BEFORE = 14  # periods before them to compare with
 
 
-def size(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
+def size(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
     """Enough rows and units."""
-    rows, units = coverage.rows, coverage.units
+    rows, units = variation.rows, variation.units
     if rows < config.fewest_rows:
         what = f"Expected at least {config.fewest_rows} rows to learn from, got {rows}"
         yield Finding(
@@ -57,7 +57,7 @@ def size(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Findin
         )
 
 
-def outcome(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
+def outcome(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
     """An outcome that varies, and is not still growing at the end."""
     for name in (logs.schema.outcome, *logs.schema.guardrails):
         values = logs.table[name].to_numpy()
@@ -103,7 +103,7 @@ def _immature(logs: Logs) -> Iterator[Finding]:
         )
 
 
-def periods(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
+def periods(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
     """One row per unit and period: several on one day, at different hours, may be one day logged twice."""
     days = logs.times.astype("datetime64[D]")
     again = (np.diff(logs.unit_codes) == 0) & (np.diff(days) == np.timedelta64(0, "D"))
@@ -122,7 +122,7 @@ def periods(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Fin
         )
 
 
-def features(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
+def features(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
     """Features that say something and were known before the decision."""
     if not logs.features:
         yield Finding(
@@ -135,12 +135,12 @@ def features(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Fi
     yield from leaks.listed_features(logs)
 
 
-def sums(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
+def sums(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
     """No unit that is the sum of others."""
     yield from totals.find_totals(logs)
 
 
-CHECKS: dict[str, Check] = {
+CHECKS: dict[str, LogCheck] = {
     "size": size,
     "outcome": outcome,
     "periods": periods,

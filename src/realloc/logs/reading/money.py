@@ -7,13 +7,13 @@ import pyarrow as pa
 
 from realloc.logs import names
 from realloc.logs.checks.finding import Finding
-from realloc.logs.checks.limits import AuditConfig
-from realloc.logs.checks.variation import Coverage
+from realloc.logs.checks.limits import CheckConfig
+from realloc.logs.checks.variation import Variation
 from realloc.logs.reading.arrow import compute as pc
 from realloc.logs.table import Logs
 
 
-def budgets(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
+def budgets(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
     """Budgets in one unit of money, and that are budgets."""
     budget, codes = logs.budget, logs.unit_codes
     if (
@@ -40,7 +40,7 @@ def budgets(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Fin
             rows=len(jumps),
         )
     total = np.bincount(codes, weights=budget)
-    if coverage.units >= config.few_units and total.max() > 0.2 * total.sum():
+    if variation.units >= config.few_units and total.max() > 0.2 * total.sum():
         largest = int(total.argmax())
         yield Finding(
             code="dominant_unit",
@@ -90,7 +90,7 @@ def _unspent(logs: Logs) -> Iterator[Finding]:
                 )
 
 
-def currency(logs: Logs, coverage: Coverage, config: AuditConfig) -> Iterator[Finding]:
+def currency(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
     """One currency."""
     name = logs.schema.currency
     if name is None:

@@ -40,7 +40,7 @@ def read_logs(
     """Read and validate a log. Raises `LogError` with every problem in one message if its rows are wrong.
 
     `source`: a Parquet or CSV path, list of paths, glob or folder of partitions, or a pandas, polars or pyarrow table.
-    Rows are sorted by unit and time. Rows without budget or outcome are set aside and reported by `logs.audit()`.
+    Rows are sorted by unit and time. Rows without budget or outcome are set aside and reported by `logs.check()`.
     """
     if not isinstance(schema, Schema):
         raise ConfigError(
