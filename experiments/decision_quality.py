@@ -20,7 +20,7 @@ import realloc
 from field_quality import run
 from fitted import TEST, TRAIN, fitted
 from realloc.base.simplex import tangent_basis
-from realloc.decide.decide import worth
+from realloc.decide.problem import score_ends
 from realloc.decide.search.ascent import search_ascent
 from realloc.decide.search.greedy import search_greedy
 from realloc.learn.features.encode import fit_encoder
@@ -155,7 +155,7 @@ def search_error(model: realloc.ReAlloc, test: Logs) -> dict[str, float]:
     inside = ends.min(axis=-1) >= 0
     ends = np.maximum(ends, 0)
     score = np.where(
-        inside & case.evidence.allowed(rows, case.start, ends), objective(case, ends, config), 0.0
+        inside & case.support.allowed(rows, case.start, ends), objective(case, ends, config), 0.0
     )
     best = np.maximum(score.max(axis=1), 0.0)
     found = {}
@@ -163,8 +163,8 @@ def search_error(model: realloc.ReAlloc, test: Logs) -> dict[str, float]:
         search = search_ascent if name == "ascent" else search_greedy
         trace = search(
             case.start,
-            lambda r, p, e: worth(case, r, p, e, config.decision)[0],
-            case.evidence.allowed,
+            lambda r, p, e: score_ends(case, r, p, e, config.decision),
+            case.support.allowed,
             settings,
         )
         reached = np.maximum(objective(case, trace.shares[:, None], config)[:, 0], 0.0)
@@ -173,7 +173,7 @@ def search_error(model: realloc.ReAlloc, test: Logs) -> dict[str, float]:
 
 
 def objective(case: Any, ends: Floats, config: realloc.Config) -> Floats:
-    return worth(case, np.arange(len(ends)), case.start, ends, config.decision)[0]
+    return score_ends(case, np.arange(len(ends)), case.start, ends, config.decision)
 
 
 def to_markdown(cells: dict[str, Any], seeds: tuple[int, ...]) -> str:

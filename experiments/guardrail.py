@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 import realloc
 from realloc.decide.config import DecisionConfig
-from realloc.decide.conservative import Stake
-from realloc.decide.decide import Case, decide
-from realloc.decide.deviation import deviation
+from realloc.decide.conservative import OutcomeTerm
+from realloc.decide.decide import decide
+from realloc.decide.gain_std import gain_std
+from realloc.decide.problem import Problem
 from realloc.learn.teacher import covariance as doubt
 from realloc.logs import Logs
 from realloc.model.recommend import open_batches
@@ -214,7 +215,7 @@ def variances(
         if own is None or own.misfit is None:
             raise RuntimeError("Expected a teacher of several surfaces.")
         bare = replace(own, misfit=0.0).covariance(x, start)
-        posterior = np.square(deviation(bare, start, ends[:, None])[:, 0])
+        posterior = np.square(gain_std(bare, start, ends[:, None])[:, 0])
         moved = np.square((ends - start) * own.scaling.inverse.numpy() * own.scaling.outcome).sum(
             axis=1
         )
@@ -231,10 +232,10 @@ def any_move(
     rows = test.take(np.flatnonzero(can))
     start = np.array(rows.shares)
     ends = start + STEP * np.array([-1.0, 1.0])
-    case = whole_case(model, rows)
-    stake = next(stake for stake in case.stakes if stake.name == side)
+    problem = whole_problem(model, rows)
+    term = next(term for term in problem.outcomes if term.name == side)
     every = np.arange(len(rows))
-    gain, sigma = (part(every, start, ends[:, None])[:, 0] for part in (stake.gain, stake.sigma))
+    gain, sigma = (part(every, start, ends[:, None])[:, 0] for part in (term.gain, term.sigma))
     true, known = (
         market.gain(state, start, ends)[side]
         for state in (market.state(rows), known_state(market, rows))
@@ -250,7 +251,7 @@ def any_move(
         "gain_sd": gain.std(),
         "correlation": np.corrcoef(gain, true)[0, 1] if gain.std() > 0 else 0.0,
         "z_sd_known": ((known - gain) / sigma).std(),
-        "supported": case.evidence.allowed(every, start, ends[:, None]).mean(),
+        "supported": problem.support.allowed(every, start, ends[:, None]).mean(),
         "certified_up": (true >= gain - 1.645 * sigma).mean(),
         "certified_down": (-true >= -gain - 1.645 * sigma).mean(),
     }
@@ -261,18 +262,18 @@ def with_truth(
     model: realloc.ReAlloc, market: Marketplace, test: Logs, names: tuple[str, ...]
 ) -> dict[str, Any]:
     """The same decision with true gains and no doubt for `names`, inside the learned support: what a rule itself costs."""
-    case, state, decision = whole_case(model, test), market.state(test), model.config.decision
-    stakes = tuple(
-        true_stake(market, state, one.name, decision) if one.name in names else one
-        for one in case.stakes
+    problem, state, decision = whole_problem(model, test), market.state(test), model.config.decision
+    outcomes = tuple(
+        true_outcome(market, state, one.name, decision) if one.name in names else one
+        for one in problem.outcomes
     )
-    verdict = decide(replace(case, stakes=stakes), decision)
+    verdict = decide(replace(problem, outcomes=outcomes), decision)
     return judge(market, test, verdict.shares, verdict.moved, decision)
 
 
-def true_stake(
+def true_outcome(
     market: Marketplace, state: MarketState, name: str, decision: DecisionConfig
-) -> Stake:
+) -> OutcomeTerm:
     """An outcome whose gains are the truth."""
 
     def gain(rows: NDArray[Any], start: Floats, ends: Floats) -> Floats:
@@ -287,12 +288,12 @@ def true_stake(
     main = name != GUARDRAIL
     weight = decision.weights.get(name, 0.0) if decision.weights else float(main)
     tolerance = None if main else decision.tolerances.get(name, 0.0)
-    return Stake(
+    return OutcomeTerm(
         name=name, gain=gain, sigma=zero, slopes=slopes, weight=weight, tolerance=tolerance
     )
 
 
-def whole_case(model: realloc.ReAlloc, test: Logs) -> Case:
+def whole_problem(model: realloc.ReAlloc, test: Logs) -> Problem:
     """All rows in one batch."""
     (batch,) = open_batches(model.fitted, test, model.config, model.config.constraints)
     return batch.case

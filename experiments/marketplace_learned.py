@@ -21,7 +21,7 @@ from realloc.base.simplex import total_variation
 from realloc.baselines import BASELINES
 from realloc.baselines.ablations import forget
 from realloc.baselines.response import ResponsePolicy
-from realloc.decide.decide import allowed_by, worth
+from realloc.decide.problem import allowed_by, score_ends
 from realloc.decide.types import MOVED
 from realloc.evaluate.events import Events, at_previous, find_events
 from realloc.evaluate.randomized import RandomizedMoves, randomized_moves
@@ -226,11 +226,11 @@ class Ours:
         decision = self.config.decision
         for batch in open_batches(self.state, asked, self.config, self.config.constraints):
             case, every = batch.case, np.arange(len(batch.rows))
-            if not case.evident:
+            if not case.significant:
                 continue
             ends = reach(case.start, moves, possible[batch.rows])
             allowed = allowed_by(case)(every, case.start, ends) & possible[batch.rows]
-            score = np.where(allowed, worth(case, every, case.start, ends, decision)[0], -np.inf)
+            score = np.where(allowed, score_ends(case, every, case.start, ends, decision), -np.inf)
             score[:, 0] = decision.threshold  # holding is always possible
             picked[batch.rows] = score.argmax(axis=1)
         return picked

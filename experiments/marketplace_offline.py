@@ -75,7 +75,7 @@ def make_config(size: Size) -> realloc.Config:
         factual=FactualConfig(least_steps=0, epochs=2, width=16),
         student=StudentConfig(least_steps=0, epochs=2, width=16, trunk=8),
         support=SupportConfig(network=False, members=4, margin=0.0),
-        decision=DecisionConfig(least_evidence=0.0),
+        decision=DecisionConfig(min_significance=0.0),
     )
 
 

@@ -95,7 +95,7 @@ def lab(n: int) -> Any:
     from realloc.learn.teacher.config import KernelConfig, TeacherConfig
 
     return Config(
-        decision=DecisionConfig(max_length=RADIUS * 2**0.5 + 1e-9, least_evidence=0.0),
+        decision=DecisionConfig(max_length=RADIUS * 2**0.5 + 1e-9, min_significance=0.0),
         support=SupportConfig(level=n / (n + 1), margin=1.0, members=4),
         teacher=TeacherConfig(members=2),  # from here on: speed alone
         kernel=KernelConfig(steps=60, rows=200),

@@ -27,7 +27,7 @@ CONFIG = Config(
     memory=MemoryConfig(capacity=400),
     support=SupportConfig(network=False, members=4, rows=400),
     decision=DecisionConfig(
-        least_evidence=0.0
+        min_significance=0.0
     ),  # 300 rows prove little; what would be done is what tests are about
 )
 CHANNELS = ["ads", "coupon", "rebate"]

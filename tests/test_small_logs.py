@@ -143,14 +143,16 @@ def test_a_model_that_held_out_units_do_not_speak_for_keeps_every_row_and_says_s
     model = ReAlloc(CONFIG, quiet=True).fit(window())
     assert model.recommend(window(99))["moved"].to_pandas().any()
     asked = model.fitted.main.weighing.evidence + 0.1
-    model.config = replace(CONFIG, decision=replace(CONFIG.decision, least_evidence=asked))
+    model.config = replace(CONFIG, decision=replace(CONFIG.decision, min_significance=asked))
     answer = model.recommend(window(99)).to_pandas()
     assert not answer["moved"].any()
-    assert set(zip(answer["reason"], answer["binding"], strict=True)) == {("uncertain", "evidence")}
+    assert set(zip(answer["reason"], answer["binding"], strict=True)) == {
+        ("uncertain", "significance")
+    }
 
 
 def test_repeated_mixes_are_evidence_of_their_own(taught):
-    strict = replace(taught.config, decision=replace(taught.config.decision, least_evidence=1e9))
+    strict = replace(taught.config, decision=replace(taught.config.decision, min_significance=1e9))
     model = ReAlloc(strict, taught.schema, quiet=True)
     model.state = taught.state
     pd.testing.assert_frame_equal(ask(model), ask(taught))

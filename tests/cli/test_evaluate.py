@@ -20,7 +20,7 @@ channels = ["ads", "coupon"]
 budget = "budget"
 
 [decision]
-least_evidence = 0.0
+min_significance = 0.0
 max_length = 0.1
 tolerances = {{ gmv = 1.0 }}
 

@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
     today().to_parquet(out / "today.parquet")
     (out / "rules.toml").write_text(
         '[schema]\nunit = "item_id"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon", "rebate"]\n'
-        '[decision]\nbeta = 0.0\nleast_evidence = 0.0\n[constraints]\nfrozen = ["rebate"]\n'
+        '[decision]\nbeta = 0.0\nmin_significance = 0.0\n[constraints]\nfrozen = ["rebate"]\n'
     )
     return out
 

@@ -3,7 +3,7 @@ import pytest
 
 from realloc.decide.config import DecisionConfig
 from realloc.decide.conservative import (
-    Stake,
+    OutcomeTerm,
     conservative_gain,
     guarded,
     spread,
@@ -15,12 +15,12 @@ from realloc.decide.conservative import (
 ROWS, START, ENDS = np.arange(2), np.full((2, 3), 1 / 3), np.full((2, 4, 3), 1 / 3)
 
 
-def stake(name, gain, sigma, weight=1.0, tolerance=None):
+def outcome(name, gain, sigma, weight=1.0, tolerance=None):
     def constant(value):
         return lambda rows, start, ends: np.full(ends.shape[:2], float(value))
 
     slopes = np.array([gain, 0.0, -gain])
-    return Stake(
+    return OutcomeTerm(
         name,
         constant(gain),
         constant(sigma),
@@ -54,20 +54,20 @@ def test_beta_is_the_number_of_standard_deviations(beta):
 
 
 def test_outcomes_are_weighed_and_their_errors_add_up():
-    stakes = (
-        stake("orders", 2.0, 3.0),
-        stake("gmv", 10.0, 4.0, weight=0.5),
-        stake("cost", 99.0, 99.0, weight=0.0),
+    outcomes = (
+        outcome("orders", 2.0, 3.0),
+        outcome("gmv", 10.0, 4.0, weight=0.5),
+        outcome("cost", 99.0, 99.0, weight=0.0),
     )
-    assert (weigh_gain(stakes, ROWS, START, ENDS) == 7.0).all()
-    assert np.allclose(weigh_sigma(stakes, ROWS, START, ENDS), 3.0 + 2.0)
-    assert np.allclose(weigh_slopes(stakes, ROWS, START), [[7.0, 0.0, -7.0]] * 2)
+    assert (weigh_gain(outcomes, ROWS, START, ENDS) == 7.0).all()
+    assert np.allclose(weigh_sigma(outcomes, ROWS, START, ENDS), 3.0 + 2.0)
+    assert np.allclose(weigh_slopes(outcomes, ROWS, START), [[7.0, 0.0, -7.0]] * 2)
 
 
 def test_a_negative_weight_takes_off_gain_but_never_doubt():
-    stakes = (stake("orders", 2.0, 3.0), stake("cost", 1.0, 4.0, weight=-1.0))
-    assert (weigh_gain(stakes, ROWS, START, ENDS) == 1.0).all()
-    assert np.allclose(weigh_sigma(stakes, ROWS, START, ENDS), 7.0)
+    outcomes = (outcome("orders", 2.0, 3.0), outcome("cost", 1.0, 4.0, weight=-1.0))
+    assert (weigh_gain(outcomes, ROWS, START, ENDS) == 1.0).all()
+    assert np.allclose(weigh_sigma(outcomes, ROWS, START, ENDS), 7.0)
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_a_negative_weight_takes_off_gain_but_never_doubt():
     ],
 )
 def test_a_guardrail_needs_its_lower_bound_above_what_it_may_lose(gain, sigma, tolerance, safe):
-    stakes = (stake("gmv", gain, sigma, weight=0.0, tolerance=tolerance),)
-    assert (guarded(stakes, 1.5, ROWS, START, ENDS) == safe).all()
+    outcomes = (outcome("gmv", gain, sigma, weight=0.0, tolerance=tolerance),)
+    assert (guarded(outcomes, 1.5, ROWS, START, ENDS) == safe).all()
 
 
 def test_every_guardrail_counts():
-    good, bad = stake("a", 1.0, 0.0, tolerance=0.0), stake("b", -1.0, 0.0, tolerance=0.0)
+    good, bad = outcome("a", 1.0, 0.0, tolerance=0.0), outcome("b", -1.0, 0.0, tolerance=0.0)
     assert guarded((good, good), 1.0, ROWS, START, ENDS).all()
     assert not guarded((good, bad), 1.0, ROWS, START, ENDS).any()
 

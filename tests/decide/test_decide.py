@@ -7,10 +7,11 @@ import pytest
 
 from realloc.base.simplex import total_variation
 from realloc.decide.config import DecisionConfig
-from realloc.decide.conservative import Stake
+from realloc.decide.conservative import OutcomeTerm
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.constraints.limits import compile_limits
-from realloc.decide.decide import Case, decide
+from realloc.decide.decide import decide
+from realloc.decide.problem import Problem
 from realloc.decide.types import REASONS
 
 CHANNELS = ("ads", "coupon", "rebate")
@@ -44,7 +45,7 @@ class Upto(Everywhere):
 def linear(slope, doubt=0.1, name="orders", weight=1.0, tolerance=None):
     """Gain along a slope; σ̂ in proportion to the way."""
     slope = np.asarray(slope, dtype=float)
-    return Stake(
+    return OutcomeTerm(
         name=name,
         gain=lambda rows, start, ends: (ends - start[:, None]) @ slope,
         sigma=lambda rows, start, ends: doubt * np.linalg.norm(ends - start[:, None], axis=-1),
@@ -54,16 +55,16 @@ def linear(slope, doubt=0.1, name="orders", weight=1.0, tolerance=None):
     )
 
 
-def case(
+def problem(
     slope=(0.0, 1.0, 0.0),
     constraints=None,
-    evidence=None,
+    support=None,
     start=START,
     used=None,
     budget=100.0,
     **options,
 ):
-    stakes = options.pop("stakes", None) or (linear(slope, **options),)
+    outcomes = options.pop("outcomes", None) or (linear(slope, **options),)
     channels = CHANNELS if start.shape[1] == 3 else tuple(f"c{k}" for k in range(start.shape[1]))
     limits = compile_limits(
         constraints or Constraints(),
@@ -72,23 +73,23 @@ def case(
         np.full(len(start), budget),
         np.ones(start.shape, bool) if used is None else used,
     )
-    return Case(start, evidence or Everywhere(), limits, stakes, 1.645)
+    return Problem(start, support or Everywhere(), limits, outcomes, 1.645)
 
 
-def reasons(verdict):
-    return set(zip(verdict.reason.tolist(), verdict.binding.tolist(), strict=True))
+def reasons(decided):
+    return set(zip(decided.reason.tolist(), decided.binding.tolist(), strict=True))
 
 
-def kept(verdict, start=START):
+def kept(decided, start=START):
     return (
-        np.array_equal(verdict.shares, start)
-        and not verdict.moved.any()
-        and (verdict.gain == 0).all()
+        np.array_equal(decided.shares, start)
+        and not decided.moved.any()
+        and (decided.gain == 0).all()
     )
 
 
 def test_budget_moves_to_where_it_gains():
-    found = decide(case(), CONFIG)
+    found = decide(problem(), CONFIG)
     assert reasons(found) == {("moved", "")}
     assert (found.shares[:, 1] > START[:, 1] + 0.1).all()
     assert np.allclose(found.gain, found.shares[:, 1] - START[:, 1])
@@ -99,15 +100,15 @@ def test_budget_moves_to_where_it_gains():
 def test_no_gain_is_said_where_every_way_is_flat_or_falls():
     flat = linear((0.0, 0.0, 0.0))
     peak = replace(flat, gain=lambda rows, start, ends: -np.abs(ends - start[:, None]).sum(axis=-1))
-    for stake in (flat, peak):
-        found = decide(case(stakes=(stake,)), CONFIG)
+    for outcome in (flat, peak):
+        found = decide(problem(outcomes=(outcome,)), CONFIG)
         assert reasons(found) == {("no_gain", "")}
         assert kept(found)
 
 
 def test_uncertain_is_said_where_doubt_exceeds_the_gain():
-    assert reasons(decide(case(doubt=1.0), CONFIG)) == {("moved", "")}
-    found = decide(case(doubt=10.0), CONFIG)
+    assert reasons(decide(problem(doubt=1.0), CONFIG)) == {("moved", "")}
+    found = decide(problem(doubt=10.0), CONFIG)
     assert reasons(found) == {("uncertain", "beta")}
     assert kept(found)
     assert (found.best_gain > 0).all()
@@ -115,20 +116,20 @@ def test_uncertain_is_said_where_doubt_exceeds_the_gain():
 
 
 def test_a_threshold_that_no_step_reaches_is_named_where_doubt_is_switched_off():
-    found = decide(case(), DecisionConfig(beta=0.0, threshold=9.0))
+    found = decide(problem(), DecisionConfig(beta=0.0, threshold=9.0))
     assert reasons(found) == {("uncertain", "threshold")}
     assert kept(found)
 
 
 def test_unsupported_says_whether_it_is_the_start_or_the_end():
-    found = decide(case(evidence=Upto(0.3)), CONFIG)
+    found = decide(problem(support=Upto(0.3)), CONFIG)
     assert found.reason.tolist() == ["unsupported"] * 3
     assert found.binding.tolist() == ["end", "end", "start"]
     assert kept(found)
 
 
 def test_a_border_on_the_way_stops_the_move_there_but_not_before():
-    found = decide(case(evidence=Upto(0.42)), CONFIG)
+    found = decide(problem(support=Upto(0.42)), CONFIG)
     assert reasons(found) == {("moved", "")}
     assert (found.shares[:, 1] <= 0.42).all()
     assert (found.shares[:, 1] > 0.41).all()
@@ -150,7 +151,7 @@ def test_a_border_on_the_way_stops_the_move_there_but_not_before():
 def test_constrained_names_the_rule_that_binds(constraints, binding):
     start = np.array([[0.2, 0.4, 0.4]])
     slope = (0.0, 1.0, 1.0) if constraints.groups else (0.0, 1.0, 0.0)
-    found = decide(case(slope, constraints=constraints, start=start), CONFIG)
+    found = decide(problem(slope, constraints=constraints, start=start), CONFIG)
     assert found.reason[0] == "constrained"
     assert found.binding[0] in binding
     assert kept(found, start)
@@ -162,18 +163,20 @@ def test_the_cap_is_named_however_many_channels_there_are(channels):
     start = np.full((1, channels), 1 / channels)
     names = CHANNELS if channels == 3 else tuple(f"c{k}" for k in range(channels))
     capped = Constraints(caps={names[1]: float(start[0, 1])})
-    found = decide(case(np.eye(channels)[1], constraints=capped, start=start), CONFIG)
+    found = decide(problem(np.eye(channels)[1], constraints=capped, start=start), CONFIG)
     assert reasons(found) == {("constrained", f"cap of {names[1]}")}
-    assert reasons(decide(case(np.eye(channels)[1], start=start), CONFIG)) == {("moved", "")}
+    assert reasons(decide(problem(np.eye(channels)[1], start=start), CONFIG)) == {("moved", "")}
 
 
 def test_a_channel_that_was_never_used_stays_exactly_empty_unless_it_is_opened():
     start = np.array([[0.5, 0.0, 0.5]])
     used = start > 0
-    closed = decide(case(start=start, used=used), CONFIG)
+    closed = decide(problem(start=start, used=used), CONFIG)
     assert reasons(closed) == {("constrained", "never used coupon")}
     assert closed.shares[0, 1] == 0
-    opened = decide(case(start=start, used=used, constraints=Constraints(open=("coupon",))), CONFIG)
+    opened = decide(
+        problem(start=start, used=used, constraints=Constraints(open=("coupon",))), CONFIG
+    )
     assert reasons(opened) == {("moved", "")}
     assert opened.shares[0, 1] > 0
 
@@ -181,10 +184,10 @@ def test_a_channel_that_was_never_used_stays_exactly_empty_unless_it_is_opened()
 def test_a_move_below_the_smallest_useful_one_is_not_made_and_that_is_said():
     limited = Constraints(smallest_move=0.2, largest_move=0.2)
     tight = DecisionConfig(max_length=0.05)
-    found = decide(case(constraints=limited), tight)
+    found = decide(problem(constraints=limited), tight)
     assert reasons(found) == {("constrained", "smallest move")}
     assert kept(found)
-    assert reasons(decide(case(constraints=Constraints(smallest_move=0.01)), tight)) == {
+    assert reasons(decide(problem(constraints=Constraints(smallest_move=0.01)), tight)) == {
         ("moved", "")
     }
 
@@ -195,15 +198,15 @@ def test_a_guardrail_that_may_fall_stops_the_move_and_is_named():
         linear((0.0, 1.0, 0.0), name="safe", weight=0.0, tolerance=0.0),
         linear((0.0, -1.0, 0.0), name="gmv", weight=0.0, tolerance=0.0),
     )
-    found = decide(case(stakes=rails), CONFIG)
+    found = decide(problem(outcomes=rails), CONFIG)
     assert reasons(found) == {("guardrail", "guardrail gmv")}
     assert kept(found)
-    assert reasons(decide(case(stakes=rails[:2]), CONFIG)) == {("moved", "")}
+    assert reasons(decide(problem(outcomes=rails[:2]), CONFIG)) == {("moved", "")}
 
 
 def test_a_tolerance_bounds_the_guardrails_lower_value():
     gmv = linear((0.0, -1.0, 0.0), name="gmv", weight=0.0, tolerance=0.06)
-    found = decide(case(stakes=(linear((0.0, 1.0, 0.0)), gmv)), CONFIG)
+    found = decide(problem(outcomes=(linear((0.0, 1.0, 0.0)), gmv)), CONFIG)
     rows = np.arange(3)
     lower = (
         gmv.gain(rows, START, found.shares[:, None])
@@ -216,7 +219,7 @@ def test_a_tolerance_bounds_the_guardrails_lower_value():
 
 def test_required_is_said_where_the_current_shares_break_a_rule_and_nothing_more_is_worth_it():
     floor = Constraints(floors={"rebate": 0.3})
-    found = decide(case(slope=(0.0, 0.0, -1.0), constraints=floor), CONFIG)
+    found = decide(problem(slope=(0.0, 0.0, -1.0), constraints=floor), CONFIG)
     assert found.reason.tolist() == ["required", "moved", "required"]
     assert np.allclose(found.shares[[0, 2], 2], 0.3)
     assert (found.shares[[0, 2], 2] >= 0.3).all()
@@ -226,7 +229,7 @@ def test_required_is_said_where_the_current_shares_break_a_rule_and_nothing_more
 def test_shares_that_break_a_rule_by_float_error_alone_are_not_called_a_move_for_gain():
     start = np.array([[0.2, 0.5 + 4e-10, 0.3 - 4e-10]])
     found = decide(
-        case(slope=(0.0, 0.0, 0.0), constraints=Constraints(caps={"coupon": 0.5}), start=start),
+        problem(slope=(0.0, 0.0, 0.0), constraints=Constraints(caps={"coupon": 0.5}), start=start),
         CONFIG,
     )
     assert found.shares[0, 1] <= 0.5
@@ -235,7 +238,7 @@ def test_shares_that_break_a_rule_by_float_error_alone_are_not_called_a_move_for
 
 def test_infeasible_says_which_rules_contradict_each_other_for_which_row():
     clash = Constraints(floors={"ads": 0.4}, frozen=("coupon", "rebate"))
-    found = decide(case(constraints=clash), CONFIG)
+    found = decide(problem(constraints=clash), CONFIG)
     assert found.reason.tolist() == ["constrained", "infeasible", "constrained"]
     assert "ads" in found.binding[1]
     assert "row 1" in found.binding[1]
@@ -247,14 +250,14 @@ def test_infeasible_says_which_rules_contradict_each_other_for_which_row():
 def test_with_fallback_rows_whose_lower_bound_is_negative_are_kept(search):
     """1.645 σ̂ exceeds the gain of every way, 0.25 σ̂ of none."""
     config = replace(CONFIG, search=search)
-    doubtful = case(doubt=1.0)
+    doubtful = problem(doubt=1.0)
     free = decide(doubtful, config)
     assert free.moved.all()
     assert (free.gain - 1.645 * free.sigma < 0).all()
     safe = decide(doubtful, replace(config, fallback=True))
     assert reasons(safe) == {("uncertain", "lower bound")}
     assert kept(safe)
-    sure = decide(case(doubt=0.1), replace(config, fallback=True))
+    sure = decide(problem(doubt=0.1), replace(config, fallback=True))
     assert sure.moved.all()
     assert (sure.gain - 1.645 * sure.sigma >= 0).all()
 
@@ -263,7 +266,7 @@ def test_fallback_keeps_to_what_is_required_and_tells_what_that_costs():
     floor = Constraints(floors={"rebate": 0.3})
     start = START[:1]
     found = decide(
-        case(slope=(0.0, 1.0, -1.0), constraints=floor, start=start, doubt=3.0),
+        problem(slope=(0.0, 1.0, -1.0), constraints=floor, start=start, doubt=3.0),
         replace(CONFIG, fallback=True),
     )
     assert found.reason[0] == "required"
@@ -279,19 +282,19 @@ def test_without_support_for_the_way_there_a_penalty_can_keep_a_row():
             return np.zeros(ends.shape[:2])
 
     priced = replace(CONFIG, lambda_support=1.0)
-    assert decide(case(), priced).moved.all()
-    assert not decide(case(evidence=Thin()), priced).moved.any()
+    assert decide(problem(), priced).moved.all()
+    assert not decide(problem(support=Thin()), priced).moved.any()
 
 
 def test_steps_of_the_greedy_trace_lie_on_its_ladder():
-    found = decide(case(), replace(CONFIG, search="greedy", steps=(0.05,)))
+    found = decide(problem(), replace(CONFIG, search="greedy", steps=(0.05,)))
     away = (found.shares - START) / 0.05
     assert np.allclose(away, np.rint(away), atol=1e-9)
     assert found.moved.all()
 
 
 def test_a_grid_holds_whatever_the_search():
-    found = decide(case(constraints=Constraints(grid=0.04)), CONFIG)
+    found = decide(problem(constraints=Constraints(grid=0.04)), CONFIG)
     away = (found.shares - START) / 0.04
     assert np.allclose(away, np.rint(away), atol=1e-7)
     assert found.moved.all()
@@ -302,7 +305,7 @@ def test_a_grid_holds_whatever_the_search():
 def test_few_and_many_channels_move_and_stay_on_the_simplex(channels, search):
     start = np.random.default_rng(0).dirichlet(np.ones(channels), size=6)
     found = decide(
-        case(np.arange(channels) / channels, start=start), replace(CONFIG, search=search)
+        problem(np.arange(channels) / channels, start=start), replace(CONFIG, search=search)
     )
     assert (found.shares >= 0).all()
     assert np.allclose(found.shares.sum(axis=1), 1, atol=1e-9)
@@ -314,16 +317,16 @@ def test_a_batch_equals_row_by_row_and_nothing_is_changed_in_place():
     start = np.random.default_rng(0).dirichlet(np.ones(3), size=12)
     limits = Constraints(caps={"coupon": 0.6}, largest_move=0.1, floors={"ads": 0.05})
     given = start.copy()
-    whole = decide(case(constraints=limits, start=start), CONFIG)
+    whole = decide(problem(constraints=limits, start=start), CONFIG)
     assert np.array_equal(start, given)
     for i in range(12):
-        alone = decide(case(constraints=limits, start=start[i : i + 1]), CONFIG)
+        alone = decide(problem(constraints=limits, start=start[i : i + 1]), CONFIG)
         assert np.allclose(alone.shares[0], whole.shares[i], atol=1e-12)
         assert alone.reason[0] == whole.reason[i]
 
 
 def test_no_rows_are_no_problem():
-    found = decide(case(start=np.empty((0, 3))), replace(CONFIG, fallback=True))
+    found = decide(problem(start=np.empty((0, 3))), replace(CONFIG, fallback=True))
     assert found.shares.shape == (0, 3)
 
 
@@ -338,7 +341,7 @@ def test_random_rules_hold_in_every_verdict():
         )
         rules = Constraints(floors={"ads": low}, caps={"coupon": high}, largest_move=largest)
         slope = np.random.default_rng(seed).standard_normal(3)
-        found = decide(case(slope, constraints=rules, start=start), CONFIG)
+        found = decide(problem(slope, constraints=rules, start=start), CONFIG)
         fine = found.reason != "infeasible"
         assert (found.shares[fine, 0] >= low).all()
         assert (found.shares[fine, 1] <= high).all()

@@ -59,7 +59,7 @@ network = false
 members = 2
 rows = 200
 [decision]
-least_evidence = 0.0
+min_significance = 0.0
 """
 
 

@@ -7,7 +7,7 @@ from realloc.base.validation import check_types, nearest
 from realloc.decide.search.greedy import SearchConfig
 
 SEARCHES = ("ascent", "greedy")
-UNCERTAINTIES = ("posterior", "members", "dropout")
+UNCERTAINTIES = ("posterior", "members")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,14 +19,14 @@ class DecisionConfig:
     max_steps: int = 12  # R_max of the greedy trace
     max_turns: int = 40  # of the ascent
     max_length: float = 0.22  # L_max: Euclidean length of the way; one transfer of δ is √2·δ long
-    uncertainty: str = "posterior"  # σ̂ of the teacher's Gaussian process; or members, or dropout
+    uncertainty: str = "posterior"  # σ̂ of the teacher's Gaussian process; or members
     beta: float = 0.25  # standard deviations σ̂ that are taken off a gain
     lambda_support: float = 0.0  # weight of −log(ω + ε), in units of the outcome
     epsilon: float = 1e-3
     threshold: float = (
         0.0  # τ_min: smallest conservative gain worth a move, in units of the outcome
     )
-    least_evidence: float = (
+    min_significance: float = (
         2.0  # t of the held-out loss below which a model moves nothing, unless mixes repeat
     )
     confidence: float = 0.95  # that the true gain of a moved row is at least `gain_lower`
@@ -56,9 +56,9 @@ class DecisionConfig:
             raise ConfigError(
                 "Expected `beta`, `lambda_support` and `max_length` of at least 0 and `epsilon` above 0 in [decision]."
             )
-        if self.least_evidence < 0:
+        if self.min_significance < 0:
             raise ConfigError(
-                f"Expected `least_evidence` of [decision] of at least 0, got {self.least_evidence}."
+                f"Expected `min_significance` of [decision] of at least 0, got {self.min_significance}."
             )
         if self.max_steps < 1 or self.max_turns < 1:
             raise ConfigError("Expected `max_steps` and `max_turns` of [decision] of at least 1.")

@@ -9,7 +9,8 @@ from realloc.base.errors import LogError
 from realloc.base.imports import need
 from realloc.base.simplex import Floats
 from realloc.decide.constraints.constraints import Constraints
-from realloc.decide.decide import Case, decide, worth
+from realloc.decide.decide import decide
+from realloc.decide.problem import Problem, gain_and_sigma
 from realloc.decide.types import REASONS
 from realloc.logs import Logs
 from realloc.model.config import Config
@@ -138,7 +139,7 @@ def _valued(
     channels: tuple[str, ...],
     config: Config,
 ) -> list[Transfer]:
-    case: Case = batch.case
+    case: Problem = batch.case
     row, held = np.array([i]), case.start[i].copy()
     found: list[Transfer] = []
     for k, l, step in steps:
@@ -146,7 +147,7 @@ def _valued(
         reached[k] -= step
         reached[l] += step
         reached = np.maximum(reached, 0.0)
-        _, gain, sigma = worth(case, row, held[None], reached[None, None], config.decision)
+        gain, sigma = gain_and_sigma(case, row, held[None], reached[None])
         support = batch.opened.score(row, held[None], reached[None])
         found.append(
             Transfer(
@@ -155,8 +156,8 @@ def _valued(
                 channels[l],
                 step,
                 step * budget,
-                float(gain[0, 0]),
-                float(sigma[0, 0]),
+                float(gain[0]),
+                float(sigma[0]),
                 float(support[0]),
             )
         )

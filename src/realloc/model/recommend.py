@@ -12,12 +12,13 @@ from realloc.base.errors import ConfigError
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, edges, total_variation
 from realloc.base.validation import nearest
-from realloc.decide.conservative import OfWays, Stake, spread
+from realloc.decide.conservative import MoveFunction, OutcomeTerm, spread
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.constraints.limits import compile_limits
-from realloc.decide.decide import Case, Verdict, decide
-from realloc.decide.deviation import Deviations
+from realloc.decide.decide import Decided, decide
+from realloc.decide.gain_std import GainStd
 from realloc.decide.portfolio.pool import Pooled, Pools, offer, share_out
+from realloc.decide.problem import Problem
 from realloc.decide.types import Decision
 from realloc.logs import Logs
 from realloc.model.config import Config
@@ -37,7 +38,7 @@ class Batch:
     """Some of today's rows, ready to be decided."""
 
     rows: NDArray[np.int64]
-    case: Case
+    case: Problem
     opened: "Opened"
     posterior: bool  # whether σ̂ of every outcome is the teacher's posterior, for which the radius was chosen
 
@@ -54,7 +55,7 @@ def recommend_rows(
     check_names(state, config)
     together = pools is not None or constraints.largest_move_per_day is not None
     parts: list[Decision] = []
-    held: list[tuple[Batch, Verdict]] = []
+    held: list[tuple[Batch, Decided]] = []
     for batch in open_batches(state, logs, config, constraints):
         verdict = decide(batch.case, config.decision)
         if together:
@@ -117,7 +118,7 @@ def open_batches(
         )
         yield Batch(
             rows,
-            Case(start[rows], opened, limits, stakes, radius, evident, mixes),
+            Problem(start[rows], opened, limits, stakes, radius, evident, mixes),
             opened,
             posterior,
         )
@@ -127,7 +128,7 @@ def is_evident(state: "RoundState", config: Config) -> bool:
     """Whether held-out units, or repeats of mixes, speak for any outcome of the objective."""
     weights = config.decision.weights or {next(iter(state.outcomes)): 1.0}
     return any(
-        learned.places is not None or learned.weighing.evidence >= config.decision.least_evidence
+        learned.places is not None or learned.weighing.evidence >= config.decision.min_significance
         for name, learned in state.outcomes.items()
         if weights.get(name)
     )
@@ -135,25 +136,27 @@ def is_evident(state: "RoundState", config: Config) -> bool:
 
 def stake(
     name: str, learned: "Learned", x: NDArray[np.float32], start: Floats, config: Config, main: bool
-) -> Stake:
+) -> OutcomeTerm:
     """One outcome at n states: its gains, how far they may be off, and what it means for a decision."""
     decision, reading = config.decision, learned.student.read(x)
     weight = decision.weights.get(name, 0.0) if decision.weights else float(main)
-    return Stake(
+    return OutcomeTerm(
         name=name,
         gain=gain_of(learned, reading),
         sigma=sigma_of(learned, reading, x, start, config),
         slopes=reading.field,
         weight=weight,
         tolerance=None if main else decision.tolerances.get(name, 0.0),
-        near=near_of(learned, reading),
+        local_gain=near_of(learned, reading),
     )
 
 
-def near_of(learned: "Learned", reading: "Reading") -> Callable[[Floats, float], OfWays | None]:
+def near_of(
+    learned: "Learned", reading: "Reading"
+) -> Callable[[Floats, float], MoveFunction | None]:
     """What compares places around a start for a search."""
 
-    def near(start: Floats, radius: float) -> OfWays | None:
+    def near(start: Floats, radius: float) -> MoveFunction | None:
         rough, places = reading.near(start, radius), learned.places
         if rough is None or places is None:
             return rough
@@ -162,7 +165,7 @@ def near_of(learned: "Learned", reading: "Reading") -> Callable[[Floats, float],
     return near
 
 
-def gain_of(learned: "Learned", reading: "Reading") -> OfWays:
+def gain_of(learned: "Learned", reading: "Reading") -> MoveFunction:
     """Ĝ of ways: the student's, and between logged mixes what their repeats say beyond it."""
     places = learned.places
     if places is None:
@@ -172,7 +175,7 @@ def gain_of(learned: "Learned", reading: "Reading") -> OfWays:
 
 def sigma_of(
     learned: "Learned", reading: "Reading", x: NDArray[np.float32], start: Floats, config: Config
-) -> OfWays:
+) -> MoveFunction:
     """σ̂ of ways: of the surface, and of places where there are some."""
     surface, places = surface_sigma(learned, reading, x, start, config), learned.places
     if places is None:
@@ -182,10 +185,10 @@ def sigma_of(
 
 def surface_sigma(
     learned: "Learned", reading: "Reading", x: NDArray[np.float32], start: Floats, config: Config
-) -> OfWays:
+) -> MoveFunction:
     """σ̂ by the posterior where the teacher has one, else by members or dropout."""
     if config.decision.uncertainty == "posterior" and learned.doubt is not None:
-        return Deviations(learned.doubt.covariance(x, start))
+        return GainStd(learned.doubt.covariance(x, start))
     if config.decision.uncertainty == "dropout":
         reading = reading.drop(DROPPED, DRAWS, config.seed)
     return lambda rows, p, ends: spread(reading.gain(rows, p, ends))
@@ -203,12 +206,12 @@ def used_channels(state: "RoundState", logs: Logs) -> NDArray[np.bool_]:
 
 def pool(
     batches: list[Batch],
-    verdicts: list[Verdict],
+    verdicts: list[Decided],
     logs: Logs,
     config: Config,
     constraints: Constraints,
     pools: Pools,
-) -> list[Verdict]:
+) -> list[Decided]:
     """Hold caps over all rows: give up or shorten moves where that costs least."""
     offers = [
         offer(b.case, v, logs.schema.channels, pools, config.decision)
@@ -221,7 +224,7 @@ def pool(
     )
 
 
-def answer(state: "RoundState", logs: Logs, batch: Batch, verdict: Verdict) -> Decision:
+def answer(state: "RoundState", logs: Logs, batch: Batch, verdict: Decided) -> Decision:
     """The verdict of a batch as columns."""
     case, rows = batch.case, np.arange(len(batch.rows))
     moved = verdict.moved

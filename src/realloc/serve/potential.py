@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from realloc.base.numerics.row_stable import in_tiles
 from realloc.base.simplex import Floats
-from realloc.decide.conservative import OfWays
+from realloc.decide.conservative import MoveFunction
 from realloc.learn.student.local_polynomial import Trunk, near, silu
 from realloc.serve.network import Floats32, Network
 
@@ -109,7 +109,7 @@ class Reading:
         )
         return self.units.field((slopes / self.a.shape[1]).astype(np.float32, copy=False))
 
-    def near(self, start: Floats, radius: float) -> OfWays | None:
+    def near(self, start: Floats, radius: float) -> MoveFunction | None:
         """`mean_gain` on ways of at most `radius` around `start` (n, K), by polynomials; None where they would not be faster."""
         argument = self._arguments(self.units.shares(start), self.s)
         trunk = Trunk(self.directions, argument, self.w, self.summed) if len(start) else None

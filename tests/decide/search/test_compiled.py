@@ -14,13 +14,19 @@ from realloc import ReAlloc
 from realloc.base.simplex import tangent_basis
 from realloc.decide import decide as module
 from realloc.decide.config import DecisionConfig
-from realloc.decide.conservative import Stake
+from realloc.decide.conservative import OutcomeTerm
 from realloc.decide.constraints.constraints import Constraints, Group
 from realloc.decide.constraints.limits import compile_limits
-from realloc.decide.decide import Case, decide, roughly
-from realloc.decide.deviation import Deviations
+from realloc.decide.decide import decide
+from realloc.decide.gain_std import GainStd
+from realloc.decide.problem import Problem, approximate_locally
 from realloc.decide.search import compiled
-from realloc.decide.search.compiled import Region, compile_case, search_library
+from realloc.decide.search.compiled import (
+    CompiledSearch,
+    SupportRegion,
+    compile_search,
+    search_library,
+)
 from realloc.decide.search.polynomials import Polynomials, exponents
 from realloc.learn.support.coordinates import channel_codes, pattern_codes
 from realloc.learn.support.density import Border
@@ -54,7 +60,7 @@ def compiled_tiny():
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Support:
     """A border that is told as functions and as numbers."""
 
     border: Border
@@ -75,7 +81,7 @@ class Evidence:
 
     def region(self):
         axes, shift = self.border.density.axes
-        return Region(
+        return SupportRegion(
             axes,
             shift,
             self.border.centre,
@@ -101,15 +107,15 @@ def draw(seed, K, n, constraints, outcomes=1, zeros=False):
     limits = compile_limits(constraints, NAMES[:K], start, budget, used)
     base, _ = limits.repair()
     Q, terms = tangent_basis(K), len(list(exponents(K - 1, 6)))
-    stakes = []
+    made = []
     for number in range(outcomes):
         coefficients = random.normal(size=(n, terms)).astype(np.float32)
         coefficients[:, -1] = 0.0  # nothing is gained by staying
         gain = Polynomials(coefficients, base, (Q / 0.22).astype(np.float32), 6)
         root = random.normal(size=(n, K, K)) * random.choice([0.1, 3.0])
         weight = (1.0, -0.3)[number]
-        stakes.append(
-            Stake(f"y{number}", gain, Deviations(root @ root.transpose(0, 2, 1)), None, weight)
+        made.append(
+            OutcomeTerm(f"y{number}", gain, GainStd(root @ root.transpose(0, 2, 1)), None, weight)
         )
     axes = (Q @ random.normal(size=(K - 1, K - 1)), random.normal(size=K - 1))
     density = Axes(axes)
@@ -122,18 +128,19 @@ def draw(seed, K, n, constraints, outcomes=1, zeros=False):
         random.uniform(0, 0.01, n),
     )
     patterns = np.unique(pattern_codes(start[: max(1, n // 2)]))
-    evidence = Evidence(border, 1.2, float(random.choice([0.0, 2.0])), patterns)
-    return Case(start, evidence, limits, tuple(stakes), 1.6), base
+    support = Support(border, 1.2, float(random.choice([0.0, 2.0])), patterns)
+    return Problem(start, support, limits, tuple(made), 1.6), base
 
 
-def both(case, base, config, monkeypatch):
+def both(problem, base, config, monkeypatch):
     """Verdicts by the C code and by numpy."""
-    rough = roughly(case, base, config)
-    assert compile_case(case, rough, base, config) is not None
-    fast = decide(case, config)
+    local = approximate_locally(problem, base, config)
+    assert isinstance(compile_search(problem, local, base, config), CompiledSearch)
+    fast = decide(problem, config)
     with monkeypatch.context() as patch:
-        patch.setattr(module, "compile_case", lambda *_: None)
-        slow = decide(case, config)
+        patch.setattr(module, "compile_search", lambda *_: "asked for")
+        slow = decide(problem, config)
+    assert (fast.search_path, slow.search_path) == ("compiled", "numpy: asked for")
     return fast, slow
 
 
@@ -162,9 +169,11 @@ CONSTRAINTS = {
 )
 def test_both_end_at_the_same_bits(named, K, monkeypatch):
     for seed in range(4):
-        case, base = draw(seed, K, 60, CONSTRAINTS[named], outcomes=1 + seed % 2, zeros=seed == 3)
+        problem, base = draw(
+            seed, K, 60, CONSTRAINTS[named], outcomes=1 + seed % 2, zeros=seed == 3
+        )
         fast, slow = both(
-            case,
+            problem,
             base,
             DecisionConfig(beta=0.25 * (seed % 3), threshold=0.05 * (seed == 2)),
             monkeypatch,
@@ -175,8 +184,8 @@ def test_both_end_at_the_same_bits(named, K, monkeypatch):
 def test_what_is_compared_moves_and_stays_for_many_reasons(monkeypatch):
     seen = set()
     for seed in range(12):
-        case, base = draw(seed, 3, 80, CONSTRAINTS["bounds"], zeros=seed % 2 == 0)
-        seen |= set(both(case, base, DecisionConfig(beta=0.5), monkeypatch)[0].reason.tolist())
+        problem, base = draw(seed, 3, 80, CONSTRAINTS["bounds"], zeros=seed % 2 == 0)
+        seen |= set(both(problem, base, DecisionConfig(beta=0.5), monkeypatch)[0].reason.tolist())
     assert seen >= {"moved", "unsupported", "constrained", "uncertain", "required"}
 
 
@@ -193,49 +202,53 @@ def test_what_is_compared_moves_and_stays_for_many_reasons(monkeypatch):
     turns=st.sampled_from([1, 5, 40]),
 )
 def test_under_any_settings(seed, K, steps, length, turns, monkeypatch):
-    case, base = draw(seed, K, 12, CONSTRAINTS["bounds" if seed % 2 else "free"])
+    problem, base = draw(seed, K, 12, CONSTRAINTS["bounds" if seed % 2 else "free"])
     config = DecisionConfig(steps=tuple(steps), max_length=length, max_turns=turns)
-    assert_same(*both(case, base, config, monkeypatch))
+    assert_same(*both(problem, base, config, monkeypatch))
 
 
 def test_models_decide_alike_with_and_without(monkeypatch):
     model, rows = fitted(), today(150)
     asked = []
     monkeypatch.setattr(
-        module, "compile_case", lambda *a: asked.append(compile_case(*a)) or asked[-1]
+        module, "compile_search", lambda *a: asked.append(compile_search(*a)) or asked[-1]
     )
     fast = model.recommend(rows)
     assert asked
-    assert all(one is not None for one in asked)
+    assert all(isinstance(one, CompiledSearch) for one in asked)
     monkeypatch.setattr(compiled, "search_library", lambda: None)
     assert fast.equals(model.recommend(rows))
-    assert asked[-1] is None
+    assert asked[-1] == "not compiled"
     assert fast.moved.any()
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "reason"),
     [
-        {"decision": replace(CONFIG.decision, uncertainty="members")},
-        {"decision": replace(CONFIG.decision, lambda_support=0.01)},
-        {"constraints": Constraints(grid=0.01)},
-        {"support": replace(CONFIG.support, coordinates="sphere")},
+        ({"decision": replace(CONFIG.decision, uncertainty="members")}, "no posterior covariance"),
+        ({"decision": replace(CONFIG.decision, lambda_support=0.01)}, "lambda_support"),
+        ({"decision": replace(CONFIG.decision, search="greedy")}, "greedy search"),
+        ({"constraints": Constraints(grid=0.01)}, "grid"),
+        (
+            {"support": replace(CONFIG.support, coordinates="sphere")},
+            "no support region in log-ratios",
+        ),
     ],
-    ids=["members", "omega", "grid", "sphere"],
+    ids=["members", "omega", "greedy", "grid", "sphere"],
 )
-def test_what_it_does_not_know_is_left_to_numpy(change, monkeypatch):
+def test_what_it_does_not_cover_is_left_to_numpy_and_says_why(change, reason, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        module, "compile_case", lambda *a: asked.append(compile_case(*a)) or asked[-1]
+        module, "compile_search", lambda *a: asked.append(compile_search(*a)) or asked[-1]
     )
     ReAlloc(replace(CONFIG, **change), quiet=True).fit(window()).recommend(today(20))
-    assert asked
-    assert all(one is None for one in asked)
+    assert set(asked) == {reason}
 
 
 def test_a_guardrail_is_left_to_numpy():
-    case, base = draw(1, 3, 10, Constraints())
-    config, watched = DecisionConfig(), replace(case.stakes[0], tolerance=0.1)
-    assert compile_case(case, case, base, config) is not None
-    guarded = replace(case, stakes=(watched,))
-    assert compile_case(guarded, guarded, base, config) is None
+    problem, base = draw(1, 3, 10, Constraints())
+    config, watched = DecisionConfig(), replace(problem.outcomes[0], tolerance=0.1)
+    assert isinstance(compile_search(problem, problem, base, config), CompiledSearch)
+    guarded = replace(problem, outcomes=(watched,))
+    assert compile_search(guarded, guarded, base, config) == "guardrail"
+    assert decide(guarded, config).search_path == "numpy: guardrail"

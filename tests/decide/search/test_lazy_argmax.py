@@ -1,6 +1,6 @@
 import numpy as np
 
-from realloc.decide.search.lazy_argmax import first_allowed
+from realloc.decide.search.lazy_argmax import best_allowed
 
 
 def test_the_best_allowed_column_is_that_of_asking_about_all():
@@ -18,13 +18,13 @@ def test_the_best_allowed_column_is_that_of_asking_about_all():
             return lambda rows, columns: mask[rows[:, None], columns]
 
         for quick in (None, about(loose), about(allowed)):
-            assert first_allowed(score, about(allowed), quick).tolist() == wanted.tolist()
+            assert best_allowed(score, about(allowed), quick).tolist() == wanted.tolist()
 
 
 def test_where_the_best_is_allowed_nothing_else_is_asked():
     asked = []
     score = np.tile(np.arange(60.0), (5, 1))
-    first_allowed(
+    best_allowed(
         score, lambda rows, columns: asked.append(columns.size) or np.ones(columns.shape, bool)
     )
     assert asked == [5]

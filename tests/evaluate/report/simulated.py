@@ -77,7 +77,7 @@ def make_logs(
 @cache
 def _fitted() -> ReAlloc:
     decision = DecisionConfig(
-        least_evidence=0.0,
+        min_significance=0.0,
         steps=(0.05,),
         max_turns=5,
         max_length=0.1 * np.sqrt(2),

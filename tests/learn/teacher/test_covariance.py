@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from realloc.base.simplex import project_tangent
-from realloc.decide.deviation import deviation
+from realloc.decide.gain_std import gain_std
 from realloc.learn.teacher import covariance as module
 from realloc.learn.teacher import gaussian
 from realloc.learn.teacher.covariance import KernelParts, fit_doubt, slim
@@ -29,19 +29,19 @@ def test_deviation_is_the_quadratic_form_of_the_way():
     root = random.standard_normal((4, 3, 3))
     covariance = root @ root.transpose(0, 2, 1)
     start, ends = random.dirichlet(np.ones(3), 4), random.dirichlet(np.ones(3), (4, 5))
-    found = deviation(covariance, start, ends)
+    found = gain_std(covariance, start, ends)
     for a in range(4):
         for m in range(5):
             off = ends[a, m] - start[a]
             assert np.isclose(found[a, m], np.sqrt(off @ covariance[a] @ off))
-    assert (deviation(covariance, start, start[:, None]) == 0).all()
+    assert (gain_std(covariance, start, start[:, None]) == 0).all()
 
 
 def test_doubt_grows_in_proportion_to_the_way():
     covariance = np.eye(3)[None] * 2
     start, end = np.array([[0.2, 0.3, 0.5]]), np.array([[0.3, 0.3, 0.4]])
     near, far = (
-        deviation(covariance, start, (start + part * (end - start))[:, None])[0, 0]
+        gain_std(covariance, start, (start + part * (end - start))[:, None])[0, 0]
         for part in (0.5, 1.0)
     )
     assert np.isclose(far, 2 * near)
@@ -59,7 +59,7 @@ def test_more_rows_leave_less_doubt():
     few, many = (fitted(n=n)[1] for n in (150, 2400))
     x, shares = simulate(n=100, seed=9).window.x, simulate(n=100, seed=9).window.shares
     start, ends = shares, shares[::-1, None]
-    fewer, more = (deviation(one.covariance(x, start), start, ends).mean() for one in (few, many))
+    fewer, more = (gain_std(one.covariance(x, start), start, ends).mean() for one in (few, many))
     assert more < fewer
 
 
@@ -67,7 +67,7 @@ def test_places_far_from_every_row_are_doubted_more(known):
     simulated, doubt = known
     x, shares = simulated.window.x[:100], simulated.window.shares[:100]
     corner = np.eye(3)[None, :1].repeat(100, axis=0)
-    usual, odd = (deviation(doubt.covariance(at, shares), shares, corner) for at in (x, x + 50))
+    usual, odd = (gain_std(doubt.covariance(at, shares), shares, corner) for at in (x, x + 50))
     assert np.median(odd) > np.median(usual)
 
 
@@ -82,7 +82,7 @@ def test_the_true_field_lies_within_its_doubt():
     found = project_tangent(sample.scaling.field(slopes).double().numpy())
     off = project_tangent(np.random.default_rng(0).standard_normal((1500, 3))) * 0.05
     error = ((found - simulated.field) * off).sum(axis=1)
-    sigma = deviation(
+    sigma = gain_std(
         fit.doubt.covariance(simulated.window.x, shares), shares, (shares + off)[:, None]
     )[:, 0]
     z = error / sigma
@@ -136,13 +136,13 @@ def test_what_is_left_out_of_the_factor_makes_doubt_larger_by_next_to_nothing(mo
     assert doubt.factor.shape[1] < len(doubt.x) / 2  # otherwise nothing was left out
     x, shares = simulated.window.x, simulated.window.shares
     ends = np.random.default_rng(0).dirichlet(np.ones(3), (len(x), 4))
-    wanted = deviation(exact(parts, doubt.scaling, x, shares), shares, ends)
-    assert np.allclose(deviation(whole.covariance(x, shares), shares, ends), wanted, rtol=1e-3)
-    found = deviation(doubt.covariance(x, shares), shares, ends)
+    wanted = gain_std(exact(parts, doubt.scaling, x, shares), shares, ends)
+    assert np.allclose(gain_std(whole.covariance(x, shares), shares, ends), wanted, rtol=1e-3)
+    found = gain_std(doubt.covariance(x, shares), shares, ends)
     assert (found >= wanted * (1 - 1e-3)).all()
     assert (
         found <= wanted * np.sqrt(1 + 3 * module.LEFT_OUT)
     ).all()  # rows that are no inducing ones, a little more
     monkeypatch.setattr(module, "LEFT_OUT", 0.5)
-    coarse = deviation(slim(whole).covariance(x, shares), shares, ends)
+    coarse = gain_std(slim(whole).covariance(x, shares), shares, ends)
     assert (coarse > wanted * np.sqrt(1 + 3e-2)).any()  # what the check above would notice

@@ -14,8 +14,16 @@ from realloc.base.simplex import Floats, Integers, total_variation
 from realloc.base.validation import nearest
 from realloc.decide.config import DecisionConfig
 from realloc.decide.conservative import Rows, weigh_slopes
-from realloc.decide.decide import Case, Verdict, allowed_by, on_grid, steepness, worth
+from realloc.decide.decide import Decided
 from realloc.decide.portfolio.portfolio import ChoiceConfig, Menu, choose
+from realloc.decide.problem import (
+    Problem,
+    allowed_by,
+    gain_and_sigma,
+    score_ends,
+    search_settings,
+    steepness,
+)
 from realloc.decide.search.ascent import search_ascent
 
 Pools = dict[str, float]  # most money per channel over all rows
@@ -29,8 +37,8 @@ MOST_DAYS = 31
 class Offer:
     """What n rows could do: ends (n, J, K) with their conservative gain; the first is to stay."""
 
-    case: Case
-    verdict: Verdict
+    problem: Problem
+    decided: Decided
     ends: Floats
     gain: Floats  # (n, J)
     possible: NDArray[np.bool_]  # (n, J)
@@ -46,7 +54,11 @@ class Pooled:
 
 
 def offer(
-    case: Case, verdict: Verdict, channels: tuple[str, ...], pools: Pools, config: DecisionConfig
+    problem: Problem,
+    decided: Decided,
+    channels: tuple[str, ...],
+    pools: Pools,
+    config: DecisionConfig,
 ) -> Offer:
     """The row's own recommendation and ways out of capped channels, in parts."""
     for name, most in pools.items():
@@ -56,44 +68,47 @@ def offer(
             raise ConfigError(
                 f"Expected a finite amount of at least 0 in the pool of {name!r}, got {most}."
             )
-    base, _ = case.limits.repair()
-    targets = [verdict.shares, *(leave(case, base, channels.index(name), config) for name in pools)]
-    parts = (1.0,) if case.limits.moves.grid is not None else PARTS
+    base, _ = problem.limits.repair()
+    targets = [
+        decided.shares,
+        *(leave(problem, base, channels.index(name), config) for name in pools),
+    ]
+    parts = (1.0,) if problem.limits.moves.grid is not None else PARTS
     ends = [base]
     for target in targets:
         for part in parts:
-            end = target if part == 1.0 else case.limits.settle(base + part * (target - base))
-            ends.append(np.where(case.limits.useful(end)[:, None], end, base))
+            end = target if part == 1.0 else problem.limits.settle(base + part * (target - base))
+            ends.append(np.where(problem.limits.useful(end)[:, None], end, base))
     stacked = np.stack(ends, axis=1)
-    gain = worth(case, np.arange(len(base)), base, stacked, config)[0]
+    gain = score_ends(problem, np.arange(len(base)), base, stacked, config)
     # Half of a way that a guardrail allows may be a place that it does not: parts are judged again.
     fresh = np.tile([part < 1.0 for part in parts], len(targets))
     possible = total_variation(stacked, base[:, None]) > 1e-12
-    possible[:, 1:] &= ~fresh | allowed_by(case)(np.arange(len(base)), base, stacked[:, 1:])
+    possible[:, 1:] &= ~fresh | allowed_by(problem)(np.arange(len(base)), base, stacked[:, 1:])
     possible[:, 0] = True
     gain[:, 0] = 0.0
-    return Offer(case, verdict, stacked, gain, possible)
+    return Offer(problem, decided, stacked, gain, possible)
 
 
-def leave(case: Case, base: Floats, channel: int, config: DecisionConfig) -> Floats:
+def leave(problem: Problem, base: Floats, channel: int, config: DecisionConfig) -> Floats:
     """Ends (n, K) that take as much as the rules allow out of a channel, at the least cost."""
     K = base.shape[1]
-    field = np.abs(weigh_slopes(case.stakes, np.arange(len(base)), base))
+    field = np.abs(weigh_slopes(problem.outcomes, np.arange(len(base)), base))
     pull = PULL * float(field.max(initial=1e-12))
 
     def objective(rows: Rows, start: Floats, ends: Floats) -> Floats:
-        return worth(case, rows, start, ends, config)[0] + pull * (
+        return score_ends(problem, rows, start, ends, config) + pull * (
             start[:, None, channel] - ends[..., channel]
         )
 
     def slopes(rows: Rows, held: Floats) -> tuple[Floats, Floats]:
-        getting, giving = steepness(case, rows, held)
+        getting, giving = steepness(problem, rows, held)
         away = pull * (np.arange(K) == channel)
         return getting - away, giving - away
 
-    settings = replace(on_grid(config.searching(), case.limits), threshold=0.0)
-    trace = search_ascent(base, objective, allowed_by(case), settings, slopes)
-    return case.limits.settle(trace.shares)
+    settings = replace(search_settings(problem, config), threshold=0.0)
+    trace = search_ascent(base, objective, allowed_by(problem), settings, slopes)
+    return problem.limits.settle(trace.shares)
 
 
 def share_out(
@@ -102,10 +117,10 @@ def share_out(
     channels: tuple[str, ...],
     pooled: Pooled,
     config: DecisionConfig,
-) -> list[Verdict]:
+) -> list[Decided]:
     """Choose one offer per row such that every cap holds to the cent."""
     if not any(len(one.gain) for one in offers):
-        return [one.verdict for one in offers]
+        return [one.decided for one in offers]
     when, each = np.unique(np.concatenate(days), return_inverse=True)
     names, limits = _resources(offers, when, each, pooled)
     columns = [channels.index(name) for name in pooled.pools]
@@ -143,7 +158,7 @@ def _resources(
                 "Recommend a day at a time."
             )
         budget = np.bincount(
-            each, weights=np.concatenate([one.case.limits.bounds.budget for one in offers])
+            each, weights=np.concatenate([one.problem.limits.bounds.budget for one in offers])
         )
         names += [f"money moved on {day}" for day in when]
         limits += [int(np.floor(pooled.moved_per_day * total * unit + 1e-6)) for total in budget]
@@ -152,29 +167,29 @@ def _resources(
 
 def _use(one: Offer, columns: list[int]) -> Integers:
     """Money in the capped channels and money moved, of every offer: (n, J, R + 1) minor units."""
-    today = one.case.limits.round_money(one.case.start)
+    today = one.problem.limits.round_money(one.problem.start)
     found = []
     for j in range(one.ends.shape[1]):
-        then = one.case.limits.round_money(one.ends[:, j])
+        then = one.problem.limits.round_money(one.ends[:, j])
         moved = np.maximum(then - today, 0).sum(axis=1)
         found.append(np.concatenate([then[:, columns], moved[:, None]], axis=1))
     return np.stack(found, axis=1)
 
 
-def _take(one: Offer, option: Integers, config: DecisionConfig) -> Verdict:
-    """The verdict with the offers that were chosen."""
-    rows, verdict = np.arange(len(option)), one.verdict
+def _take(one: Offer, option: Integers, config: DecisionConfig) -> Decided:
+    """The decided with the offers that were chosen."""
+    rows, decided = np.arange(len(option)), one.decided
     shares = one.ends[rows, option]
-    same = (shares == verdict.shares).all(axis=1)
-    start = one.case.start
+    same = (shares == decided.shares).all(axis=1)
+    start = one.problem.start
     moved = total_variation(shares, start) > 1e-12
-    _, gain, sigma = (part[:, 0] for part in worth(one.case, rows, start, shares[:, None], config))
+    gain, sigma = gain_and_sigma(one.problem, rows, start, shares)
     changed = np.where(moved, np.where(option == 0, "required", "moved"), "pooled")
     return replace(
-        verdict,
+        decided,
         shares=shares,
         gain=np.where(moved, gain, 0.0),
         sigma=np.where(moved, sigma, 0.0),
-        reason=np.where(same, verdict.reason, changed),
-        binding=np.where(same, verdict.binding, "pool"),
+        reason=np.where(same, decided.reason, changed),
+        binding=np.where(same, decided.binding, "pool"),
     )

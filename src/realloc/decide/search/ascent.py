@@ -12,7 +12,7 @@ import numpy as np
 
 from realloc.base.simplex import Floats, Integers, edges
 from realloc.decide.search.greedy import Rows, SearchConfig, SupportFunction, Trace
-from realloc.decide.search.lazy_argmax import Rule, first_allowed
+from realloc.decide.search.lazy_argmax import Rule, best_allowed
 
 # (rows of the batch, starts (a, K), ends (a, C, K)) → worth of ending there instead of staying (a, C)
 Objective = Callable[[Rows, Floats, Floats], Floats]
@@ -63,7 +63,7 @@ def search_ascent(
                 active[rows], start[active[rows]], ends[rows[:, None], columns]
             )
 
-        best = first_allowed(worth, about(allowed), None if possible is None else about(possible))
+        best = best_allowed(worth, about(allowed), None if possible is None else about(possible))
         top = worth[np.arange(len(active)), best]
         going = best >= 0
         active, best, top, ends = active[going], best[going], top[going], ends[going]

@@ -1,13 +1,14 @@
-"""The search in C (`compiled.c`), where it was compiled when the package was installed: the same bits in a fifth of the time.
+"""The search in C (`compiled.c`), if it was compiled when the package was installed: the same ends
+as numpy's in a fifth of the time.
 
-It knows the usual case: gains as polynomials, σ̂ from covariances, a border in log-ratios, any bounds on channels and groups.
-The rest (guardrails, logged mixes, grids, zeros, ω in the objective) is numpy's, and so is everything without a compiler.
+It covers the usual case: gains as polynomials, σ̂ from covariances, a support region in log-ratios,
+any bounds on channels and groups. `compile_search` says why it does not apply where it does not.
 """
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,20 +16,23 @@ from numpy.typing import NDArray
 from realloc.base.numerics.clib import Library, Table, open_library
 from realloc.base.simplex import Floats, edges
 from realloc.decide.config import DecisionConfig
-from realloc.decide.deviation import FEW, Deviations
-from realloc.decide.search.greedy import SearchConfig
+from realloc.decide.gain_std import FEW, GainStd
+from realloc.decide.problem import Problem, search_settings
+from realloc.decide.search.ascent import ASIDE, sizes
+from realloc.decide.search.first_steps import FirstSteps
 from realloc.decide.search.polynomials import Polynomials
-
-if TYPE_CHECKING:
-    from realloc.decide.decide import Case
 
 SOURCE = Path(__file__).with_name("compiled.c")
 MOST_CHANNELS = 5  # `MOST` of compiled.c
 
 
 @dataclass(frozen=True, eq=False)
-class Region:
-    """The border of n states as numbers: ‖axesᵀ log p − shift − centre‖ / scale, plus the margin, is within the limit inside."""
+class SupportRegion:
+    """The supported region of n states as numbers.
+
+    A place p is inside if ‖axesᵀ log p − shift − centre‖ / scale, plus the safety margin, is within
+    the limit, and its set of active channels was logged.
+    """
 
     axes: Floats  # (K, C)
     shift: Floats  # (C,)
@@ -44,78 +48,62 @@ class Region:
 
 @runtime_checkable
 class HasRegion(Protocol):
-    """Evidence that may be known as numbers."""
+    """Support that may be known as numbers."""
 
-    def region(self) -> Region | None:
-        """None where only functions can tell."""
+    def region(self) -> SupportRegion | None:
+        """Return None where only functions can tell."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
-    """Of n rows: where the best first step ends, and what is true of it and of all first steps."""
-
-    end: Floats  # (n, K)
-    gains: NDArray[np.bool_]  # some step gains at all
-    good: NDArray[np.bool_]  # some step gains enough
-    free: NDArray[np.bool_]  # and is allowed
-    possible: NDArray[np.bool_]  # the best one, by the limits
-    supported: NDArray[np.bool_]  # the best one, by the log
-    starts: NDArray[np.bool_]  # the row's own shares are supported
-    shown: NDArray[np.bool_]  # there is a best one
-    safe: NDArray[np.bool_]  # the best one, by the guardrails
-
-
-@dataclass(frozen=True, eq=False)
-class Compiled:
-    """A case that the C code knows, ready to be searched."""
+class CompiledSearch:
+    """A problem that the C code covers, ready to be searched."""
 
     library: Library
-    case: "Case"
+    problem: Problem
     base: Floats
-    weights: list[float]  # of the outcomes in the objective, with their gains and doubts
+    weights: list[float]  # of the outcomes in the objective, with their gains and σ̂
     gains: list[Polynomials]
-    doubts: list[Deviations]
-    region: Region
+    sigmas: list[GainStd]
+    region: SupportRegion
     config: DecisionConfig
 
-    def ascend(self, settings: SearchConfig, ladder: Floats, nearer: tuple[float, ...]) -> Floats:
+    def ascend(self) -> Floats:
         """The ends of `search_ascent`, (n, K)."""
         shares = np.empty_like(self.base)
-        self.library.call("realloc_ascend", self._problem(settings, ladder, nearer), shares)
+        steps = sizes(search_settings(self.problem, self.config))
+        self.library.call("realloc_ascend", self._table(steps), shares)
         return shares
 
-    def look(self, settings: SearchConfig, nearer: tuple[float, ...]) -> Looked:
-        """The first steps of `look_around`."""
-        ends, flags = np.empty_like(self.base), np.zeros(len(self.base), np.uint8)
-        self.library.call(
-            "realloc_look", self._problem(settings, np.array(settings.steps), nearer), ends, flags
-        )
-        gains, good, free, possible, supported, starts, shown = (
-            (flags & (1 << bit)).astype(bool) for bit in range(7)
-        )
-        return Looked(
-            ends,
-            gains,
-            good,
-            free,
-            possible,
-            supported,
-            starts,
-            shown,
+    def first_steps(self) -> FirstSteps:
+        """The result of `try_first_steps`."""
+        ends = np.empty_like(self.base)
+        flags = np.zeros(len(self.base), np.uint8)
+        steps = np.array(search_settings(self.problem, self.config).steps)
+        self.library.call("realloc_look", self._table(steps), ends, flags)
+        bits = [(flags & (1 << bit)).astype(bool) for bit in range(7)]
+        return FirstSteps(
+            end=ends,
+            some_gain=bits[0],
+            some_good=bits[1],
+            some_free=bits[2],
+            possible=bits[3],
+            supported=bits[4],
             safe=np.ones(len(flags), bool),
+            start_supported=bits[5],
+            exists=bits[6],
         )
 
-    def _problem(self, settings: SearchConfig, ladder: Floats, nearer: tuple[float, ...]) -> Table:
+    def _table(self, steps: Floats) -> Table:
         """`Problem` of compiled.c, in its order."""
-        region, limits, gain, K = self.region, self.case.limits, self.gains[0], self.base.shape[1]
+        settings = search_settings(self.problem, self.config)
+        region = self.region
+        limits = self.problem.limits
+        gain = self.gains[0]
+        K = self.base.shape[1]
         nodes = limits.bounded
-        members = [
-            (node,) if node < K else limits.bounds.rules.tree.members[node - K] for node in nodes
-        ]
-        floats, numbers = (
-            partial(np.ascontiguousarray, dtype=kind) for kind in (np.float64, np.int64)
-        )
+        tree = limits.bounds.rules.tree
+        members = [(node,) if node < K else tree.members[node - K] for node in nodes]
         return Table(
             channels=K,
             directions=gain.axes.shape[1],
@@ -127,70 +115,78 @@ class Compiled:
             nodes=limits.bounds.low.shape[1],
             bounded=len(nodes),
             edges=len(edges(K)),
-            steps=len(ladder),
+            steps=len(steps),
             turns=settings.max_turns,
             beta=float(self.config.beta),
             max_length=float(settings.max_length),
             threshold=float(settings.threshold),
             limit=float(region.limit),
             margin=float(region.margin),
-            ladder=floats(ladder),
-            nearer=floats(nearer),
-            parts=len(nearer),
-            pairs=numbers(edges(K)),
-            weight=floats(self.weights),
-            axes=np.ascontiguousarray(gain.axes, dtype=np.float32),
-            border_axes=floats(region.axes),
-            shift=floats(region.shift),
-            known=np.ascontiguousarray(region.patterns, dtype=np.uint64),
-            codes=np.ascontiguousarray(region.codes, dtype=np.uint64),
-            bounded_nodes=numbers(nodes),
-            members=np.array([[k in own for k in range(K)] for own in members], dtype=np.uint8),
-            base=floats(self.base),
-            start=floats(limits.start),
-            coefficients=_stacked([one.coefficients for one in self.gains], np.float32),
-            covariance=_stacked([one.covariance for one in self.doubts], np.float64),
-            centre=floats(region.centre),
-            scale=floats(region.scale),
-            centre_variance=floats(region.centre_variance),
-            scale_variance=floats(region.scale_variance),
-            low=floats(limits.bounds.low),
-            high=floats(limits.bounds.high),
-            kept=np.ascontiguousarray(limits.kept, dtype=np.uint8),
-            largest=floats(limits.moves.largest),
+            ladder=_array(steps),
+            nearer=_array(ASIDE),
+            parts=len(ASIDE),
+            pairs=_array(edges(K), np.int64),
+            weight=_array(self.weights),
+            axes=_array(gain.axes, np.float32),
+            border_axes=_array(region.axes),
+            shift=_array(region.shift),
+            known=_array(region.patterns, np.uint64),
+            codes=_array(region.codes, np.uint64),
+            bounded_nodes=_array(nodes, np.int64),
+            members=np.array([[k in inside for k in range(K)] for inside in members], np.uint8),
+            base=_array(self.base),
+            start=_array(limits.start),
+            coefficients=_array([gain.coefficients for gain in self.gains], np.float32),
+            covariance=_array([sigma.covariance for sigma in self.sigmas]),
+            centre=_array(region.centre),
+            scale=_array(region.scale),
+            centre_variance=_array(region.centre_variance),
+            scale_variance=_array(region.scale_variance),
+            low=_array(limits.bounds.low),
+            high=_array(limits.bounds.high),
+            kept=_array(limits.kept, np.uint8),
+            largest=_array(limits.moves.largest),
             rows=len(self.base),
         )
 
 
-def compile_case(
-    case: "Case", rough: "Case", base: Floats, config: DecisionConfig
-) -> Compiled | None:
-    """The case for the C code; None where that does not know it, or is not there."""
+def compile_search(
+    problem: Problem, local: Problem, base: Floats, config: DecisionConfig
+) -> CompiledSearch | str:
+    """Prepare the C search for `problem`, or say in a few words why it does not apply."""
     library = search_library()
-    if (
-        library is None
-        or case.mixes is not None
-        or case.limits.moves.grid is not None
-        or config.lambda_support
-    ):
-        return None
-    if any(stake.tolerance is not None for stake in rough.stakes):
-        return None
-    weights, gains, doubts = list[float](), list[Polynomials](), list[Deviations]()
-    for stake in rough.stakes:
-        if not stake.weight:
-            continue
-        if not (isinstance(stake.gain, Polynomials) and isinstance(stake.sigma, Deviations)):
-            return None
-        if not np.array_equal(stake.gain.start, base):
-            return None
-        weights.append(stake.weight)
-        gains.append(stake.gain)
-        doubts.append(stake.sigma)
-    region = case.evidence.region() if isinstance(case.evidence, HasRegion) else None
-    if region is None or not weights or base.shape[1] > min(MOST_CHANNELS, FEW):
-        return None
-    return Compiled(library, case, base, weights, gains, doubts, region, config)
+    if library is None:
+        return "not compiled"
+    if config.search == "greedy":
+        return "greedy search"
+    if problem.limits.moves.grid is not None:
+        return "grid"
+    if problem.repeated_mixes is not None:
+        return "repeated mixes"
+    if config.lambda_support:
+        return "lambda_support"
+    if base.shape[1] > min(MOST_CHANNELS, FEW):
+        return f"more than {min(MOST_CHANNELS, FEW)} channels"
+    if any(term.tolerance is not None for term in local.outcomes):
+        return "guardrail"
+    weights = list[float]()
+    gains = list[Polynomials]()
+    sigmas = list[GainStd]()
+    for term in local.outcomes:
+        if term.weight:
+            if not (isinstance(term.gain, Polynomials) and np.array_equal(term.gain.start, base)):
+                return "no local polynomial"
+            if not isinstance(term.sigma, GainStd):
+                return "no posterior covariance"
+            weights.append(term.weight)
+            gains.append(term.gain)
+            sigmas.append(term.sigma)
+    if not weights:
+        return "no outcome with a weight"
+    region = problem.support.region() if isinstance(problem.support, HasRegion) else None
+    if region is None:
+        return "no support region in log-ratios"
+    return CompiledSearch(library, problem, base, weights, gains, sigmas, region, config)
 
 
 @cache
@@ -199,5 +195,5 @@ def search_library() -> Library | None:
     return open_library(SOURCE)
 
 
-def _stacked(parts: list[NDArray[Any]], kind: Any) -> NDArray[Any]:
-    return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.stack(parts), dtype=kind)
+def _array(values: Any, kind: Any = np.float64) -> NDArray[Any]:
+    return np.ascontiguousarray(values, dtype=kind)

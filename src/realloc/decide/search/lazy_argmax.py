@@ -20,12 +20,12 @@ GROWTH = 4
 FEW = 1000  # places that are asked about at once at least: asking costs more than so few places do
 
 
-def first_allowed(score: Floats, rule: Rule, quick: Rule | None = None) -> NDArray[np.int64]:
+def best_allowed(score: Floats, rule: Rule, quick: Rule | None = None) -> NDArray[np.int64]:
     """The column of the highest allowed score of every row (n, C), the first of equals; −1 where none above −inf is.
 
     `quick` forbids nothing that the rule allows: the rule is then asked only about what it lets through, one at a time.
 
-    >>> first_allowed(np.array([[1.0, 3.0, 2.0]]), lambda rows, columns: columns != 1).tolist()
+    >>> best_allowed(np.array([[1.0, 3.0, 2.0]]), lambda rows, columns: columns != 1).tolist()
     [2]
     """
     best = score.argmax(axis=1)

@@ -51,7 +51,7 @@ def nuisance_section(model: ReAlloc, logs: Logs) -> Section:
     lines += [
         line for line in main.lines(encoded.names, channels)[3:] if line
     ]  # shares, then what is left of both
-    least = model.config.decision.least_evidence
+    least = model.config.decision.min_significance
     if not is_evident(state, model.config):
         lines.append(
             f"The evidence of held-out units is below {least:g}: the model moves nothing. Learn from more rows, or from rows "

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats
-from realloc.decide.conservative import OfWays
+from realloc.decide.conservative import MoveFunction
 from realloc.learn.networks.branch import Branch, BranchAt, BranchShape, OpenedPlain, Plain
 from realloc.learn.student.local_polynomial import Trunk, near
 from realloc.learn.teacher.sample import Scaling
@@ -107,7 +107,7 @@ class Reading:
             .numpy()
         )
 
-    def near(self, start: Floats, radius: float) -> OfWays | None:
+    def near(self, start: Floats, radius: float) -> MoveFunction | None:
         """`mean_gain` on ways of at most `radius` around `start` (n, K), by polynomials; None where they would not be faster."""
         opened = self.opened
         if isinstance(opened, OpenedPlain) or not len(start):

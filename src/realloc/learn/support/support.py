@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats
-from realloc.decide.search.compiled import Region
+from realloc.decide.search.compiled import SupportRegion
 from realloc.learn.support.calibration import Ladder
 from realloc.learn.support.config import SupportConfig
 from realloc.learn.support.coordinates import channel_codes, pattern_codes
@@ -94,13 +94,13 @@ class Opened:
             else found
         )
 
-    def region(self) -> Region | None:
+    def region(self) -> SupportRegion | None:
         """The border as numbers, for the compiled search; None where zeros occur: there logged moves are asked for, too."""
         density, border = self.support.density, self.border
         if density.kind != "log_ratio":
             return None
         axes, shift = density.axes
-        return Region(
+        return SupportRegion(
             axes=axes,
             shift=shift,
             centre=border.centre,
