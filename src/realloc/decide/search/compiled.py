@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from realloc.base.numerics.clib import Library, Table, open_library
 from realloc.base.simplex import Floats, edges
 from realloc.decide.config import DecisionConfig
-from realloc.decide.gain_std import FEW, GainStd
+from realloc.decide.gain_std import GainStd
 from realloc.decide.problem import Problem, search_settings
 from realloc.decide.search.ascent import ASIDE, sizes
 from realloc.decide.search.first_steps import FirstSteps
@@ -157,35 +157,28 @@ def compile_search(
     library = search_library()
     if library is None:
         return "not compiled"
-    if config.search == "greedy":
-        return "greedy search"
-    if problem.limits.moves.grid is not None:
-        return "grid"
-    if problem.repeated_mixes is not None:
-        return "repeated mixes"
-    if config.lambda_support:
-        return "lambda_support"
-    if base.shape[1] > min(MOST_CHANNELS, FEW):
-        return f"more than {min(MOST_CHANNELS, FEW)} channels"
-    if any(term.tolerance is not None for term in local.outcomes):
-        return "guardrail"
-    weights = list[float]()
-    gains = list[Polynomials]()
-    sigmas = list[GainStd]()
-    for term in local.outcomes:
-        if term.weight:
-            if not (isinstance(term.gain, Polynomials) and np.array_equal(term.gain.start, base)):
-                return "no local polynomial"
-            if not isinstance(term.sigma, GainStd):
-                return "no posterior covariance"
-            weights.append(term.weight)
-            gains.append(term.gain)
-            sigmas.append(term.sigma)
-    if not weights:
-        return "no outcome with a weight"
     region = problem.support.region() if isinstance(problem.support, HasRegion) else None
     if region is None:
         return "no support region in log-ratios"
+    terms = [term for term in local.outcomes if term.weight]
+    gains = [term.gain for term in terms if isinstance(term.gain, Polynomials)]
+    sigmas = [term.sigma for term in terms if isinstance(term.sigma, GainStd)]
+    obstacles = {
+        "greedy search": config.search == "greedy",
+        "grid": problem.limits.moves.grid is not None,
+        "repeated mixes": problem.repeated_mixes is not None,
+        "lambda_support": config.lambda_support > 0,
+        "more than five channels": base.shape[1] > MOST_CHANNELS,
+        "guardrail": any(term.tolerance is not None for term in local.outcomes),
+        "no posterior covariance": len(sigmas) < len(terms),
+        "no local polynomial": len(gains) < len(terms)
+        or any(not np.array_equal(gain.start, base) for gain in gains),
+        "no outcome with a weight": not terms,
+    }
+    for reason, applies in obstacles.items():
+        if applies:
+            return reason
+    weights = [term.weight for term in terms]
     return CompiledSearch(library, problem, base, weights, gains, sigmas, region, config)
 
 
