@@ -1,29 +1,61 @@
-# Everything runs inside .venv, which the first target makes and the others reuse.
+# Everything runs inside .venv, which the first target makes and the others reuse. `make help` lists the targets.
 PYTHON ?= python3
 BIN := .venv/bin
-BUILT := pyproject.toml hatch_build.py src/realloc/decide/search/compiled.c
+PIP := $(BIN)/pip install --quiet --no-compile --constraint constraints.txt
+BUILT := pyproject.toml constraints.txt hatch_build.py src/realloc/decide/search/compiled.c
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types layers unit bench-read bench-platform bench-world bench-calibration bench-fit bench-rounds bench-field bench-support bench-decisions bench-portfolio bench-guardrail bench-real bench-coverage bench-replay bench-market bench-static bench-ablation bench-curves bench-temporal figures clean bench-batch faults-batch bench-serve faults faults-service
+.DEFAULT_GOAL := demo
+.PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' Makefile)
 
-demo: .venv/.core
+demo: .venv/.core  ## simulate, check, fit, recommend and compare with the truth, on built-in data (a minute or two)
 	$(BIN)/realloc demo
 
-test: .venv/.dev  # side by side: the tests wait for disks and servers now and then
-	@$(MAKE) --no-print-directory --jobs 2 lint types layers unit
+help:  ## this list
+	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## /\1\t/p' Makefile | sort | awk -F '\t' '{printf "%-18s %s\n", $$1, $$2}'
 
-lint: .venv/.dev
+test: .venv/.dev  ## the whole gate: lint, types, import layers, all tests (seven minutes on two cores)
+	@$(MAKE) --no-print-directory --jobs 2 lint types types-tests layers unit
+
+quick: .venv/.dev  ## lint, types, import layers and the fast tests (a minute and a half on two cores)
+	@$(MAKE) --no-print-directory --jobs 2 lint types layers unit-fast
+
+lint: .venv/.dev  ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: .venv/.dev
+types: .venv/.dev  ## basedpyright, strict, for src
 	$(BIN)/basedpyright --warnings
 
-layers: .venv/.dev
+types-tests: .venv/.dev  ## basedpyright for tests, experiments and benchmarks: what is certainly wrong
+	$(BIN)/basedpyright --warnings --project tests/pyrightconfig.json
+
+layers: .venv/.dev  ## import-linter: imports point down
 	$(BIN)/lint-imports
 
-unit: .venv/.dev
+unit: .venv/.dev  ## all tests
 	$(BIN)/pytest
+
+unit-fast: .venv/.dev  ## all tests but those marked slow
+	$(BIN)/pytest -m "not slow"
+
+wheel: .venv/bin/python  ## build the wheel and run the demo from it in a fresh environment
+	rm -rf build/wheel && mkdir -p build/wheel
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/pip install --quiet --no-compile --constraint constraints.txt build/wheel/*.whl
+	cd build/wheel && venv/bin/realloc demo
+	ls -l build/wheel/*.whl
+
+newest:  ## the whole gate with the newest versions that pip finds, in an environment of its own
+	rm -rf build/newest && $(PYTHON) -m venv build/newest
+	build/newest/bin/pip install --quiet --no-compile --upgrade --upgrade-strategy eager --editable '.[dev]'
+	build/newest/bin/pip freeze --exclude-editable | sed 's/+cpu$$//' > build/newest/versions.txt
+	-diff --ignore-case constraints.txt build/newest/versions.txt | grep '^>'
+	build/newest/bin/ruff check .
+	build/newest/bin/basedpyright --warnings --venvpath build
+	build/newest/bin/lint-imports
+	build/newest/bin/pytest
 
 # Longer than a test may be; each prints its figures and writes benchmarks/results/.
 bench-read: .venv/.dev  ## 30 million rows checked and read
@@ -69,7 +101,7 @@ faults-batch: .venv/.dev  ## kills, failing disks, races and flipped bits of bat
 	$(BIN)/python -m benchmarks.faults_batch
 
 bench-real: .venv/.dev  ## Olympus, Conjura, Hillstrom and Meridian, where ../shared/data is there (an hour; resumable)
-	$(BIN)/pip install --quiet --editable '.[peers]'
+	$(PIP) --editable '.[peers]'
 	$(BIN)/python experiments/real_olympus.py
 	$(BIN)/python experiments/real_conjura.py
 	$(BIN)/python experiments/real_conjura.py --ranking
@@ -87,7 +119,7 @@ bench-market: .venv/.dev  ## the paper's offline and A/B tables on the marketpla
 	$(BIN)/python experiments/marketplace_abtest.py $(ARGS)
 
 bench-static: .venv/.dev  ## the paper's static table with every rival, 10 seeds × 4 regimes (four hours; resumable; ARGS=--quick)
-	$(BIN)/pip install --quiet --editable '.[peers]'
+	$(PIP) --editable '.[peers]'
 	$(BIN)/python experiments/static_quality.py $(ARGS)
 
 bench-ablation: .venv/.dev  ## the paper's ablation in the hard regime, 10 seeds (an hour; resumable; ARGS=--quick)
@@ -105,11 +137,15 @@ bench-serve: .venv/.dev  ## the service under load: ratios, swaps (ten minutes; 
 faults-service: .venv/.dev  ## 100,000 broken requests (a quarter of an hour; with schemathesis where the extra `faults` is installed)
 	$(BIN)/python benchmarks/faults_service.py $(SERVICE_ARGS)
 
-faults: .venv/.dev faults-service faults-batch  ## storage faults in large numbers: kills, errors, power losses, flips, races, hostile stores, guards (resumable)
+faults: .venv/.dev faults-service faults-batch  ## storage faults in large numbers: kills, errors, power losses, flips, races, hostile stores, then the mutation run (resumable)
 	$(BIN)/python -m benchmarks.faults_store $(ARGS)
+	$(MAKE) --no-print-directory mutation
+
+mutation: .venv/.dev  ## changes to the syntax tree that tests must notice (hours; resumable; MUTATION_ARGS="--modules storage --most 20")
+	$(BIN)/python -m benchmarks.mutate $(MUTATION_ARGS)
 
 figures: .venv/.dev  ## of the world, of policies in it and of the curves, into experiments/results
-	$(BIN)/pip install --quiet --editable '.[report]'
+	$(PIP) --editable '.[figures]'
 	$(BIN)/python experiments/world_figures.py
 	$(BIN)/python experiments/policy_figures.py
 	$(BIN)/python experiments/curve_figures.py
@@ -119,12 +155,12 @@ figures: .venv/.dev  ## of the world, of policies in it and of the curves, into 
 	$(PYTHON) -m venv .venv
 
 .venv/.core: $(BUILT) | .venv/bin/python
-	$(BIN)/pip install --quiet --no-compile --editable .
+	$(PIP) --editable .
 	touch $@
 
 .venv/.dev: $(BUILT) | .venv/bin/python
-	$(BIN)/pip install --quiet --no-compile --editable '.[dev]'
+	$(PIP) --editable '.[dev]'
 	touch $@ .venv/.core
 
-clean:
+clean:  ## remove the environment and everything built
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis
