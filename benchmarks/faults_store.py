@@ -18,7 +18,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import pytest
 from tests.faults import test_disk_errors as errors
 from tests.faults import test_flipped_bytes as flipped
 from tests.faults import test_full_disk as full
@@ -35,7 +34,7 @@ COMMIT = subprocess.run(
     ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True
 ).stdout.strip()
 BAD = ("another_end", "lost", "bad", "wrong", "of_these_not_noticed", "small_unnoticed", "small_cuts_unnoticed",
-       "real_unnoticed", "real_cuts_unnoticed", "not_refused", "harmed", "not_noticed", "broken")  # fmt: skip
+       "real_unnoticed", "real_cuts_unnoticed", "not_refused", "harmed")  # fmt: skip
 CHUNK = 8  # kills of real commands between two notes of how far it is
 
 
@@ -201,50 +200,7 @@ def hostile_stores(folder: Path, _: int, __: dict) -> dict:
     }
 
 
-def guards(folder: Path, _: int, __: dict) -> dict:
-    """Each check has to pass while its guard is on, and to fail once it is off."""
-    from tests.faults import batch_guards, guards, service_guards
-    from tests.faults.guard import switched_off
-
-    found = guards.GUARDS | service_guards.GUARDS | batch_guards.GUARDS
-    lists = {"store": guards.GUARDS, "service": service_guards.GUARDS, "batch": batch_guards.GUARDS}
-    assert len(found) == sum(map(len, lists.values())), "a name comes twice"  # noqa: S101
-    noticed, broken = [], []
-    for number, (name, guard) in enumerate(found.items()):
-        on, off = folder / f"{number}-on", folder / f"{number}-off"
-        on.mkdir()
-        off.mkdir()
-        try:
-            with pytest.MonkeyPatch.context() as patch:
-                guard.check(on, patch)
-        except BaseException as problem:
-            print(f"fails while it is on: {name}: {type(problem).__name__}: {problem}", flush=True)
-            broken.append(name)
-            continue
-        with pytest.MonkeyPatch.context() as patch, switched_off(guard):
-            try:
-                guard.check(off, patch)
-            except (NameError, SyntaxError):
-                raise
-            except BaseException:
-                noticed.append(name)
-        if name not in noticed:
-            print(f"not noticed: {name}", flush=True)
-        if number % 50 == 49:
-            print(f"{number + 1} of {len(found)} guards", flush=True)
-    counts = {name: len(group) for name, group in lists.items()}
-    missed = sorted(set(found) - set(noticed))
-    return {
-        "guards": len(found),
-        "of": counts,
-        "noticed": len(noticed),
-        "not_noticed": missed,
-        "broken": broken,
-    }
-
-
 PARTS = {  # what each does, and how many by default; 0: as many as there are
-    "guards": (guards, 0),
     "hostile_stores": (hostile_stores, 0),
     "races": (races, 100),
     "full_disks": (full_disks, 50),
@@ -329,7 +285,6 @@ ROWS = {  # how docs/store.md says it: the part, the fault, what was found
         "a store made to harm",
         "{stores} kinds: refused or ignored; nothing executed, imported or written elsewhere",
     ),
-    "guards": ("a guard switched off", "{noticed} of {guards} noticed"),
 }
 
 
@@ -340,9 +295,7 @@ def as_table(found: dict) -> str:
         part = found.get(name)
         if part is None:
             continue
-        bad = [part[key] for key in BAD if part.get(key)] or part.get("guards") != part.get(
-            "noticed"
-        )
+        bad = [part[key] for key in BAD if part.get(key)]
         lines += [f"| {fault} | {f'BAD: {part}' if bad else end.format(**part)} |"]
     return "\n".join(lines)
 
