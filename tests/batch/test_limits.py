@@ -80,7 +80,7 @@ def test_what_is_not_known_breaks_no_limit():
     assert (
         list(
             broken_limits(
-                CALM | {"drift": None, "age": None, "action_rate": None, "moved_share": None},
+                CALM | {"drift": None, "action_rate": None, "moved_share": None},
                 LIMITS,
             )
         )

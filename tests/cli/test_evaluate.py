@@ -9,7 +9,9 @@ import pytest
 
 from realloc.base.validation import from_table
 from realloc.evaluate.report import ReportConfig
-from tests.evaluate.report.simulated import fitted, later
+from realloc.logs import read_logs
+from realloc.storage.store import Store
+from tests.evaluate.report.simulated import SCHEMA, fitted, later, make_logs
 
 TOML = """
 [schema]
@@ -33,8 +35,7 @@ tolerances = {{ gmv = 1.0 }}
 def run(run, tmp_path):
     """`realloc evaluate` on few rows, in the folder of the test, beside a store."""
     later().head(180 * 3).to_parquet(tmp_path / "logs.parquet")
-    (tmp_path / "store").mkdir()
-    fitted().save(tmp_path / "store" / "model")
+    Store(tmp_path / "store").commit(fitted(), read_logs(make_logs(), SCHEMA))
     return lambda *arguments, code=0: run("evaluate", *arguments, cwd=tmp_path, code=code)
 
 

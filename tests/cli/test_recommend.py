@@ -22,12 +22,12 @@ def run(*words):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("recommend")
-    (out / "store").mkdir()
-    fitted().save(out / "store" / "model")
+    Store(out / "store").commit(fitted(), window())
     today().to_parquet(out / "today.parquet")
     (out / "rules.toml").write_text(
         '[schema]\nunit = "item_id"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon", "rebate"]\n'
         '[decision]\nbeta = 0.0\nmin_significance = 0.0\n[constraints]\nfrozen = ["rebate"]\n'
+        "[launch]\nmax_drift = 9.0\n"
     )
     return out
 
@@ -40,10 +40,12 @@ def test_answers_are_those_of_the_model_and_the_summary_counts_them(folder):
         folder / "store",
         "--out",
         folder / "recs.parquet",
+        "--force",  # 40 rows of eight units lie apart from the training window
     )
     assert done.returncode == 0, done.stderr
     found = pq.read_table(folder / "recs.parquet").to_pandas()
-    expected = open_model(folder / "store" / "model").recommend(today())
+    model = next((folder / "store").glob("versions/00000001-*")) / "model"
+    expected = open_model(model).recommend(today())
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
     assert f"40 rows, {int(expected.moved.sum())} moved" in done.stdout
     for reason, count in expected.reason.value_counts().items():

@@ -1,25 +1,24 @@
-"""How anything is saved: a folder of tensors and a manifest that is checked to the last byte, and never holds code.
+"""How anything is saved: a folder of tensors and a manifest, checked to the last byte, never code.
 
     model/
         manifest.json        format, kind, versions, meta, length and SHA-256 of the weights, SHA-256 of all that
         weights.safetensors  the arrays
 
-A new version is made whole beside the old one (`.model.realloc-new`), then two renames put it in place: the old one to
-`.model.realloc-old`, the new one to `model`. Whoever is killed between the two leaves the old one whole under its
-second name; readers look there when `model` is missing, and the next writer puts it back.
+A new version is made whole beside the old one (`.model.realloc-new`), then two renames put it in
+place: the old one to `.model.realloc-old`, the new one to `model`. Whoever is killed between the two
+leaves the old one whole under its second name; readers look there when `model` is missing, and the
+next writer puts it back.
 """
 
 import hashlib
 import importlib.metadata
-import json
 import math
 import os
 import platform
 import reprlib
 import stat
-import sys
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -32,6 +31,8 @@ from safetensors.numpy import load, save
 
 from realloc.base import disk
 from realloc.base.errors import ArtifactError
+from realloc.base.lock import folder_locked
+from realloc.base.strict_json import parse_object, to_text
 from realloc.base.version import __version__
 
 FORMAT = 5
@@ -41,8 +42,9 @@ NAMES = (MANIFEST, WEIGHTS)
 KEYS = {"digest", "files", "format", "kind", "meta", "versions"}
 LONGEST_JSON = 16 * 2**20  # bytes, of the manifest and of the header of the weights
 DEEPEST_JSON = 32  # levels
-DTYPES = tuple(
-    "float64 float32 float16 int64 int32 int16 int8 uint64 uint32 uint16 uint8 bool complex64".split()
+DTYPES = (
+    *("float64", "float32", "float16", "complex64", "bool"),
+    *("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8"),
 )
 READ_ATTEMPTS = 20
 AGAIN = "Restore it from a copy, or write it again."
@@ -50,10 +52,11 @@ AGAIN = "Restore it from a copy, or write it again."
 
 @dataclass(frozen=True)
 class Artifact:
-    """What was saved: a table of plain values, and arrays by name."""
+    """What was saved: plain values, arrays by name, and the SHA-256 of the manifest, which vouches for both."""
 
     meta: dict[str, Any]
     tensors: dict[str, NDArray[Any]]
+    digest: str
 
 
 def write_artifact(
@@ -62,23 +65,26 @@ def write_artifact(
     tensors: Mapping[str, NDArray[Any]],
     meta: Mapping[str, Any],
 ) -> None:
-    """Save arrays and plain values as one folder: after any failure the artifact that was there before still is.
+    """Save arrays and plain values as one folder; after a failure what was there before still is.
 
-    An artifact at `path` is replaced, anything else there refused. Writers in one parent folder wait for each other.
+    An artifact at `path` is replaced, anything else there refused. Writers in one parent folder wait
+    for each other.
     """
     folder = _resolve(path)
     files = pack_artifact(folder, kind, tensors, meta)
     if not os.path.isdir(folder.parent):
         raise ArtifactError(
-            f"Expected a folder {_show(folder.parent)} to write into, but there is none. Make it first."
+            f"Expected a folder {_show(folder.parent)} to write into, but there is none. "
+            "Make it first."
         )
     try:
-        with _locked(folder.parent):
+        with folder_locked(folder.parent):
             _replace(folder, files)
     except OSError as problem:
         raise ArtifactError(
-            f"Expected to write {_show(folder)}, but it failed at {_show(problem.filename or folder)}: "
-            f"{problem.strerror or problem}. What was there before can still be read. Make room or choose another place."
+            f"Cannot write {_show(folder)}: {problem.strerror or problem} at "
+            f"{_show(problem.filename or folder)}. What was there before can still be read. "
+            "Make room or choose another place."
         ) from problem
 
 
@@ -114,20 +120,15 @@ def read_artifact(path: str | os.PathLike[str], kind: str) -> Artifact:
 
 def _resolve(path: str | os.PathLike[str]) -> Path:
     text = os.fspath(path)
-    folder = (
-        None if "\0" in text else Path(os.path.realpath(text))
-    )  # a link to an artifact means the artifact
+    folder = None if "\0" in text else Path(os.path.realpath(text))  # a link to one means the one
     if folder is None or not text or not folder.name:
-        raise ArtifactError(
-            f"Expected the path of a folder for an artifact, got {text!r}. Name one."
-        )
+        raise ArtifactError(f"Expected the path of a folder for an artifact, got {text!r}.")
     return folder
 
 
 def _beside(folder: Path) -> tuple[Path, Path]:
-    return folder.with_name(f".{folder.name}.realloc-new"), folder.with_name(
-        f".{folder.name}.realloc-old"
-    )
+    name = f".{folder.name}.realloc"
+    return folder.with_name(f"{name}-new"), folder.with_name(f"{name}-old")
 
 
 def _find_whole(folder: Path) -> Path:
@@ -169,7 +170,7 @@ def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _swap(new: Path, folder: Path, old: Path) -> None:
-    """Put `new` in the place of `folder`, whose former content ends up at `new`, to be removed; or change nothing."""
+    """Exchange `new` and `folder`, whose former content is then at `new`; or change nothing."""
     try:
         if os.path.lexists(folder):
             disk.rename(folder, old)
@@ -178,7 +179,7 @@ def _swap(new: Path, folder: Path, old: Path) -> None:
         if os.path.lexists(old):
             disk.rename(old, new)
     except BaseException:
-        # Which rename was the last is read from the disk: Ctrl-C may come between a rename and the next line.
+        # The disk says which rename was the last: Ctrl-C may come between a rename and the next line.
         with suppress(OSError):
             if not os.path.lexists(new):
                 disk.rename(folder, new)
@@ -202,7 +203,8 @@ def _check_replaceable(folder: Path) -> None:
         _read_manifest(folder)
     except ArtifactError as problem:
         raise ArtifactError(
-            f"Expected {_show(folder)} to be free or an artifact that can be replaced, but it is neither. {problem} {advice}"
+            f"Expected {_show(folder)} to be free or an artifact that can be replaced, "
+            f"but it is neither. {problem} {advice}"
         ) from problem
 
 
@@ -226,25 +228,6 @@ def _remove_names(folder: Path) -> None:
         disk.remove_folder(folder)
 
 
-@contextmanager
-def _locked(folder: Path) -> Generator[None]:
-    """One writer at a time in a folder; the lock ends with the process and leaves no file."""
-    if sys.platform == "win32":
-        yield
-        return
-    import fcntl
-
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # some network file systems lock no folders
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_UN)  # closing is not enough where a fork holds a copy
-        os.close(handle)
-
-
 def _make_manifest(
     kind: str, files: Mapping[str, bytes], meta: Mapping[str, Any], folder: Path
 ) -> bytes:
@@ -260,11 +243,11 @@ def _make_manifest(
             for name, content in files.items()
         },
     }
-    problem = _find_odd(table["meta"], depth=1)
-    if problem:
+    odd = next(_find_odd(table["meta"], "meta", depth=2), None)
+    if odd:
         raise ArtifactError(
-            f"Expected `meta` of {_show(folder)} to hold only dict, list, str, int, finite float, bool and None, "
-            f"but meta{problem}. Convert it first."
+            f"Expected only dict, list, str, int, finite float, bool and None in `meta` of "
+            f"{_show(folder)}, but {odd}. Convert it first."
         )
     try:
         content = _to_bytes({**table, "digest": _sha256(_to_bytes(table))})
@@ -274,8 +257,8 @@ def _make_manifest(
         ) from problem
     if len(content) > LONGEST_JSON:
         raise ArtifactError(
-            f"Expected `meta` of {_show(folder)} to stay below {LONGEST_JSON:,} bytes, got {len(content):,}. "
-            "Keep large tables as tensors."
+            f"Expected `meta` of {_show(folder)} to stay below {LONGEST_JSON:,} bytes, "
+            f"got {len(content):,}. Keep large tables as tensors."
         )
     return content
 
@@ -305,8 +288,8 @@ def _pack(tensors: Mapping[str, NDArray[Any]], folder: Path) -> bytes:
         if type(array) is not np.ndarray or array.dtype.name not in DTYPES:
             got = f"{type(array).__name__} of {getattr(array, 'dtype', 'no dtype')}"
             raise ArtifactError(
-                f"Expected tensor {name!r} of {_show(folder)} as a numpy array of {', '.join(DTYPES)}, got {got}. "
-                "Convert it first."
+                f"Expected tensor {name!r} of {_show(folder)} as a numpy array of "
+                f"{', '.join(DTYPES)}, got {got}. Convert it first."
             )
         # The library writes memory as it lies, so other orders would come back as other numbers.
         arrays[name] = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
@@ -329,7 +312,7 @@ def _read_folder(folder: Path, kind: str) -> Artifact:
         raise ArtifactError(
             f"Expected an artifact of kind {kind!r} at {_show(folder)}, but {came}. Check the path."
         )
-    manifest = _read_manifest(folder)
+    manifest, digest = _read_manifest(folder)
     if manifest["format"] < FORMAT:
         raise ArtifactError(
             f"{_show(folder)} was written by an earlier realloc "
@@ -337,17 +320,19 @@ def _read_folder(folder: Path, kind: str) -> Artifact:
         )
     if manifest["kind"] != kind:
         raise ArtifactError(
-            f"Expected an artifact of kind {kind!r} at {_show(folder)}, got one of kind {reprlib.repr(manifest['kind'])}. "
-            f"Give the path of one of kind {kind!r}."
+            f"Expected an artifact of kind {kind!r} at {_show(folder)}, "
+            f"got one of kind {reprlib.repr(manifest['kind'])}. Check the path."
         )
     _check_names(folder)
-    path, expected = folder / WEIGHTS, manifest["files"][WEIGHTS]
+    path = folder / WEIGHTS
+    expected = manifest["files"][WEIGHTS]
     content = read_plain(path, expected["bytes"], expected["bytes"])
     if _sha256(content) != expected["sha256"]:
         raise ArtifactError(
-            f"Expected the SHA-256 of {MANIFEST} in {_show(path)}, got another: it was changed. {AGAIN}"
+            f"Expected the SHA-256 of {MANIFEST} in {_show(path)}, got another: "
+            f"it was changed. {AGAIN}"
         )
-    return Artifact(manifest["meta"], _unpack(content, path))
+    return Artifact(manifest["meta"], _unpack(content, path), digest)
 
 
 def _check_names(folder: Path) -> None:
@@ -357,19 +342,21 @@ def _check_names(folder: Path) -> None:
         raise _unreadable(folder, problem) from problem
     if strange:
         raise ArtifactError(
-            f"Expected only {' and '.join(NAMES)} in {_show(folder)}, but found {reprlib.repr(strange[0])}. Move it away."
+            f"Expected only {' and '.join(NAMES)} in {_show(folder)}, "
+            f"but found {reprlib.repr(strange[0])}. Move it away."
         )
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def _read_manifest(folder: Path) -> tuple[dict[str, Any], str]:
+    """The manifest of a folder, and the SHA-256 of its bytes."""
     path = folder / MANIFEST
     content = read_plain(path, 2, LONGEST_JSON)
     table = _parse(content, path)
     version = table.get("format")
     if type(version) is int and version > FORMAT:
         raise ArtifactError(
-            f"{_show(folder)} was written by a newer realloc (format {version}, this one reads up to {FORMAT}): "
-            "upgrade realloc."
+            f"{_show(folder)} was written by a newer realloc "
+            f"(format {version}, this one reads up to {FORMAT}): upgrade realloc."
         )
     if type(version) is not int or version < 1 or set(table) != KEYS:
         raise ArtifactError(
@@ -385,13 +372,14 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise ArtifactError(
             f"Expected a manifest of realloc in {_show(path)}, but its values are others. {AGAIN}"
         )
-    return table
+    return table, _sha256(content)
 
 
 def _is_manifest(table: Mapping[str, Any]) -> bool:
-    files, weights = table["files"], {}
-    if type(files) is dict and set(files) == {WEIGHTS}:
-        weights = files[WEIGHTS]
+    files = table["files"]
+    if type(files) is not dict or set(files) != {WEIGHTS}:
+        return False
+    weights = files[WEIGHTS]
     return (
         type(weights) is dict
         and set(weights) == {"bytes", "sha256"}
@@ -402,7 +390,7 @@ def _is_manifest(table: Mapping[str, Any]) -> bool:
 
 
 def read_plain(path: Path, least: int, most: int) -> bytes:
-    """All bytes of a plain file whose length is within the bounds; links, pipes and devices are not even opened."""
+    """Read a plain file whose length is within the bounds; links, pipes and devices are not opened."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             raise ArtifactError(
@@ -430,9 +418,7 @@ def _open_plain(path: str, flags: int) -> int:
 
 def _unreadable(path: Path, problem: Exception) -> ArtifactError:
     reason = getattr(problem, "strerror", None) or "not enough memory"
-    return ArtifactError(
-        f"Expected to read {_show(path)}, but it failed: {reason}. Check its owner and its place."
-    )
+    return ArtifactError(f"Cannot read {_show(path)}: {reason}. Check its owner and its place.")
 
 
 def _unpack_header(content: bytes, path: Path) -> None:
@@ -449,14 +435,11 @@ def _unpack(content: bytes, path: Path) -> dict[str, NDArray[Any]]:
     _unpack_header(content, path)
     try:
         return load(content)
-    except (
-        SafetensorError,
-        KeyError,
-        ValueError,
-        OverflowError,
-    ) as problem:  # KeyError: a dtype that numpy lacks
+    # KeyError: a dtype that numpy lacks
+    except (SafetensorError, KeyError, ValueError, OverflowError) as problem:
         raise ArtifactError(
-            f"Expected tensors in {_show(path)}, but they cannot be unpacked: {reprlib.repr(str(problem))}. {AGAIN}"
+            f"Expected tensors in {_show(path)}, but they cannot be unpacked: "
+            f"{reprlib.repr(str(problem))}. {AGAIN}"
         ) from problem
 
 
@@ -469,76 +452,28 @@ def _sha256(content: bytes) -> str:
 
 def _to_bytes(table: Mapping[str, Any]) -> bytes:
     """The one spelling of a table: sorted keys, one line for each on top."""
-    lines = [f"{_to_text(key)}: {_to_text(table[key])}" for key in sorted(table)]
+    lines = [f"{to_text(key)}: {to_text(table[key])}" for key in sorted(table)]
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
-
-
-def _to_text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, allow_nan=False, ensure_ascii=False)
 
 
 def _parse(content: bytes, path: Path) -> dict[str, Any]:
     try:
-        table = json.loads(
-            content.decode(), object_pairs_hook=_unique, parse_constant=_refuse_constant
-        )
-        if type(table) is not dict:
-            raise ValueError(f"no table but {type(table).__name__}")
-        _check_depth(table)
-        _to_text(table).encode()  # fails for 1e999 and half a surrogate pair
-    except RecursionError as problem:
-        raise ArtifactError(
-            f"Expected at most {DEEPEST_JSON} levels of JSON in {_show(path)}, got more. {AGAIN}"
-        ) from problem
+        return parse_object(content, DEEPEST_JSON)
     except ValueError as problem:
-        raise ArtifactError(f"Expected JSON in {_show(path)}, but: {problem}. {AGAIN}") from problem
-    return table
+        raise ArtifactError(f"Expected JSON in {_show(path)}, but {problem}. {AGAIN}") from problem
 
 
-def _check_depth(table: dict[str, Any]) -> None:
-    level: list[Any] = [table]
-    for _ in range(DEEPEST_JSON):
-        items = [
-            item for value in level for item in (value.values() if type(value) is dict else value)
-        ]
-        level = [item for item in items if type(item) is dict or type(item) is list]
-    if level:
-        raise RecursionError
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in table:
-            raise ValueError(f"the key {reprlib.repr(key)} comes twice")
-        table[key] = value
-    return table
-
-
-def _refuse_constant(token: str) -> None:
-    raise ValueError(f"{token} is not a number")
-
-
-def _find_odd(value: Any, depth: int = 0) -> str | None:
-    """Where a value is not plain and what it is, like `['a'][2] is of type set`; None where all is well."""
+def _find_odd(value: Any, where: str, depth: int) -> Iterator[str]:
+    """Say what JSON would not give back, and where: `meta['a'][2] is of type set`."""
     if type(value) is dict or type(value) is list:
-        return next(_odd_items(value, depth + 1), None)
-    if type(value) is float:
-        return None if math.isfinite(value) else f" is {value}"
-    return (
-        None
-        if value is None or type(value) in (str, int, bool)
-        else f" is of type {type(value).__name__}"
-    )
-
-
-def _odd_items(value: dict[Any, Any] | list[Any], depth: int) -> Generator[str]:
-    if depth > DEEPEST_JSON:
-        yield f" is nested deeper than {DEEPEST_JSON} levels"
-        return
-    for key, item in value.items() if type(value) is dict else enumerate(value):
-        if type(value) is dict and type(key) is not str:
-            yield f" has the key {reprlib.repr(key)} of type {type(key).__name__}"
-        problem = _find_odd(item, depth)
-        if problem:
-            yield f"[{reprlib.repr(key)}]{problem}"
+        if depth > DEEPEST_JSON:
+            yield f"{where} is nested deeper than {DEEPEST_JSON} levels"
+            return
+        for key, item in value.items() if type(value) is dict else enumerate(value):
+            if type(value) is dict and type(key) is not str:
+                yield f"{where} has the key {reprlib.repr(key)} of type {type(key).__name__}"
+            yield from _find_odd(item, f"{where}[{reprlib.repr(key)}]", depth + 1)
+    elif type(value) is float and not math.isfinite(value):
+        yield f"{where} is {value}"
+    elif value is not None and type(value) not in (str, int, float, bool):
+        yield f"{where} is of type {type(value).__name__}"

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -10,14 +11,38 @@ def write_new_file(path: Path, content: bytes) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags, 0o666)
     try:
-        left = memoryview(content)
-        while left:
-            left = left[os.write(handle, left) :]
-        os.fsync(
-            handle
-        )  # a failure is never tried again: the pages may be marked clean though they were lost
+        write_all(handle, content)
+        # A failure is never tried again: the pages may be marked clean though they were lost.
+        os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def write_all(handle: int, content: bytes) -> None:
+    """Write all bytes to an open file; the system may take only some of them at a time."""
+    left = memoryview(content)
+    while left:
+        left = left[os.write(handle, left) :]
+
+
+def beside(path: Path) -> Path:
+    """The name under which a new `path` is written first: hidden, and of no kind that other tools read."""
+    return path.with_name(f".{path.name}.new")
+
+
+def put_in_place(new: Path, path: Path) -> None:
+    """Give what lies at `new` the name `path` in one step, so that it outlives a power loss."""
+    rename(new, path)
+    sync_folder(path.parent)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file in one step: readers see the old one or the new one, also after a power loss."""
+    new = beside(path)
+    with suppress(FileNotFoundError):
+        remove_file(new)  # what a writer left that was stopped
+    write_new_file(new, content)
+    put_in_place(new, path)
 
 
 def make_folder(path: Path) -> None:
@@ -28,6 +53,15 @@ def make_folder(path: Path) -> None:
 def rename(source: Path, target: Path) -> None:
     """Give another name in one step; a file at `target` is replaced."""
     os.rename(source, target)
+
+
+def sync_file(path: Path) -> None:
+    """Bring a file that was written elsewhere down to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def sync_folder(path: Path) -> None:
@@ -62,12 +96,3 @@ def empty_folder(path: Path) -> None:
                 remove_file(inside)
             else:
                 remove_folder(inside)
-
-
-def sync_file(path: Path) -> None:
-    """Bring a file that was written elsewhere down to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
