@@ -1,4 +1,4 @@
-"""The launch brake: a run beyond a limit is not published, says both figures, and can be forced."""
+"""Publish limits: a run beyond a limit is not published, says both figures, and can be forced."""
 
 import json
 from datetime import timedelta
@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from realloc.base.errors import BrakeError, ConfigError
+from realloc.base.errors import PublishError, ConfigError
 from realloc.batch.limits import broken_limits
 from realloc.model.config import Config, read_config
-from realloc.model.publish_limits import LaunchLimits
+from realloc.model.publish_limits import PublishLimits
 from realloc.storage.ledger import Ledger
 from realloc.storage.store import Store
 from tests.batch.conftest import NOW, answers, recommend, rows
@@ -30,7 +30,7 @@ CALM = {
     },
     "age": {"days": 3.0, "window_days": 4.0},
 }
-LIMITS = LaunchLimits(
+LIMITS = PublishLimits(
     max_action_rate=0.5,
     max_moved_share=0.1,
     max_drift=0.1,
@@ -89,14 +89,14 @@ def test_what_is_not_known_breaks_no_limit():
 
 
 def with_limits(**limits) -> Config:
-    return Config(decision=CONFIG.decision, launch=LaunchLimits(**limits))
+    return Config(decision=CONFIG.decision, publish=PublishLimits(**limits))
 
 
 def test_a_run_beyond_a_limit_is_kept_aside_and_published_only_by_force(place):
     (place / "recs.parquet").write_bytes(b"of yesterday")
     tight = with_limits(max_action_rate=0.01)
     with pytest.raises(
-        BrakeError, match=r"Nothing was published: .* rows would move .* `max_action_rate` is 1.0%"
+        PublishError, match=r"Nothing was published: .* rows would move .* `max_action_rate` is 1.0%"
     ):
         recommend(place, config=tight)
     assert (place / "recs.parquet").read_bytes() == b"of yesterday"
@@ -121,7 +121,7 @@ def test_drifted_states_hold_the_run(place):
     moved = rows()
     moved["c1"] = moved["c1"] + 5 * moved["c1"].std()
     moved.to_parquet(place / "moved.parquet")
-    with pytest.raises(BrakeError, match="'feature c1' has drifted by"):
+    with pytest.raises(PublishError, match="'feature c1' has drifted by"):
         recommend(place, source=place / "moved.parquet")
     told = recommend(place).figures  # rows of the same world are fine
     assert told["drift"]["drifted"] == []
@@ -133,32 +133,32 @@ def test_too_many_bad_rows_hold_the_run(place):
     bad.loc[:30, "coupon"] = -1.0
     bad.to_parquet(place / "bad.parquet")
     with pytest.raises(
-        BrakeError, match=r"31 of 150 rows cannot be read \(20.7%, `max_bad_rows` is 10.0%\)"
+        PublishError, match=r"31 of 150 rows cannot be read \(20.7%, `max_bad_rows` is 10.0%\)"
     ):
         recommend(place, source=place / "bad.parquet")
 
 
 def test_a_stale_model_holds_the_run(place):
-    with pytest.raises(BrakeError, match=r"the version is 50.0 days old \(`max_age_days` is 45\)"):
+    with pytest.raises(PublishError, match=r"the version is 50.0 days old \(`max_age_days` is 45\)"):
         recommend(place, clock=lambda: NOW + timedelta(days=50))
 
 
 def test_limits_of_the_fit_hold_without_a_config_and_nonsense_is_refused(tmp_path):
     path = tmp_path / "realloc.toml"
     path.write_text(
-        '[schema]\nunit = "u"\ntime = "t"\noutcome = "y"\nchannels = ["a", "b"]\n[launch]\nmax_action_rate = 0.3\n'
+        '[schema]\nunit = "u"\ntime = "t"\noutcome = "y"\nchannels = ["a", "b"]\n[publish]\nmax_action_rate = 0.3\n'
     )
-    assert read_config(path)[1].launch.max_action_rate == 0.3
-    with pytest.raises(ConfigError, match="Expected `max_bad_rows` of .launch. from 0 to 1, got 2"):
-        LaunchLimits(max_bad_rows=2)
+    assert read_config(path)[1].publish.max_action_rate == 0.3
+    with pytest.raises(ConfigError, match="Expected `max_bad_rows` of .publish. from 0 to 1, got 2"):
+        PublishLimits(max_bad_rows=2)
     for wrong in (
         {"max_drift": -1.0},
         {"max_age_days": 0.0},
         {"max_window_age_days": -3.0},
         {"max_drift": "x"},
     ):
-        with pytest.raises(ConfigError, match=r"\[launch\]"):
-            LaunchLimits(**wrong)
+        with pytest.raises(ConfigError, match=r"\[publish\]"):
+            PublishLimits(**wrong)
 
 
 def test_a_frozen_store_is_never_held(place):

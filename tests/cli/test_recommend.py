@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
     (out / "rules.toml").write_text(
         '[schema]\nunit = "item_id"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon", "rebate"]\n'
         '[decision]\nbeta = 0.0\nmin_significance = 0.0\n[constraints]\nfrozen = ["rebate"]\n'
-        "[launch]\nmax_drift = 9.0\n"
+        "[publish]\nmax_drift = 9.0\n"
     )
     return out
 

@@ -25,8 +25,8 @@ class LedgerError(ReallocError, ValueError):
     """A decision log that cannot be read or added to; what it held before, it still holds."""
 
 
-class BrakeError(ReallocError):
-    """Recommendations that are not published because a limit of `[launch]` is broken."""
+class PublishError(ReallocError):
+    """Recommendations that are not published because a limit of `[publish]` is broken."""
 
 
 class MissingExtra(ReallocError, ImportError):

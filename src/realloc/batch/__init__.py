@@ -1,4 +1,4 @@
-"""Recommendations for files of any length: streamed, resumable, braked, logged, published in one step."""
+"""Recommendations for files of any length: streamed, resumable, limited, logged, published in one step."""
 
 from typing import TYPE_CHECKING
 

@@ -14,7 +14,7 @@ from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.types import Decision, keep
 from realloc.logs import Logs, Schema
 from realloc.model.config import Config
-from realloc.model.publish_limits import LaunchLimits
+from realloc.model.publish_limits import PublishLimits
 from realloc.serve.canary import check
 from realloc.serve.scorer import open_model, settings_of
 from realloc.storage.store import Store, Version
@@ -43,7 +43,7 @@ class Opened:
     settings: dict[
         str, Any
     ]  # everything about decisions that could be set, for the key and the log
-    limits: LaunchLimits
+    limits: PublishLimits
     state: Any = None  # what a model has learned; None: frozen
     config: Config | None = None
 
@@ -76,7 +76,7 @@ def _frozen(store: Store) -> Opened:
     record = newest_record(store.path)
     schema = from_table(Schema, record.schema, "the version's record")
     decider = Decider(schema, partial(keep, reason=REASON), record.money_digits, None, None)
-    return Opened(decider, record, {"frozen": True}, LaunchLimits())
+    return Opened(decider, record, {"frozen": True}, PublishLimits())
 
 
 def _model(store: Store, asked: Asked) -> Opened:
@@ -86,7 +86,7 @@ def _model(store: Store, asked: Asked) -> Opened:
     states = record.fingerprint["states"]
     decide = partial(_decide, state, config)
     decider = Decider(schema, decide, config.money_digits, state.support.config.level, states)
-    return Opened(decider, record, settings_of(config), config.launch, state, config)
+    return Opened(decider, record, settings_of(config), config.publish, state, config)
 
 
 def _fetch(store: Store, number: int | None) -> tuple[Any, Config, Schema, Version]:

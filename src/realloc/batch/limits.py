@@ -1,13 +1,13 @@
-"""The launch brake: which limits a run breaks, each in a sentence with both figures."""
+"""Publish limits: which of them a run breaks, each in a sentence with both figures."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from realloc.batch.summary import largest_drift
-from realloc.model.publish_limits import LaunchLimits
+from realloc.model.publish_limits import PublishLimits
 
 
-def broken_limits(told: dict[str, Any], limits: LaunchLimits) -> Iterator[str]:
+def broken_limits(told: dict[str, Any], limits: PublishLimits) -> Iterator[str]:
     """Why a run may not be published; what is not known breaks no limit, and the summary says that it is not known."""
     if told["bad_rows_share"] > limits.max_bad_rows:
         yield (
@@ -29,7 +29,7 @@ def broken_limits(told: dict[str, Any], limits: LaunchLimits) -> Iterator[str]:
     yield from _too_old(told["age"], limits)
 
 
-def _too_old(age: dict[str, Any], limits: LaunchLimits) -> Iterator[str]:
+def _too_old(age: dict[str, Any], limits: PublishLimits) -> Iterator[str]:
     if age["days"] > limits.max_age_days:
         yield f"the version is {age['days']:.1f} days old (`max_age_days` is {limits.max_age_days:g})"
     window, most = age["window_days"], limits.max_window_age_days

@@ -2,7 +2,7 @@
 
 1. What the answers depend on (input files, version, rules) gives a key; parts of an earlier run with this key are kept.
 2. Parts of 16,384 rows are decided one by one, here or in several processes, and written down as they are done.
-3. The brake looks at the figures of all parts. If it holds, results go to another name, and no one else is told.
+3. The publish limits are compared with the figures of all parts. If one is broken, results go to another name, and no one else is told.
 4. FROZEN is looked at again; then the decisions are logged; then the output gets its name.
 """
 
@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from realloc.base.errors import BrakeError, ConfigError, LogError, StoreError
+from realloc.base.errors import PublishError, ConfigError, LogError, StoreError
 from realloc.base.progress import Progress, silent
 from realloc.base.version import __version__
 from realloc.batch.all_rows import decide_together
@@ -49,7 +49,7 @@ class Options:
     """How to run; none of it changes an answer but `config` and `pools`."""
 
     config: Config | None = (
-        None  # whose [decision], [constraints] and [launch] replace those of the fit
+        None  # whose [decision], [constraints] and [publish] replace those of the fit
     )
     pools: dict[str, float] | None = None  # most money per channel over all rows
     jobs: int = 1  # processes
@@ -73,7 +73,7 @@ class Done:
 
 
 def recommend_file(today: Any, store: Path, out: Path, options: Options | None = None) -> Done:
-    """Recommend for every row of files at a path (list, glob, folder); raises `BrakeError` where limits are broken."""
+    """Recommend for every row of files at a path (list, glob, folder); raises `PublishError` where limits are broken."""
     options = options or Options()
     if out.suffix not in ENDINGS:
         raise ConfigError(f"Expected `--out` to end in .parquet or .csv, got {out.name!r}.")
@@ -229,10 +229,10 @@ def _decide_apart(job: Job, options: Options) -> dict[int, Tally]:
 
 
 def _end(job: Job, tally: Tally, options: Options) -> Done | None:
-    """Figures, brake, log, output, in this order; None where the store was frozen meanwhile."""
+    """Figures, limits, log, output, in this order; None where the store was frozen meanwhile."""
     opened, frozen = job.opened, job.asked.frozen
     figures = _figures(job, tally)
-    limits = options.config.launch if options.config else opened.limits
+    limits = options.config.publish if options.config else opened.limits
     broken = (
         () if frozen else tuple(broken_limits(figures, limits))
     )  # to change nothing is always safe
@@ -249,9 +249,9 @@ def _end(job: Job, tally: Tally, options: Options) -> Done | None:
     if held:
         give_name(place, target)
         write_json(figures, summary_name(target))
-        raise BrakeError(
+        raise PublishError(
             f"Nothing was published: {'; '.join(broken)}. The results lie in {str(target)!r}. Look at them, then publish with "
-            "`--force`, or change [launch] of the config."
+            "`--force`, or change [publish] of the config."
         )
     if job.overtaken:
         return None

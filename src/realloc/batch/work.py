@@ -140,7 +140,7 @@ class Work:
         told |= {"tally": packed.tally.to_json()}
         told |= {
             "digest": key_of(told)
-        }  # the brake looks at tallies: a changed one may let through what it should hold
+        }  # publish limits look at tallies: a changed one may let through what it should hold
         disk.write_new_file(
             self._path(number, "new"), json.dumps(told, ensure_ascii=False).encode()
         )

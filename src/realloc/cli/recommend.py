@@ -30,7 +30,7 @@ def recommend(
     config: Annotated[
         Path | None,
         typer.Option(
-            help="TOML whose [decision], [constraints] and [launch] replace those of the fit."
+            help="TOML whose [decision], [constraints] and [publish] replace those of the fit."
         ),
     ] = None,
     pool: Annotated[
@@ -42,7 +42,7 @@ def recommend(
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="Publish although a limit of [launch] is broken. Never past a freeze."
+            "--force", help="Publish although a limit of [publish] is broken. Never past a freeze."
         ),
     ] = False,
     jobs: Annotated[

@@ -18,7 +18,7 @@ from realloc.learn.student.config import StudentConfig
 from realloc.learn.support.config import SupportConfig
 from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from realloc.logs import CheckConfig, Schema
-from realloc.model.publish_limits import LaunchLimits
+from realloc.model.publish_limits import PublishLimits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Config:
     support: SupportConfig = field(default_factory=SupportConfig)
     decision: DecisionConfig = field(default_factory=DecisionConfig)
     constraints: Constraints = field(default_factory=Constraints)
-    launch: LaunchLimits = field(default_factory=LaunchLimits)
+    publish: PublishLimits = field(default_factory=PublishLimits)
 
     def __post_init__(self) -> None:
         check_types(self, "the config")
@@ -68,7 +68,7 @@ STAGES: dict[str, type[Any]] = {
     "support": SupportConfig,
     "decision": DecisionConfig,
     "constraints": Constraints,
-    "launch": LaunchLimits,
+    "publish": PublishLimits,
 }
 
 

@@ -1,7 +1,7 @@
 """An MLflow flavour, for teams that register models there: `mlflow.pyfunc.load_model(path).predict(frame)` recommends.
 
 What is logged is the model's own folder, checked to the last byte when it is loaded; predictions come from the scorer of the
-service, without torch. MLflow knows nothing of FROZEN, the brake or the decision log: those belong to a store.
+service, without torch. MLflow knows nothing of FROZEN, publish limits or the decision log: those belong to a store.
 """
 
 import os
