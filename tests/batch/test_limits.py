@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from realloc.base.errors import PublishError, ConfigError
+from realloc.base.errors import ConfigError, PublishError
 from realloc.batch.limits import broken_limits
 from realloc.model.config import Config, read_config
 from realloc.model.publish_limits import PublishLimits

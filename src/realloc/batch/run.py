@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from realloc.base.errors import PublishError, ConfigError, LogError, StoreError
+from realloc.base.errors import ConfigError, LogError, PublishError, StoreError
 from realloc.base.progress import Progress, silent
 from realloc.base.version import __version__
 from realloc.batch.all_rows import decide_together
