@@ -96,7 +96,8 @@ def test_a_run_beyond_a_limit_is_kept_aside_and_published_only_by_force(place):
     (place / "recs.parquet").write_bytes(b"of yesterday")
     tight = with_limits(max_action_rate=0.01)
     with pytest.raises(
-        PublishError, match=r"Nothing was published: .* rows would move .* `max_action_rate` is 1.0%"
+        PublishError,
+        match=r"Nothing was published: .* rows would move .* `max_action_rate` is 1.0%",
     ):
         recommend(place, config=tight)
     assert (place / "recs.parquet").read_bytes() == b"of yesterday"
@@ -139,7 +140,9 @@ def test_too_many_bad_rows_hold_the_run(place):
 
 
 def test_a_stale_model_holds_the_run(place):
-    with pytest.raises(PublishError, match=r"the version is 50.0 days old \(`max_age_days` is 45\)"):
+    with pytest.raises(
+        PublishError, match=r"the version is 50.0 days old \(`max_age_days` is 45\)"
+    ):
         recommend(place, clock=lambda: NOW + timedelta(days=50))
 
 
@@ -149,7 +152,9 @@ def test_limits_of_the_fit_hold_without_a_config_and_nonsense_is_refused(tmp_pat
         '[schema]\nunit = "u"\ntime = "t"\noutcome = "y"\nchannels = ["a", "b"]\n[publish]\nmax_action_rate = 0.3\n'
     )
     assert read_config(path)[1].publish.max_action_rate == 0.3
-    with pytest.raises(ConfigError, match="Expected `max_bad_rows` of .publish. from 0 to 1, got 2"):
+    with pytest.raises(
+        ConfigError, match="Expected `max_bad_rows` of .publish. from 0 to 1, got 2"
+    ):
         PublishLimits(max_bad_rows=2)
     for wrong in (
         {"max_drift": -1.0},
