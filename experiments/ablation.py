@@ -1,11 +1,12 @@
-"""The paper's mechanism ablation in the hard regime: local geometry and decisions with one part taken out.
+"""The paper's mechanism ablation in the hard regime: local geometry and decisions with one part
+taken out.
 
     python experiments/ablation.py            # seeds 1 to 10; resumable
     python experiments/ablation.py --quick    # two seeds of a small world
 
-Err is the root mean squared error of edge scores as a part of the oracle's own size; Gap is raw minus deployable uplift.
-"w/o student" decides as ReAlloc does, with the committee's gains in the place of the student's: the same doubt, support and
-search.
+Err is the root mean squared error of edge scores as a part of the oracle's own size; Gap is raw
+minus deployable uplift. "w/o student" decides as ReAlloc does, with the committee's gains in the
+place of the student's: the same doubt, support and search.
 """
 
 from collections.abc import Callable
@@ -143,13 +144,16 @@ def to_markdown(cells: dict[str, Figures], seeds: tuple[int, ...]) -> str:
     ]
     lines += markdown(["", *COLUMNS, "paper (Edge Top Corr Err · Dep. OOS Gap Rec.)"], rows)
     lines += [
-        "**What a part is worth**: ReAlloc minus the variant, paired over seeds, mean and 95 % bootstrap interval",
+        "**What a part is worth**: ReAlloc minus the variant, paired over seeds, mean and 95 % "
+        "bootstrap interval",
         "",
     ]
     lines += markdown(["", "deployable uplift", "harmed, of the moved"], losses)
     lines += [
-        "Without orthogonalization three surfaces of four go: compare it with Teacher-only, one surface as well. Asked for was "
-        "the full method first in uplift: it is not, by what doubt costs. Why it has to (and what it buys: less harm) is in "
+        "Without orthogonalization three surfaces of four go: compare it with Teacher-only, one "
+        "surface as well. Asked for was "
+        "the full method first in uplift: it is not, by what doubt costs. Why it has to (and what "
+        "it buys: less harm) is in "
         "docs/diary.md, 'The student does bring uplift'.",
         "",
     ]

@@ -1,6 +1,8 @@
-"""The curves as pictures: Safe Recovery above, harmed rows below, mean and 95 % interval over seeds.
+"""The curves as pictures: Safe Recovery above, harmed rows below, mean and 95 % interval over
+seeds.
 
-python experiments/curve_figures.py     # reads experiments/results/curves.json, writes curves.png beside it
+python experiments/curve_figures.py     # reads experiments/results/curves.json, writes curves.png
+beside it
 """
 
 import json
@@ -22,7 +24,9 @@ STYLES = {
 
 
 def draw(axes: Any, cells: dict[str, Figures], name: str, curve: Curve, part: str) -> None:
-    """One figure of one curve, a line per method; a place without a method's cells is left out of its line."""
+    """One figure of one curve, a line per method; a place without a method's cells is left out of
+    its line.
+    """
     for method in curve.methods:
         title, colour = STYLES[method]
         known = {}

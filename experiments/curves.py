@@ -1,12 +1,14 @@
-"""What decides: rows, confounding, the number of channels, the number of members. Hard regime unless the curve is about it.
+"""What decides: rows, confounding, the number of channels, the number of members. Hard regime
+unless the curve is about it.
 
     python experiments/curves.py                    # seeds 1 to 5; hours; resumable
     python experiments/curves.py --curves rows      # one curve
     python experiments/curves.py --quick            # the ends of every curve at a small size
 
-Rivals are the strongest of the static table. Safe Recovery with the greedy search, the movement budget and the learned support
-of all; outside and harm beside it. Only one parameter changes along a curve. The last columns pair ReAlloc with the best rival of
-that place (by its mean over the seeds that all have), seed by seed. Rivals have no doubt; `bold` is ReAlloc without its own.
+Rivals are the strongest of the static table. Safe Recovery with the greedy search, the movement
+budget and the learned support of all; outside and harm beside it. Only one parameter changes along
+a curve. The last columns pair ReAlloc with the best rival of that place (by its mean over the seeds
+that all have), seed by seed. Rivals have no doubt; `bold` is ReAlloc without its own.
 """
 
 from dataclasses import dataclass, replace
@@ -98,7 +100,8 @@ def to_markdown(cells: dict[str, Figures]) -> str:
         "",
     ]
     lines += [
-        "`minus best rival`: paired over seeds that all methods have, 95 % bootstrap interval of the mean.",
+        "`minus best rival`: paired over seeds that all methods have, 95 % bootstrap interval of "
+        "the mean.",
         "",
     ]
     for name, curve in CURVES.items():

@@ -1,11 +1,13 @@
-"""How good are decisions? Support, search, certificate and their sum, in the paper's world; every figure with the truth.
+"""How good are decisions? Support, search, certificate and their sum, in the paper's world; every
+figure with the truth.
 
-    python experiments/decision_quality.py --jobs 2     # seeds 1 to 10, four regimes; resumable; about an hour and a half
+    python experiments/decision_quality.py --jobs 2     # seeds 1 to 10, four regimes; resumable;
+    about an hour and a half
     python experiments/decision_quality.py --support    # only what needs no outcome: ten minutes
 
-Finished cells are kept in experiments/results/decision_quality.json (support_quality.json). Recoveries are parts of Oracle
-Local, the paper's greedy search with the true response inside the true support; ours may exceed 1, because its search is
-better than greedy.
+Finished cells are kept in experiments/results/decision_quality.json (support_quality.json).
+Recoveries are parts of Oracle Local, the paper's greedy search with the true response inside the
+true support; ours may exceed 1, because its search is better than greedy.
 """
 
 import argparse
@@ -96,7 +98,9 @@ def with_true_response(
 
 
 def learned(model: realloc.ReAlloc, world: World, test: Logs) -> dict[str, float]:
-    """Recommendations of the model: as they are, with the greedy search, with the true support, with the fallback."""
+    """Recommendations of the model: as they are, with the greedy search, with the true support,
+    with the fallback.
+    """
     found: dict[str, float] = {}
     surface, start = world.surface(world.state(test)), np.array(test.shares)
     channels = test.schema.channels
@@ -141,7 +145,9 @@ def true_region(model: realloc.ReAlloc, world: World, test: Logs) -> dict[str, f
 
 
 def search_error(model: realloc.ReAlloc, test: Logs) -> dict[str, float]:
-    """What the search misses of its own objective, against 2,640 ends in 120 directions of the same reachable set."""
+    """What the search misses of its own objective, against 2,640 ends in 120 directions of the same
+    reachable set.
+    """
     few = test.take(np.arange(EXHAUSTED))
     state, config = model.fitted, model.config
     case = next(open_batches(state, few, config, config.constraints)).case
@@ -180,7 +186,8 @@ def to_markdown(cells: dict[str, Any], seeds: tuple[int, ...]) -> str:
     done = {name: [s for s in seeds if f"{name}/{s}" in cells] for name in NAMES}
     count = ", ".join(f"{name} {len(found)}" for name, found in done.items())
     lines = [
-        f"Means over world seeds {seeds[0]} to {seeds[-1]} (done: {count}), code of {cells['commit']}.",
+        f"Means over world seeds {seeds[0]} to {seeds[-1]} (done: {count}), code of "
+        f"{cells['commit']}.",
         "",
     ]
 

@@ -1,18 +1,26 @@
 """Do the 95 % intervals of off-policy values cover the truth 95 times in 100?
 
-    python experiments/dr_coverage.py            # seeds 0 to 299 of three designs; resumable; some minutes of CPU
+    python experiments/dr_coverage.py            # seeds 0 to 299 of three designs; resumable; some
+    minutes of CPU
     python experiments/dr_coverage.py --quick    # 20 of each, into the same file
     python experiments/dr_coverage.py --table    # only write the table again
 
-The trial is read from $REALLOC_DATA/hillstrom/hillstrom.csv (../shared/data unless set); without it, only the marketplace.
+The trial is read from $REALLOC_DATA/hillstrom/hillstrom.csv (../shared/data unless set); without
+it, only the marketplace.
 
-market       Randomized rows of the marketplace, three channels, 19 arms. Policy: move 5 % of the budget from the most to the
-             least used open channel where that is feasible. Truth: the oracle's expected gain on the very rows drawn.
-hillstrom_a  A real e-mail trial, every customer at a vertex (men's, women's, no e-mail; 1/3 each). Customers are drawn anew
-             from the trial's 29 cells; outcome: visit. Policy: men's e-mail to those who buy on the web, women's to those who
+market       Randomized rows of the marketplace, three channels, 19 arms. Policy: move 5 % of the
+budget from the most to the
+             least used open channel where that is feasible. Truth: the oracle's expected gain on
+             the very rows drawn.
+hillstrom_a  A real e-mail trial, every customer at a vertex (men's, women's, no e-mail; 1/3 each).
+Customers are drawn anew
+             from the trial's 29 cells; outcome: visit. Policy: men's e-mail to those who buy on the
+             web, women's to those who
              buy by phone, none to the rest. Truth: the trial's means by cell, over all cells.
-hillstrom_b  The same trial, interior mixes: a shop of a cell draws shares from Dirichlet(3, 3, 3) every week and mails so many
-             of 40 customers; outcome: visits. Policy: 15 % of the budget from no e-mail to men's (web) or to women's (others).
+hillstrom_b  The same trial, interior mixes: a shop of a cell draws shares from Dirichlet(3, 3, 3)
+every week and mails so many
+             of 40 customers; outcome: visits. Policy: 15 % of the budget from no e-mail to men's
+             (web) or to women's (others).
              Truth: linear in the shares, by the trial's means.
 """
 
@@ -126,7 +134,9 @@ def true_agreement(rows: RandomizedMoves, shares: Floats, gains: Floats) -> floa
 
 @cache
 def cells() -> tuple[Floats, Floats, Floats]:
-    """Of the trial's cells: codes (29, 3) of history, channel and newbie; weights (29,); visit rates by e-mail (29, 3)."""
+    """Of the trial's cells: codes (29, 3) of history, channel and newbie; weights (29,); visit
+    rates by e-mail (29, 3).
+    """
     frame = pd.read_csv(DATA)
     keys = ["history_segment", "channel", "newbie"]
     rate = frame.pivot_table(index=keys, columns="segment", values="visit", aggfunc="mean")[
@@ -183,7 +193,9 @@ def hillstrom_a(seed: int) -> Answers:
 
 
 def draw_mixes(rng: np.random.Generator, shops: int) -> tuple[RandomizedShares, NDArray[np.int64]]:
-    """Weeks of shops that mail shares drawn from a Dirichlet density to customers of their cell, and the cells."""
+    """Weeks of shops that mail shares drawn from a Dirichlet density to customers of their cell,
+    and the cells.
+    """
     codes, weights, rate = cells()
     cell = np.repeat(rng.choice(len(codes), shops, p=weights), WEEKS)
     n = len(cell)
@@ -290,8 +302,10 @@ def to_markdown(cells_by_key: dict[str, Figures]) -> str:
     rows = [row for design in there for row in summary(cells_by_key, design)]
     about = (__doc__ or "").split("\n\n", 3)[3].strip().replace("\n             ", " ").splitlines()
     sizes = (
-        f"Rows per replication: market {ITEMS} items × {DAYS} days; hillstrom_a {CUSTOMERS} customers; hillstrom_b {SHOPS} "
-        f"shops × {WEEKS} weeks. Lifts are over the logging policy unless named otherwise. True spread: the standard deviation "
+        f"Rows per replication: market {ITEMS} items × {DAYS} days; hillstrom_a {CUSTOMERS} "
+        f"customers; hillstrom_b {SHOPS} "
+        f"shops × {WEEKS} weeks. Lifts are over the logging policy unless named otherwise. True "
+        "spread: the standard deviation "
         "of estimate − truth over replications; ideal: an interval of ± 1.96 of it."
     )
     text = ["# Coverage of the 95 % intervals of off-policy values", "", describe(cells_by_key), ""]
@@ -306,7 +320,8 @@ def main() -> None:
     there = tuple(design for design in DESIGNS if design == "market" or DATA.exists())
     if len(there) < len(DESIGNS):
         print(
-            f"There is no trial at {DATA}: only the marketplace is measured. Set REALLOC_DATA to its folder."
+            f"There is no trial at {DATA}: only the marketplace is measured. Set REALLOC_DATA to "
+            "its folder."
         )
     study = Study(
         "dr_coverage", work, tuple(f"{design}/{block:02d}" for block in blocks for design in there)

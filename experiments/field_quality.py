@@ -1,6 +1,8 @@
-"""How good is the learned field? PairwiseCorr, EdgeNDCG and recovery with the ORACLE's support, student against rivals.
+"""How good is the learned field? PairwiseCorr, EdgeNDCG and recovery with the ORACLE's support,
+student against rivals.
 
-    python experiments/field_quality.py                # seeds 1 to 10, four regimes; resumable; about an hour on 2 cores
+    python experiments/field_quality.py                # seeds 1 to 10, four regimes; resumable;
+    about an hour on 2 cores
     python experiments/field_quality.py --tune         # the rivals' grid on seeds 201 and 202
 
 Finished cells are kept in experiments/results/field_quality.json; `--jobs 2` uses two processes.
@@ -59,7 +61,9 @@ GRID = (
 
 @dataclass(frozen=True)
 class Learned:
-    """A mean potential (rows, shares (a, m, K)) → (a, m) of the decided rows, and a field at the test rows."""
+    """A mean potential (rows, shares (a, m, K)) → (a, m) of the decided rows, and a field at the
+    test rows.
+    """
 
     field: NDArray[np.float64]
     potential: Callable[[NDArray[np.integer], NDArray[np.floating]], NDArray[np.float64]]
@@ -132,7 +136,9 @@ def alone(teacher: Teacher, surface: int) -> Teacher:
 
 
 def score(world: World, test: Logs, decided: Logs | None, learned: Learned) -> dict[str, float]:
-    """Ranking metrics at the test rows; recovery of Oracle Local with the oracle's own support and budget."""
+    """Ranking metrics at the test rows; recovery of Oracle Local with the oracle's own support and
+    budget.
+    """
     ranked = score_field(world, test, learned.field)
     found = {name: ranked[name].value for name in METRICS[:3]}
     if decided is None:

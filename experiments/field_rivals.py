@@ -1,10 +1,13 @@
-"""Rivals of the learned field: an ensemble of S-learners with smooth activations, and the R-learner.
+"""Rivals of the learned field: an ensemble of S-learners with smooth activations, and the
+R-learner.
 
-In `field_quality.py` the S-learner ensemble is the teacher's factual surface alone: the same network, members and settings.
+In `field_quality.py` the S-learner ensemble is the teacher's factual surface alone: the same
+network, members and settings.
 
-They have the same number of members, the same folds for early stopping and the same encoder as the teacher, the R-learner
-also its nuisances. Their width, epochs and weight decay are the best of the grid in `field_quality.py --tune` by held-out
-error (the R-learner's within .006 of the best of .656, and half as slow), as our own settings were chosen on the same seeds.
+They have the same number of members, the same folds for early stopping and the same encoder as the
+teacher, the R-learner also its nuisances. Their width, epochs and weight decay are the best of the
+grid in `field_quality.py --tune` by held-out error (the R-learner's within .006 of the best of
+.656, and half as slow), as our own settings were chosen on the same seeds.
 """
 
 from dataclasses import dataclass

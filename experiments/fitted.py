@@ -1,6 +1,8 @@
-"""ReAlloc fitted once for each world, kept outside the repository for every experiment that needs it.
+"""ReAlloc fitted once for each world, kept outside the repository for every experiment that needs
+it.
 
-A model is found again only by the very code that learned it: its folder is named after a digest of all that learns.
+A model is found again only by the very code that learned it: its folder is named after a digest of
+all that learns.
 """
 
 import hashlib

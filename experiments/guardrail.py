@@ -1,11 +1,15 @@
-"""Does the guardrail keep GMV from falling while orders rise, and do certificates hold, in the marketplace world?
+"""Does the guardrail keep GMV from falling while orders rise, and do certificates hold, in the
+marketplace world?
 
-    python experiments/guardrail.py --worlds discount --seeds 1 2 3   # the trade-off of the paper's online test, enlarged
-    python experiments/guardrail.py --worlds default --seeds 1 2      # the world as it is: effects of .018 in noise of .34
+    python experiments/guardrail.py --worlds discount --seeds 1 2 3   # the trade-off of the paper's
+    online test, enlarged
+    python experiments/guardrail.py --worlds default --seeds 1 2      # the world as it is: effects
+    of .018 in noise of .34
 
-Every cell fits orders and GMV once on a month of logs and decides on the next day of items never seen; all changes are the
-oracle's. Finished cells are kept in experiments/results/guardrail.json, models in `--models`. No learner was tuned here; the
-parameters of `discount` were chosen with the oracle (see the head of the results).
+Every cell fits orders and GMV once on a month of logs and decides on the next day of items never
+seen; all changes are the oracle's. Finished cells are kept in experiments/results/guardrail.json,
+models in `--models`. No learner was tuned here; the parameters of `discount` were chosen with the
+oracle (see the head of the results).
 """
 
 import argparse
@@ -137,8 +141,9 @@ def measure(
 
 
 def known_state(market: Marketplace, rows: Logs) -> MarketState:
-    """The state with an item's own taste and synergy averaged out: orders and GMV are linear in both, so gains become
-    E[gain | category, price, budget, shares], the most that columns can tell."""
+    """The state with an item's own taste and synergy averaged out: orders and GMV are linear in
+    both, so gains become E[gain | category, price, budget, shares], the most that columns can tell.
+    """
     state, sizes = market.state(rows), market.parameters.items
     items = draw_items(
         market.rules.catalogue, Draws((market.seed, TEST_SEED), 0, TEST_ITEMS), sizes
@@ -193,8 +198,10 @@ def scores(true: Floats, gain: Floats, sigma: Floats) -> dict[str, float]:
 
 
 def factor_needed(gap: Floats, parts: tuple[Floats, Floats], confidence: float) -> float:
-    """Smallest multiple c of the surfaces' disagreement at which `confidence` of these very moves would have been certified:
-    P(gap ≤ radius · √(posterior + c² disagreement)) ≥ confidence, gap = promised − true; the moves stay as they are."""
+    """Smallest multiple c of the surfaces' disagreement at which `confidence` of these very moves
+    would have been certified: P(gap ≤ radius · √(posterior + c² disagreement)) ≥ confidence, gap =
+    promised − true; the moves stay as they are.
+    """
     posterior, apart = parts
     radius, low, high = NormalDist().inv_cdf(confidence), 0.0, 20.0
     for _ in range(40):
@@ -261,7 +268,9 @@ def any_move(
 def with_truth(
     model: realloc.ReAlloc, market: Marketplace, test: Logs, names: tuple[str, ...]
 ) -> dict[str, Any]:
-    """The same decision with true gains and no doubt for `names`, inside the learned support: what a rule itself costs."""
+    """The same decision with true gains and no doubt for `names`, inside the learned support: what
+    a rule itself costs.
+    """
     problem, state, decision = whole_problem(model, test), market.state(test), model.config.decision
     outcomes = tuple(
         true_outcome(market, state, one.name, decision) if one.name in names else one
@@ -342,18 +351,26 @@ def table(
 
 def to_markdown(cells: dict[str, Any]) -> str:
     lines = [
-        f"Marketplace, {CHANNELS} channels. Log: {TRAIN_ITEMS} items × {DAYS} days, a tenth of them randomized, the rest by "
-        f"the legacy policy; decisions for {TEST_ITEMS:,} other items on the day after. One fit of orders and GMV per world "
+        f"Marketplace, {CHANNELS} channels. Log: {TRAIN_ITEMS} items × {DAYS} days, a tenth of "
+        "them randomized, the rest by "
+        f"the legacy policy; decisions for {TEST_ITEMS:,} other items on the day after. One fit of "
+        "orders and GMV per world "
         f"seed, public defaults, model seed = world seed; code of {cells['commit']}.",
         "",
-        "`default` is the world as it is. `discount` makes the trade-off of the paper's online test visible at this size: "
-        f"effects twice as large (scale {STRONG.scale}), baskets six times as sensitive ({STRONG.basket}), coupons more "
+        "`default` is the world as it is. `discount` makes the trade-off of the paper's online "
+        "test visible at this size: "
+        f"effects twice as large (scale {STRONG.scale}), baskets six times as sensitive "
+        f"({STRONG.basket}), coupons more "
         f"attractive (discount_pull {STRONG.discount_pull}); noise and logging as in `default`. "
-        "It was chosen with the oracle alone, on world seed 1, after 22 other settings had been looked at, so that the best "
-        "moves for orders lower GMV: it shows what a guardrail does where there is such a trade-off, not how common that is.",
+        "It was chosen with the oracle alone, on world seed 1, after 22 other settings had been "
+        "looked at, so that the best "
+        "moves for orders lower GMV: it shows what a guardrail does where there is such a "
+        "trade-off, not how common that is.",
         "",
-        "Known mean: E[gain | columns], an item's own taste and synergy averaged out; the rest of the truth is hidden from "
-        "every column. z = (true − promised) / σ̂. Factor needed: the multiple of the surfaces' disagreement at which 95 % of "
+        "Known mean: E[gain | columns], an item's own taste and synergy averaged out; the rest of "
+        "the truth is hidden from "
+        "every column. z = (true − promised) / σ̂. Factor needed: the multiple of the surfaces' "
+        "disagreement at which 95 % of "
         f"these very moves would have been certified; {doubt.DISAGREEMENT} is in use. "
         "Changes are means over all seeds; figures of moved rows, over the seeds that moved any.",
         "",

@@ -1,12 +1,15 @@
-"""The paper's online test on the marketplace: ReAlloc against the old policy, items randomized, with the truth beside it.
+"""The paper's online test on the marketplace: ReAlloc against the old policy, items randomized,
+with the truth beside it.
 
-    python experiments/marketplace_abtest.py             # 14 days of the routine items of 60,000; resumable
-    python experiments/marketplace_abtest.py --quick     # a tiny market and a tiny learner: does it run?
+    python experiments/marketplace_abtest.py             # 14 days of the routine items of 60,000;
+    resumable
+    python experiments/marketplace_abtest.py --quick     # a tiny market and a tiny learner: does it
+    run?
 
-Both arms of every item are simulated with the same noise; half of the items show one, half the other. The truth is the
-difference of both over all items, which no real team sees. ReAlloc is the model of marketplace_offline.py, learned on the days
-before the test. `daily` asks it every morning, `once` on the first day only and then holds, `none` is a test of the old policy
-against itself.
+Both arms of every item are simulated with the same noise; half of the items show one, half the
+other. The truth is the difference of both over all items, which no real team sees. ReAlloc is the
+model of marketplace_offline.py, learned on the days before the test. `daily` asks it every morning,
+`once` on the first day only and then holds, `none` is a test of the old policy against itself.
 """
 
 from collections.abc import Callable, Iterator
@@ -102,7 +105,9 @@ class Path:
 
 
 class Market:
-    """Items of the log and further ones, day by day, under a policy of one's choice from the first day of the test on."""
+    """Items of the log and further ones, day by day, under a policy of one's choice from the first
+    day of the test on.
+    """
 
     def __init__(self, size: Size) -> None:
         self.size, self.world = size, Marketplace(seed=size.world, channels=size.channels)
@@ -188,7 +193,9 @@ class Market:
 
 
 def cell(key: str, size: Size = FULL) -> Figures:
-    """One way to use the model, tested once in daily rows and again by totals with other assignments."""
+    """One way to use the model, tested once in daily rows and again by totals with other
+    assignments.
+    """
     place, model = Market(size), None
     control = treated = place.path(place.legacy)
     if WAYS[key]:
@@ -272,7 +279,9 @@ def true_effects(control: Path, treated: Path) -> dict[str, float]:
 
 
 def daily_rows(control: Path, treated: Path, arm: NDArray[np.bool_]) -> pd.DataFrame:
-    """The table of the test: a row per item and day; totals from before stand in every row of an item."""
+    """The table of the test: a row per item and day; totals from before stand in every row of an
+    item.
+    """
     n = len(arm)
     columns = {
         name: np.where(arm, treated.test(name), control.test(name)).ravel() for name in OUTCOMES
@@ -346,7 +355,8 @@ def of_cell(cell: Figures) -> list[str]:
     head += ["decision", "paper"]
     split = cell["readout"]["split"]
     said = [
-        f"{cell['readout']['verdict']} Sample ratio {'fits' if split['ok'] else 'MISMATCH'} the split."
+        f"{cell['readout']['verdict']} Sample ratio {'fits' if split['ok'] else 'MISMATCH'} the "
+        "split."
     ]
     moved, first, old = (
         number(cell[name], 2) for name in ("update_rate", "update_rate_first", "old_update_rate")
@@ -357,8 +367,10 @@ def of_cell(cell: Figures) -> list[str]:
         changes = [change[1] for change in cell["calibrations"] if change]
         counts = ", ".join(f"{change} {changes.count(change)}" for change in sorted(set(changes)))
         said.append(
-            f"{found['sentence']} True part of what was promised: {number(cell['kept'], 2)}. Recommended β "
-            f"{found['beta']:.3g}, τ {found['threshold']:.3g} ({found['change']}); in other assignments: {counts}."
+            f"{found['sentence']} True part of what was promised: {number(cell['kept'], 2)}. "
+            "Recommended β "
+            f"{found['beta']:.3g}, τ {found['threshold']:.3g} ({found['change']}); in other "
+            f"assignments: {counts}."
         )
     orders = next(one for one in cell["readout"]["metrics"] if one["metric"] == "pay orders")
     if "calibrations" in cell:  # the old policy against itself has nothing to win

@@ -1,8 +1,10 @@
-"""The marketplace's log, its split into learning and evaluation rows, and eight methods that learned the same rows.
+"""The marketplace's log, its split into learning and evaluation rows, and eight methods that
+learned the same rows.
 
-Learners see days before `split` of routine items and of half of the items under exploration, in the log's own proportions: a
-team that pays for exploration learns from it. The other half of those items is never learned from; it is what values rest on.
-What a method answers about evaluation rows is kept in $REALLOC_MODELS, so that tables can be made again without learning.
+Learners see days before `split` of routine items and of half of the items under exploration, in the
+log's own proportions: a team that pays for exploration learns from it. The other half of those
+items is never learned from; it is what values rest on. What a method answers about evaluation rows
+is kept in $REALLOC_MODELS, so that tables can be made again without learning.
 """
 
 import hashlib
@@ -120,7 +122,9 @@ class Traffic:
 
     @cached_property
     def movable(self) -> Mask:
-        """Rows of items with every channel opened: the others can never move, so that they are no controls either."""
+        """Rows of items with every channel opened: the others can never move, so that they are no
+        controls either.
+        """
         opened = [self.logs.table[f"open_{name}"].to_numpy() for name in self.logs.schema.channels]
         return np.stack(opened, axis=1).all(axis=1)
 
@@ -134,7 +138,9 @@ class Traffic:
         return str(np.datetime64(self.world.parameters.first_day) + self.size.split)
 
     def to_learn(self) -> Logs:
-        """The same rows for every method: all early days of the first items that may be learned from."""
+        """The same rows for every method: all early days of the first items that may be learned
+        from.
+        """
         codes = self.logs.unit_codes
         items = np.unique(codes[~self.held_out])[: self.size.rows // self.size.split]
         return bare(self.logs.take(~self.late & np.isin(codes, items)))
@@ -175,7 +181,9 @@ def open_traffic(size: Size) -> Traffic:
 
 @lru_cache(maxsize=2)
 def open_set(size: Size, number: int) -> Traffic:
-    """Set 0 is the log itself; every other one is of items of the same market, all of them explored."""
+    """Set 0 is the log itself; every other one is of items of the same market, all of them
+    explored.
+    """
     if number == 0:
         return open_traffic(size)
     usual = Marketplace(seed=size.world, channels=size.channels).parameters
@@ -221,7 +229,9 @@ class Ours:
         )
 
     def pick(self, asked: Logs, moves: Floats, possible: Mask) -> NDArray[np.int64]:
-        """The arm with the largest conservative gain among those that support and threshold let through; else hold."""
+        """The arm with the largest conservative gain among those that support and threshold let
+        through; else hold.
+        """
         picked = np.zeros(len(asked), dtype=np.int64)
         decision = self.config.decision
         for batch in open_batches(self.state, asked, self.config, self.config.constraints):
@@ -320,7 +330,9 @@ def answers(method: str, size: Size, make: Callable[[Size], realloc.Config]) -> 
 
 
 def ask(method: Ours | Theirs, size: Size) -> Answers:
-    """Gains of legacy moves, own decisions on the first day, and the arm picked on every randomized row."""
+    """Gains of legacy moves, own decisions on the first day, and the arm picked on every randomized
+    row.
+    """
     traffic = open_traffic(size)
     moved, today = traffic.moved_rows(), traffic.today()
     parts = np.array_split(moved, len(moved) // BATCH + 1)

@@ -1,11 +1,15 @@
-"""The paper's offline table on the marketplace, with the oracle's truth in extra columns: do estimators rank as the truth does?
+"""The paper's offline table on the marketplace, with the oracle's truth in extra columns: do
+estimators rank as the truth does?
 
-    python experiments/marketplace_offline.py             # 20,000 items × 60 days, eight methods; resumable
-    python experiments/marketplace_offline.py --quick     # a tiny log and tiny learners: does it run?
+    python experiments/marketplace_offline.py             # 20,000 items × 60 days, eight methods;
+    resumable
+    python experiments/marketplace_offline.py --quick     # a tiny log and tiny learners: does it
+    run?
     python experiments/marketplace_offline.py --table     # only write the tables again
 
-Cells: learn/<method> fits one method on the common rows and keeps its answers; replay/<all, first, second> ranks legacy moves of
-routine items, all of them and both halves of the items; value/<set> values the arms that methods pick on randomized rows.
+Cells: learn/<method> fits one method on the common rows and keeps its answers; replay/<all, first,
+second> ranks legacy moves of routine items, all of them and both halves of the items; value/<set>
+values the arms that methods pick on randomized rows.
 """
 
 from dataclasses import replace
@@ -63,7 +67,9 @@ DRAWS = 400  # of items, for the interval of Kendall's τ
 
 
 def make_config(size: Size) -> realloc.Config:
-    """The public defaults; of the tiny log, learners as tiny as it is, which may move without evidence."""
+    """The public defaults; of the tiny log, learners as tiny as it is, which may move without
+    evidence.
+    """
     if size.whole:
         return realloc.Config(seed=size.world)
     return realloc.Config(
@@ -97,7 +103,9 @@ def open_log(size: Size) -> Traffic:
 
 
 def of_decisions(traffic: Traffic, found: Answers) -> Figures:
-    """A method's own recommendations for all routine items on the first day of evaluation, by support and by truth."""
+    """A method's own recommendations for all routine items on the first day of evaluation, by
+    support and by truth.
+    """
     rows = traffic.today()
     start = traffic.logs.shares[traffic.events.previous[rows]]
     moved = np.abs(found["ends"] - start).max(axis=1) > 1e-12
@@ -183,7 +191,9 @@ def ranked(window: MatchWindow, gain: Floats, true: Floats, config: MatchedRepla
 
 
 def rank_agreement(window: MatchWindow, gains: dict[str, Floats], true: Floats) -> Figures:
-    """Kendall's τ between ρ(G, R) and ρ(G, τ) over methods, its interval over items, and how often it reaches the bar."""
+    """Kendall's τ between ρ(G, R) and ρ(G, τ) over methods, its interval over items, and how often
+    it reaches the bar.
+    """
     names = [name for name, gain in gains.items() if np.ptp(gain) > 0]
     if len(names) < 2:
         return {}
@@ -198,7 +208,9 @@ def rank_agreement(window: MatchWindow, gains: dict[str, Floats], true: Floats) 
 
 
 def weighted_correlations(columns: Floats, other: Floats, units: NDArray[np.int64]) -> Floats:
-    """Correlation of every column (n, m) with `other`: first as it is, then with items drawn again, (1 + DRAWS, m)."""
+    """Correlation of every column (n, m) with `other`: first as it is, then with items drawn again,
+    (1 + DRAWS, m).
+    """
     a, b = columns - columns.mean(axis=0), other - other.mean()
     parts = np.column_stack([np.ones(len(b)), a, b, a * b[:, None], a**2, b**2])
     sums = np.stack([np.bincount(units, part) for part in parts.T], axis=1)
@@ -214,7 +226,9 @@ def weighted_correlations(columns: Floats, other: Floats, units: NDArray[np.int6
 
 
 def valued(number: int, size: Size, methods: tuple[str, ...]) -> Figures:
-    """DR values of all methods on one set of randomized rows, beside the oracle's expectation on the very rows."""
+    """DR values of all methods on one set of randomized rows, beside the oracle's expectation on
+    the very rows.
+    """
     traffic = market.open_set(size, number)
     rows = draws_of(traffic)
     model = fit_outcome_model(rows)

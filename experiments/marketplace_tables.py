@@ -1,4 +1,6 @@
-"""The tables of marketplace_offline.py: routine and randomized traffic, balance, truth beside estimates, bars met or missed."""
+"""The tables of marketplace_offline.py: routine and randomized traffic, balance, truth beside
+estimates, bars met or missed.
+"""
 
 from typing import Any
 
@@ -147,10 +149,14 @@ def routine(cells: Cells) -> list[str]:
     ceiling = first.get("noise_ceiling")
     known = f"estimated {span(ceiling)}" if ceiling else "not told by these events"
     text = (
-        f"{cell['events']:,} matched legacy moves of {cell['items']:,} items. {cell['matching']} Noise ceiling ρ*: {known}; sd "
-        f"of the true effects {number(cell['effect_sd'], 4)}, of R {number(first['response_sd'][0], 4)}. Mean R of moves "
-        f"{span(first['mean_response'])}, of placebos {span(first['mean_placebo_response'])}. Support violation and update rate: "
-        "a method's own best ends within the movement budget for every routine item on the first day of evaluation, judged by "
+        f"{cell['events']:,} matched legacy moves of {cell['items']:,} items. {cell['matching']} "
+        f"Noise ceiling ρ*: {known}; sd "
+        f"of the true effects {number(cell['effect_sd'], 4)}, of R "
+        f"{number(first['response_sd'][0], 4)}. Mean R of moves "
+        f"{span(first['mean_response'])}, of placebos {span(first['mean_placebo_response'])}. "
+        "Support violation and update rate: "
+        "a method's own best ends within the movement budget for every routine item on the first "
+        "day of evaluation, judged by "
         "one learned support for all."
     )
     notes = [f"* {note}" for note in cell["notes"]]
@@ -190,13 +196,15 @@ def halves(cells: Cells) -> list[str]:
     lines = ["**Both halves of the routine items**", "", *markdown(head, rows)]
     said = [
         f"{half} {number(cell['agreement']['tau'], 2)} [{number(cell['agreement']['low'], 2)}, "
-        f"{number(cell['agreement']['high'], 2)}], at least {WANTED_TAU} in {cell['agreement']['reaches']:.0%} of draws"
+        f"{number(cell['agreement']['high'], 2)}], at least {WANTED_TAU} in "
+        f"{cell['agreement']['reaches']:.0%} of draws"
         for half, cell in found.items()
         if cell["agreement"]
     ]
     if said:
         lines += [
-            f"Kendall's τ of ρ(G, R) and true ρ(G, τ) over methods that rank differently: {'; '.join(said)}.",
+            "Kendall's τ of ρ(G, R) and true ρ(G, τ) over methods that rank differently: "
+            f"{'; '.join(said)}.",
             "",
         ]
     return lines
@@ -231,7 +239,8 @@ def randomized(cells: Cells) -> list[str]:
                 told(found),
                 number(found["action_rate"][0], 2),
                 f"{number(found['lift_per_action'][0])} ({number(true.get('lift_per_action'))})",
-                f"{number(found['lift_over_hold_per_action'][0])} ({number(true.get('lift_over_hold_per_action'))})",
+                f"{number(found['lift_over_hold_per_action'][0])} "
+                f"({number(true.get('lift_over_hold_per_action'))})",
                 f"{span(found['agreement'])} ({number(true.get('agreement'))})",
                 number(true.get("harmed"), 2),
                 " · ".join(PAPER[name][4:]) if name in PAPER else "",
@@ -252,8 +261,10 @@ def randomized(cells: Cells) -> list[str]:
         "paper: lift, rate, lift/act., agreement",
     ]
     text = (
-        f"{cell['rows']:,} rows of {cell['items']:,} explored items that nobody learned from. Lifts are over the logging policy, "
-        f"whose draws are truly worth {number(cell['logging'], 4)} a row against holding: a policy that always holds has that "
+        f"{cell['rows']:,} rows of {cell['items']:,} explored items that nobody learned from. "
+        "Lifts are over the logging policy, "
+        f"whose draws are truly worth {number(cell['logging'], 4)} a row against holding: a policy "
+        "that always holds has that "
         "lift already."
     )
     return ["## B. Randomized traffic: doubly robust value", "", text, "", *markdown(head, rows)]
@@ -296,8 +307,10 @@ def pooled(cells: Cells) -> list[str]:
     taus = [kendall_of_pool([one]) for one in sets]
     text = (
         f"The held-out items and {len(sets) - 1} sets of fresh explored items of the same market, "
-        f"{sum(one['rows'] for one in sets):,} rows of {sum(one['items'] for one in sets):,} items in all (the paper has 50,000 "
-        f"explored items). Kendall's τ of DR lift and true lift over all methods: {number(taus[0], 2)} on the log's own "
+        f"{sum(one['rows'] for one in sets):,} rows of {sum(one['items'] for one in sets):,} items "
+        "in all (the paper has 50,000 "
+        "explored items). Kendall's τ of DR lift and true lift over all methods: "
+        f"{number(taus[0], 2)} on the log's own "
         f"items, {number(float(np.mean(taus)), 2)} on average over sets, "
         f"{number(kendall_of_pool(sets), 2)} of the pooled values."
     )

@@ -1,6 +1,8 @@
-"""Where policies go: global predict-then-optimise against local policies, for three contexts of the hard regime.
+"""Where policies go: global predict-then-optimise against local policies, for three contexts of the
+hard regime.
 
-python experiments/policy_figures.py     # fits ReAlloc unless an experiment has; writes experiments/results/policy_ways.png
+python experiments/policy_figures.py     # fits ReAlloc unless an experiment has; writes
+experiments/results/policy_ways.png
 """
 
 from typing import Any

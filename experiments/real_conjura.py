@@ -1,13 +1,18 @@
-"""Real advertising logs without an experiment: does the policy keep the mix where it cannot know, and say why?
+"""Real advertising logs without an experiment: does the policy keep the mix where it cannot know,
+and say why?
 
-    python experiments/real_conjura.py              # five seeds, two arms each; resumable; about a quarter of an hour
-    python experiments/real_conjura.py --ranking    # does the mix rank outcomes out of time, brand by brand? half a minute
+    python experiments/real_conjura.py              # five seeds, two arms each; resumable; about a
+    quarter of an hour
+    python experiments/real_conjura.py --ranking    # does the mix rank outcomes out of time, brand
+    by brand? half a minute
 
-Seven brands' series (the one that is the total of others is left out), nine channels, daily orders. Learned from the first
-75 % of every series, asked about the last 25 %, with the public defaults and lags. The control permutes shares in time within
-every series, in training and today, and keeps budgets and outcomes: whatever it moves then, it moves on noise.
+Seven brands' series (the one that is the total of others is left out), nine channels, daily orders.
+Learned from the first 75 % of every series, asked about the last 25 %, with the public defaults and
+lags. The control permutes shares in time within every series, in training and today, and keeps
+budgets and outcomes: whatever it moves then, it moves on noise.
 
-Data are read from $REALLOC_DATA/conjura (../shared/data unless set). Ranking: see real_panel.py; outcomes are log(1 + orders).
+Data are read from $REALLOC_DATA/conjura (../shared/data unless set). Ranking: see real_panel.py;
+outcomes are log(1 + orders).
 """
 
 import argparse
@@ -129,10 +134,12 @@ def to_markdown(cells: dict[str, Any]) -> str:
     lines = [
         "# Real advertising logs (Conjura): kept, and why",
         "",
-        f"Code of {cells['commit']}. Seven series, {LAGS} lags, public defaults, seeds of model and permutation. "
+        f"Code of {cells['commit']}. Seven series, {LAGS} lags, public defaults, seeds of model "
+        "and permutation. "
         "Certified: part of the moved rows whose lower bound is at least 0.",
         "",
-        "| arm | seed | rows | moved | moved share | support | certified | evidence t | weights | error / nothing |",
+        "| arm | seed | rows | moved | moved share | support | certified | evidence t | weights | "
+        "error / nothing |",
         "|---" * 10 + "|",
     ]
     reasons: dict[str, Counter[str]] = {arm: Counter() for arm in ARMS}
@@ -141,8 +148,10 @@ def to_markdown(cells: dict[str, Any]) -> str:
         for seed, one in found:
             weights = " ".join(f"{weight:.2f}" for weight in one["weights"])
             lines.append(
-                f"| {arm} | {seed} | {one['rows']} | **{one['moved']:.3f}** | {one['moved_share']:.3f} | "
-                f"{one['support']:.2f} | {one['certified']:.2f} | {one['evidence']:.2f} | {weights} | "
+                f"| {arm} | {seed} | {one['rows']} | **{one['moved']:.3f}** | "
+                f"{one['moved_share']:.3f} | "
+                f"{one['support']:.2f} | {one['certified']:.2f} | {one['evidence']:.2f} | "
+                f"{weights} | "
                 f"{one['held_out_error']:.4f} |"
             )
             reasons[arm].update({name: part / len(found) for name, part in one["reasons"].items()})
@@ -158,7 +167,9 @@ def to_markdown(cells: dict[str, Any]) -> str:
 
 
 def read_brands() -> Panel:
-    """Days with spend, without the total of other series; log outcomes, so that brands of any size count alike."""
+    """Days with spend, without the total of other series; log outcomes, so that brands of any size
+    count alike.
+    """
     frame, schema = read_slice()
     frame = frame[(frame[UNIT] != TOTAL) & (frame[list(schema.channels)].sum(axis=1) > 0)]
     frame = frame.assign(**{OUTCOME: np.log1p(frame[OUTCOME])}).reset_index(drop=True)
@@ -193,15 +204,19 @@ def ranking_markdown(cells: dict[str, Figures]) -> str:
         "",
         describe(cells),
         "",
-        "ρ of the S-learner's predicted worth of today's change of the mix and log(1 + orders) less what was predictable without "
-        f"it, last {1 - PAST:.0%} of every series; 95 % intervals by resampling blocks of {BLOCK_DAYS} days. Controls over seeds "
-        f"{SEEDS[0]} to {SEEDS[-1]}: shares permuted in time, and the same with a response planted that varies {STRENGTH} times "
+        "ρ of the S-learner's predicted worth of today's change of the mix and log(1 + orders) "
+        "less what was predictable without "
+        f"it, last {1 - PAST:.0%} of every series; 95 % intervals by resampling blocks of "
+        f"{BLOCK_DAYS} days. Controls over seeds "
+        f"{SEEDS[0]} to {SEEDS[-1]}: shares permuted in time, and the same with a response planted "
+        f"that varies {STRENGTH} times "
         "as much as outcomes within a series.",
         "",
         *markdown(
             ["brand", "rows", "ρ", "95 % interval", "permuted, range", "planted, range"], rows
         ),
-        f"Matched replay, with changes of up to {TOLERANCE} (‖Δp‖₁) taken for none: {cells['replay/0']['verdict']}",
+        f"Matched replay, with changes of up to {TOLERANCE} (‖Δp‖₁) taken for none: "
+        f"{cells['replay/0']['verdict']}",
         "",
     ]
     return "\n".join(text)

@@ -1,15 +1,20 @@
 """A real randomized e-mail trial: is what a learned policy is said to be worth what it is worth?
 
-    python experiments/real_hillstrom.py              # 100 learned policies at vertices, two of ReAlloc; about three CPU minutes
+    python experiments/real_hillstrom.py              # 100 learned policies at vertices, two of
+    ReAlloc; about three CPU minutes
     python experiments/real_hillstrom.py --table      # only write the table again
 
-The trial's 29 cells (history × channel × newbie) with their visit rates are the population, so that any policy's worth is
-known exactly (dr_coverage.py). Every policy is learned on one draw of customers and valued on another.
+The trial's 29 cells (history × channel × newbie) with their visit rates are the population, so that
+any policy's worth is known exactly (dr_coverage.py). Every policy is learned on one draw of
+customers and valued on another.
 
-vertices  One e-mail or none per customer. Policy: the best predicted of the three by the cross-fitted outcome model. Learned on
+vertices  One e-mail or none per customer. Policy: the best predicted of the three by the
+cross-fitted outcome model. Learned on
           3,000 customers, DR value on 1,500 others.
-mixes     Shops mail shares of 40 customers a week, drawn from Dirichlet(3, 3, 3). Policy: ReAlloc's recommendation from equal
-          shares, learned on 800 shops × 4 weeks with the public defaults; smoothed DR value on 800 other shops.
+mixes     Shops mail shares of 40 customers a week, drawn from Dirichlet(3, 3, 3). Policy: ReAlloc's
+recommendation from equal
+          shares, learned on 800 shops × 4 weeks with the public defaults; smoothed DR value on 800
+          other shops.
 
 The trial is read from $REALLOC_DATA/hillstrom/hillstrom.csv (../shared/data unless set).
 """
@@ -36,7 +41,9 @@ Floats = NDArray[np.float64]
 
 
 def vertices(seed: int) -> Figures:
-    """DR value, interval and truth of one learned policy, over no e-mail to anybody and over the trial's own split."""
+    """DR value, interval and truth of one learned policy, over no e-mail to anybody and over the
+    trial's own split.
+    """
     codes, weights, rate = cells()
     learn, _ = draw_customers(np.random.default_rng([21, seed]), LEARNED_ON)
     best = best_arms(learn, codes)
@@ -53,12 +60,16 @@ def vertices(seed: int) -> Figures:
 
 
 def best_arms(learn: RandomizedMoves, codes: Floats) -> NDArray[np.int64]:
-    """By cell, the arm of the best predicted visit rate: the mean over folds at the first learned row of that cell."""
+    """By cell, the arm of the best predicted visit rate: the mean over folds at the first learned
+    row of that cell.
+    """
     model = fit_outcome_model(learn)
     seen = [np.flatnonzero((learn.state == code).all(axis=1)) for code in codes]
     worth = np.full((len(codes), len(learn.moves)), -np.inf)
     worth[:, 0] = (
-        0.0  # a cell that was never seen gets the e-mail that is best on average in such trials: any would do
+        # a cell that was never seen gets the e-mail that is best on average in such trials: any
+        # would do
+        0.0
     )
     for cell, rows in enumerate(seen):
         if len(rows):
@@ -226,7 +237,8 @@ def main() -> None:
     given = arguments(__doc__).parse_args()
     if not dr_coverage.DATA.exists():
         raise SystemExit(
-            f"There is no trial at {dr_coverage.DATA}: nothing to do. Set REALLOC_DATA to its folder."
+            f"There is no trial at {dr_coverage.DATA}: nothing to do. Set REALLOC_DATA to its "
+            "folder."
         )
     keys = [f"vertices/{block}" for block in range(POLICIES // 20)] + [
         f"mixes/{seed}" for seed in given.seeds or SEEDS

@@ -1,12 +1,15 @@
-"""A geo panel simulated by others (Google Meridian): does the policy keep the mix where it cannot know, and find what is there?
+"""A geo panel simulated by others (Google Meridian): does the policy keep the mix where it cannot
+know, and find what is there?
 
-    python experiments/real_meridian.py               # one seed, three arms; resumable; about five minutes of CPU
+    python experiments/real_meridian.py               # one seed, three arms; resumable; about five
+    minutes of CPU
     python experiments/real_meridian.py --seeds 1 2   # more of them
     python experiments/real_meridian.py --table       # only write the table again
 
-40 geos × 156 weeks, five channels; spends and conversions per inhabitant. Learned from the first 75 % of the weeks, asked about
-the rest, with the public defaults and lags. The file comes without its true parameters, so the truth there is: none in the
-arm `real`; nothing to find in `permuted`; a known response in `planted` (see real_panel.py). The data are read from
+40 geos × 156 weeks, five channels; spends and conversions per inhabitant. Learned from the first 75
+% of the weeks, asked about the rest, with the public defaults and lags. The file comes without its
+true parameters, so the truth there is: none in the arm `real`; nothing to find in `permuted`; a
+known response in `planted` (see real_panel.py). The data are read from
 $REALLOC_DATA/meridian/geo_all_channels.csv (../shared/data unless set).
 """
 
@@ -42,7 +45,10 @@ LAGS, BLOCK_DAYS, TOLERANCE = 4, 28, 0.05
 
 
 def read_panel(path: Path) -> Panel:
-    """Spends and conversions per inhabitant: geos differ most by their size. Weeks without spend hold no mix."""
+    """Spends and conversions per inhabitant: geos differ most by their size.
+
+    Weeks without spend hold no mix.
+    """
     frame = pd.read_csv(path)
     channels = tuple(name for name in frame if name.endswith("_spend"))
     people = frame["population"]
@@ -76,7 +82,9 @@ def work(key: str) -> Figures:
 
 
 def decide(panel: Panel, seed: int, weights: np.ndarray | None = None) -> Figures:
-    """Fit on the past, recommend for later rows; beside it what a planted response says of the advice."""
+    """Fit on the past, recommend for later rows; beside it what a planted response says of the
+    advice.
+    """
     torch.set_num_threads(1)
     past = panel.is_past()
     model = ReAlloc(
@@ -125,8 +133,10 @@ def to_markdown(cells: dict[str, Figures]) -> str:
         "",
         describe(cells),
         "",
-        "40 geos × 156 weeks, five channels, spends and conversions per inhabitant; learned from the first 75 %. Planted: "
-        f"permuted shares and a known response that varies {STRENGTH} times as much as outcomes within a geo; gains in standard "
+        "40 geos × 156 weeks, five channels, spends and conversions per inhabitant; learned from "
+        "the first 75 %. Planted: "
+        f"permuted shares and a known response that varies {STRENGTH} times as much as outcomes "
+        "within a geo; gains in standard "
         "deviations of the outcome within a geo, over all later rows.",
         "",
         "## What the policy does",

@@ -1,12 +1,16 @@
-"""Real measured mixtures, 60 to 500 logged ones around an incumbent: does the recommended mix measure better than it?
+"""Real measured mixtures, 60 to 500 logged ones around an incumbent: does the recommended mix
+measure better than it?
 
-    python experiments/real_olympus.py --forest                      # with a python that has scikit-learn; cached
+    python experiments/real_olympus.py --forest                      # with a python that has
+    scikit-learn; cached
     python experiments/real_olympus.py --repeats 120                 # seeds 1 to 120; resumable
-    python experiments/real_olympus.py --first 1001 --repeats 20     # where the settings of `lab` were chosen
+    python experiments/real_olympus.py --first 1001 --repeats 20     # where the settings of `lab`
+    were chosen
 
-Through the public API alone. A log: n rows drawn with replacement from the mixes within TV .31 of a random incumbent, weights
-exp(−TV/.15), every row a unit of its own. A recommendation moves at most .20 of the mix; its worth is the measured outcome of
-the nearest measured mix, in standard deviations of the table. Cells are kept in experiments/results/real_olympus.json.
+Through the public API alone. A log: n rows drawn with replacement from the mixes within TV .31 of a
+random incumbent, weights exp(−TV/.15), every row a unit of its own. A recommendation moves at most
+.20 of the mix; its worth is the measured outcome of the nearest measured mix, in standard
+deviations of the table. Cells are kept in experiments/results/real_olympus.json.
 """
 
 import argparse
@@ -62,13 +66,17 @@ def episode(name: str, mixes: Floats, seed: int, n: int) -> tuple[int, Rows, Row
 
 
 def known_patterns(mixes: Floats, log: Rows, incumbent: int, reach: Rows) -> Rows:
-    """Those in reach whose set of components was logged: what a forest is allowed to choose from, too."""
+    """Those in reach whose set of components was logged: what a forest is allowed to choose from,
+    too.
+    """
     seen = {tuple(row) for row in mixes[log] > 0} | {tuple(mixes[incumbent] > 0)}
     return reach[[tuple(row) in seen for row in mixes[reach] > 0]]
 
 
 def rivals(name: str, seed: int, n: int) -> dict[str, float]:
-    """Gains of the forest's best predicted mix, of the best logged reading, and of the best there is."""
+    """Gains of the forest's best predicted mix, of the best logged reading, and of the best there
+    is.
+    """
     from sklearn.ensemble import RandomForestRegressor
 
     mixes, outcome = table(name)
@@ -87,7 +95,9 @@ def rivals(name: str, seed: int, n: int) -> dict[str, float]:
 
 
 def lab(n: int) -> Any:
-    """What such logs need beside the defaults: a support that holds every logged mix, and readings as evidence enough."""
+    """What such logs need beside the defaults: a support that holds every logged mix, and readings
+    as evidence enough.
+    """
     from realloc import Config
     from realloc.decide.config import DecisionConfig
     from realloc.learn.student import StudentConfig
@@ -176,17 +186,23 @@ def to_markdown(cells: dict[str, Any], commit: str) -> str:
     lines = [
         "# Real mixtures (Olympus), small logs around an incumbent",
         "",
-        f"Code of {commit}. Seeds are in the JSON's keys; settings were chosen on 1001 to 1020, then changed "
+        f"Code of {commit}. Seeds are in the JSON's keys; settings were chosen on 1001 to 1020, "
+        "then changed "
         "twice after looking at 1 to 19 and 121 to 130, whose cells are kept apart in the JSON. "
         f"Gains in sd of the table, at the nearest "
-        f"measured mix. Forest: scikit-learn, {TREES} trees, max_features {MAX_FEATURES}, over measured mixes of logged "
-        "patterns in the same radius. Best logged: the logged mix in the radius with the best reading, no model.",
+        f"measured mix. Forest: scikit-learn, {TREES} trees, max_features {MAX_FEATURES}, over "
+        "measured mixes of logged "
+        "patterns in the same radius. Best logged: the logged mix in the radius with the best "
+        "reading, no model.",
         "",
-        "Read with care: a table holds one reading a mix, so a logged mix's reading *is* its looked-up outcome, and a mix drawn "
-        "twice is a copy, not a replicate. Copies teach the model that readings are exact; with honest replicates it would trust "
+        "Read with care: a table holds one reading a mix, so a logged mix's reading *is* its "
+        "looked-up outcome, and a mix drawn "
+        "twice is a copy, not a replicate. Copies teach the model that readings are exact; with "
+        "honest replicates it would trust "
         "them less, and so would gain less. Best logged shows how far that alone carries.",
         "",
-        "| file | n | repeats | win | gain | forest win | forest gain | ours − forest (se) | best logged win | its gain "
+        "| file | n | repeats | win | gain | forest win | forest gain | ours − forest (se) | best "
+        "logged win | its gain "
         "| oracle gain | moved | ends logged | off grid | left simplex | opened | too far |",
         "|---" * 17 + "|",
     ]
@@ -225,7 +241,8 @@ def _row(name: str, n: int, own: list[dict[str, Any]], other: list[dict[str, flo
         f"{(forest > 0).mean():.3f} | {forest.mean():.3f}",
         f"{ahead.mean():+.3f} ({ahead.std(ddof=1) / len(ahead) ** 0.5:.3f})",
         f"{(logged > 0).mean():.3f} | {logged.mean():.3f} | {theirs('oracle').mean():.3f}",
-        f"{mine('moved').mean():.3f} | {mine('logged_end').mean():.3f} | {(mine('off_grid') > 1e-6).mean():.3f}",
+        f"{mine('moved').mean():.3f} | {mine('logged_end').mean():.3f} | "
+        f"{(mine('off_grid') > 1e-6).mean():.3f}",
         " | ".join(f"{mine(key).sum():.0f}" for key in ("left_simplex", "opened", "too_far")),
     ]
     return "| " + " | ".join(shown) + " |"

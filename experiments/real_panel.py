@@ -1,11 +1,15 @@
 """Panels of advertising without an experiment: what the studies of Conjura and Meridian share.
 
-permute   The control: every row of a unit gets the shares of another row of it and keeps its budget and outcome. Whatever is
+permute   The control: every row of a unit gets the shares of another row of it and keeps its budget
+and outcome. Whatever is
           found then is found in noise.
-plant     The other control: permuted shares, and an outcome to which a known response to the shares was added. What a method
+plant     The other control: permuted shares, and an outcome to which a known response to the shares
+was added. What a method
           does not find then, it cannot find.
-rank      Out of time: boosted trees (the S-learner) learned on earlier rows say what today's change of the mix is worth; does
-          that rank today's outcome less what was predictable without today's mix? No matching: hardly a row holds its shares.
+rank      Out of time: boosted trees (the S-learner) learned on earlier rows say what today's change
+of the mix is worth; does
+          that rank today's outcome less what was predictable without today's mix? No matching:
+          hardly a row holds its shares.
 """
 
 import os
@@ -32,7 +36,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows in order of unit and time, their schema, the column whose levels are ranked apart, and days to a block."""
+    """Rows in order of unit and time, their schema, the column whose levels are ranked apart, and
+    days to a block.
+    """
 
     frame: pd.DataFrame
     schema: Schema
@@ -71,7 +77,8 @@ def find(name: str) -> Path:
     path = SHARED / name
     if not path.exists():
         raise SystemExit(
-            f"There is no {path}: nothing to do. Set REALLOC_DATA to the folder of the real data sets."
+            f"There is no {path}: nothing to do. Set REALLOC_DATA to the folder of the real data "
+            "sets."
         )
     return path
 
@@ -96,7 +103,9 @@ def permute(panel: Panel, seed: int) -> Panel:
 
 
 def planted_weights(panel: Panel, seed: int) -> Floats:
-    """a (K,) of the response Σ a_k √p_k: drawn by seed, scaled to vary STRENGTH times as much as outcomes within units do."""
+    """a (K,) of the response Σ a_k √p_k: drawn by seed, scaled to vary STRENGTH times as much as
+    outcomes within units do.
+    """
     a = np.random.default_rng([seed, 5]).permutation(np.linspace(0.0, 1.0, len(panel.spend)))
     outcome = panel.frame[panel.schema.outcome]
     within = float(
@@ -118,7 +127,9 @@ def plant(panel: Panel, weights: Floats) -> Panel:
 
 
 def rank(panel: Panel, seed: int) -> dict[str, Any]:
-    """ρ(G, u) over later rows, in each group and over all: [value, low, high, n]; and what part of u was predictable."""
+    """ρ(G, u) over later rows, in each group and over all: [value, low, high, n]; and what part of
+    u was predictable.
+    """
     logs = with_recent(panel)
     early = (pd.Series(logs.times).groupby(logs.unit_codes).rank(pct=True) <= panel.past).to_numpy()
     events = find_events(logs)
@@ -139,7 +150,9 @@ def rank(panel: Panel, seed: int) -> dict[str, Any]:
 
 
 def with_recent(panel: Panel) -> Logs:
-    """Logs with one more feature: the mean outcome of the unit's last rows before, known before the decision."""
+    """Logs with one more feature: the mean outcome of the unit's last rows before, known before the
+    decision.
+    """
     schema, frame = panel.schema, panel.frame.sort_values([panel.schema.unit, panel.schema.time])
     recent = frame.groupby(schema.unit)[schema.outcome].transform(
         lambda y: y.shift(1).rolling(RECENT, min_periods=1).mean()
@@ -173,7 +186,9 @@ def shown_rank(one: list[float]) -> list[str]:
 
 
 def matched_verdict(panel: Panel, tolerance: float) -> str:
-    """What matched replay says of these logs, with changes of up to `tolerance` (‖Δp‖₁) taken for none."""
+    """What matched replay says of these logs, with changes of up to `tolerance` (‖Δp‖₁) taken for
+    none.
+    """
     past = panel.frame.loc[panel.is_past(), panel.schema.time].max()
     logs = read_logs(panel.frame, panel.schema, today=date(2100, 1, 1))
     start = str(pd.Timestamp(past).date())

@@ -1,7 +1,9 @@
-"""Cells of an experiment over cores: finished ones are kept, failed ones are named and tried again next time.
+"""Cells of an experiment over cores: finished ones are kept, failed ones are named and tried again
+next time.
 
-A study is a name, keys such as "s_nn/hard/3" and a function of a key. Results are experiments/results/<name>.json: a card
-(commit, versions, machine, seeds, CPU hours) and one entry per key with its own commit and CPU seconds.
+A study is a name, keys such as "s_nn/hard/3" and a function of a key. Results are
+experiments/results/<name>.json: a card (commit, versions, machine, seeds, CPU hours) and one entry
+per key with its own commit and CPU seconds.
 """
 
 import argparse
@@ -50,7 +52,8 @@ def run(study: Study, jobs: int) -> dict[str, Figures]:
     cells, began = study.done(), time.monotonic()
     todo = [key for key in study.keys if key not in cells]
     failed: list[str] = []
-    # Without max_tasks_per_child, whose workers are not replaced where all tasks are submitted at once (CPython issue 115634).
+    # Without max_tasks_per_child, whose workers are not replaced where all tasks are submitted at
+    # once (CPython issue 115634).
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         futures = {pool.submit(measure, study.work, key): key for key in todo}
         for count, future in enumerate(as_completed(futures), start=1):
@@ -64,12 +67,14 @@ def run(study: Study, jobs: int) -> dict[str, Figures]:
             save(study, cells)
             left = (time.monotonic() - began) / count * (len(todo) - count) / 60
             print(
-                f"{count}/{len(todo)} {key} {cells[key]['seconds']:.0f} CPU s, about {left:.0f} min left",
+                f"{count}/{len(todo)} {key} {cells[key]['seconds']:.0f} CPU s, about {left:.0f} "
+                "min left",
                 flush=True,
             )
     if failed:
         print(
-            f"{len(failed)} of {len(todo)} cells failed: {', '.join(failed)}. Run again to try them once more."
+            f"{len(failed)} of {len(todo)} cells failed: {', '.join(failed)}. Run again to try "
+            "them once more."
         )
     return cells
 

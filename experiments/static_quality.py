@@ -1,15 +1,18 @@
-"""The paper's static table: deployable uplift, Safe Recovery, safety and local geometry of every policy in four regimes.
+"""The paper's static table: deployable uplift, Safe Recovery, safety and local geometry of every
+policy in four regimes.
 
     python experiments/static_quality.py              # seeds 1 to 10, all methods; hours; resumable
     python experiments/static_quality.py --quick      # two seeds of a small world; minutes
     python experiments/static_quality.py --methods s_nn realloc --seeds 1 2
 
-Every learner is fitted once on the same rows and searched in several ways: global (anywhere; five seeds), constrained (the best
-point of a lattice of whole percents inside the learned support and the movement budget; S-learners only, as in the paper:
-ascent finds as good ends, sooner), greedy (the paper's local search: the same candidate steps, path rule and movement budget
-as Oracle Local), ascent (our search for the best end). Support, budget and steps are the same for all. `true support` is
-greedy inside the ORACLE's region: what then is missing is the field's fault alone. Global searches have no movement budget;
-`ReAlloc, no budget` is what they are fairly compared with: steps, length and turns as free as theirs, its own support.
+Every learner is fitted once on the same rows and searched in several ways: global (anywhere; five
+seeds), constrained (the best point of a lattice of whole percents inside the learned support and
+the movement budget; S-learners only, as in the paper: ascent finds as good ends, sooner), greedy
+(the paper's local search: the same candidate steps, path rule and movement budget as Oracle Local),
+ascent (our search for the best end). Support, budget and steps are the same for all. `true support`
+is greedy inside the ORACLE's region: what then is missing is the field's fault alone. Global
+searches have no movement budget; `ReAlloc, no budget` is what they are fairly compared with: steps,
+length and turns as free as theirs, its own support.
 """
 
 from collections.abc import Callable
@@ -52,7 +55,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Method:
-    """A policy, how it is searched, and seeds it gets where it is too slow for all; in regimes that are close, all of them."""
+    """A policy, how it is searched, and seeds it gets where it is too slow for all; in regimes that
+    are close, all of them.
+    """
 
     title: str
     make: Callable[..., Any]
@@ -73,7 +78,8 @@ METHODS: dict[str, Method] = {
     "logging": Method("Logging", baselines.Logging, ()),
     "uniform": Method("Uniform", baselines.Uniform, ()),
     "additive_roi": Method("Additive ROI", baselines.AdditiveROI),
-    # held-out error prefers the first, recovery in hard 201 the second: a user could not know, a table should
+    # held-out error prefers the first, recovery in hard 201 the second: a user could not know, a
+    # table should
     "additive_roi_stiff": Method(
         "Additive ROI, weight decay 1.5", partial(baselines.AdditiveROI, settings=STIFF)
     ),
@@ -188,7 +194,9 @@ def judge(world: World, test: Logs, decision: Decision) -> Figures:
 
 
 def geometry(world: World, test: Logs, field: Floats) -> Figures:
-    """Ranking metrics, and the root mean squared error of edge scores as a part of the oracle's own."""
+    """Ranking metrics, and the root mean squared error of edge scores as a part of the oracle's
+    own.
+    """
     truth = edge_scores(world.gradient(world.state(test), np.array(test.shares)))
     error = np.sqrt(np.square(edge_scores(field) - truth).mean() / np.square(truth).mean())
     return {one.name: one.value for one in score_field(world, test, field).estimates} | {
@@ -247,10 +255,13 @@ def to_markdown(cells: dict[str, Figures], regimes: tuple[str, ...]) -> str:
     lines = [
         "# Static policy quality",
         "",
-        "World seeds 1 to 10; fewer where a column `seeds` says so. Methods were tuned on seeds from 201 on; what had been seen "
+        "World seeds 1 to 10; fewer where a column `seeds` says so. Methods were tuned on seeds "
+        "from 201 on; what had been seen "
         f"of these before is in docs/diary.md and docs/world.md. {describe(cells)} "
-        "`python experiments/static_quality.py` prints this. D: deployable uplift, SR: Safe Recovery, the part of Oracle Local's "
-        "uplift; ascent may exceed 1: its movement budget is the straight length of the change, greedy adds up its steps.",
+        "`python experiments/static_quality.py` prints this. D: deployable uplift, SR: Safe "
+        "Recovery, the part of Oracle Local's "
+        "uplift; ascent may exceed 1: its movement budget is the straight length of the change, "
+        "greedy adds up its steps.",
         "",
     ]
     rows = []
@@ -310,7 +321,8 @@ def margins(
             if method not in ("realloc", "realloc_free", "logging", "uniform") and search in kinds
         ]
         lines += [
-            f"**ReAlloc ({called}) minus rival, Safe Recovery; paired 95 % bootstrap interval over seeds**",
+            f"**ReAlloc ({called}) minus rival, Safe Recovery; paired 95 % bootstrap interval over "
+            "seeds**",
             "",
         ]
         lines += markdown(["", *regimes], rows)

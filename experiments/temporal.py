@@ -1,17 +1,20 @@
-"""Rolling windows with rotating support: what a bounded memory keeps of sixteen windows, and what it costs.
+"""Rolling windows with rotating support: what a bounded memory keeps of sixteen windows, and what
+it costs.
 
     python experiments/temporal.py              # seeds 1 to 5; hours; resumable
     python experiments/temporal.py --quick      # one seed, four small windows
     python experiments/temporal.py --methods rolling pooled --seeds 1
 
-Hard regime; the response never changes, only where the old policy logs (six windows are one turn). Every method is judged by
-greedy moves with its own field inside the ORACLE's region, in held-out logs of every window: what differs is what it knows of
-the response. `current` is the last window, `past` the others, `union` all.
+Hard regime; the response never changes, only where the old policy logs (six windows are one turn).
+Every method is judged by greedy moves with its own field inside the ORACLE's region, in held-out
+logs of every window: what differs is what it knows of the response. `current` is the last window,
+`past` the others, `union` all.
 
-Times are CPU seconds of fitting, added up over the windows. Methods that begin anew in every window were fitted in the last
-one only; their time is that fit's for every window. The pooled teacher was fitted on the last 1, 2, 4, 8 and 16 windows and its
-time is interpolated between them. Fits hold the support, which nothing here asks; what it remembers is bounded by a window's
-rows for every method, as the replay is: a study of bounded memory should not remember 50,000 actions beside it.
+Times are CPU seconds of fitting, added up over the windows. Methods that begin anew in every window
+were fitted in the last one only; their time is that fit's for every window. The pooled teacher was
+fitted on the last 1, 2, 4, 8 and 16 windows and its time is interpolated between them. Fits hold
+the support, which nothing here asks; what it remembers is bounded by a window's rows for every
+method, as the replay is: a study of bounded memory should not remember 50,000 actions beside it.
 """
 
 import time
@@ -166,7 +169,9 @@ def judge(world: World, gains: Gains, sizes: Sizes) -> Figures:
 
 
 def pooled_time(cells: dict[str, Figures], windows: int) -> float:
-    """CPU seconds of a pooled teacher fitted again after every window: between sizes that were measured, mean over seeds."""
+    """CPU seconds of a pooled teacher fitted again after every window: between sizes that were
+    measured, mean over seeds.
+    """
     names = {1: "fresh", 2: "raw", **{size: f"pooled{size}" for size in CLOCK}, windows: "pooled"}
     known = {
         size: found.mean()
@@ -214,19 +219,25 @@ def to_markdown(cells: dict[str, Figures], sizes: Sizes) -> str:
     lines = [
         "# Rolling windows with rotating support",
         "",
-        f"{sizes['windows']} windows of {per:,} rows, replay of {per:,} rows, {seeds} world seeds. {describe(cells)} "
+        f"{sizes['windows']} windows of {per:,} rows, replay of {per:,} rows, {seeds} world seeds. "
+        f"{describe(cells)} "
         "`python experiments/temporal.py` prints this and says how it was measured.",
         "",
         *markdown(
             ["", "current", "past", "union", "recovery", "memory (rows)", "time", "paper"], rows
         ),
-        "Paper: current, past, union · memory, time. No time where a row was measured by other code, on another machine.",
+        "Paper: current, past, union · memory, time. No time where a row was measured by other "
+        "code, on another machine.",
         "",
-        f"Fast-Slow keeps {kept.mean():.1%} of the pooled teacher's union uplift (95 % over seeds {low:.1%} to {high:.1%}; paper "
+        f"Fast-Slow keeps {kept.mean():.1%} of the pooled teacher's union uplift (95 % over seeds "
+        f"{low:.1%} to {high:.1%}; paper "
         f"94.9 %) with {rows_of['rolling'] / rows_of['pooled']:.1%} of its rows (paper 12.5 %) and "
-        f"{time_of['rolling'] / time_of['pooled']:.1%} of its cumulative time (paper 36.9 %). A row of the replay holds the "
-        f"answers of all members and is larger than a logged one: in bytes it is {ours / logged:.1%}. The support, which is not "
-        f"asked here, remembers states and shares of as many rows again: with them it is {with_support:.1%} of the rows.",
+        f"{time_of['rolling'] / time_of['pooled']:.1%} of its cumulative time (paper 36.9 %). A "
+        "row of the replay holds the "
+        "answers of all members and is larger than a logged one: in bytes it is "
+        f"{ours / logged:.1%}. The support, which is not "
+        "asked here, remembers states and shares of as many rows again: with them it is "
+        f"{with_support:.1%} of the rows.",
         "",
     ]
     return "\n".join(lines)

@@ -1,10 +1,14 @@
-"""The world's calibration table: rows that depend on the world alone, then one plain rival. Resumable.
+"""The world's calibration table: rows that depend on the world alone, then one plain rival.
+Resumable.
 
-    python experiments/world_calibration.py               # 40 seeds of the oracle rows, 10 seeds of S-NN_C
+    python experiments/world_calibration.py               # 40 seeds of the oracle rows, 10 seeds of
+    S-NN_C
     python experiments/world_calibration.py --only oracle  # a few minutes
-    python experiments/world_calibration.py --first-seed 301 --oracle-seeds 20 --name world_check   # seeds nothing was tuned on
+    python experiments/world_calibration.py --first-seed 301 --oracle-seeds 20 --name world_check
+    # seeds nothing was tuned on
 
-Finished cells are kept in experiments/results/world_calibration.json under the hash of the parameters.
+Finished cells are kept in experiments/results/world_calibration.json under the hash of the
+parameters.
 """
 
 import argparse
@@ -34,7 +38,9 @@ SNN_TEST = {"units": 300, "periods": 4, "seed": 1}
 
 
 def oracle_cell(regime: str, seed: int) -> dict[str, float]:
-    """Logging, Uniform, and how often logged actions are inside, on 40,000 rows; the oracles on 2,000."""
+    """Logging, Uniform, and how often logged actions are inside, on 40,000 rows; the oracles on
+    2,000.
+    """
     world = World(regime, seed)
     return {**reference_rows(world), **oracle_rows(world)}
 
@@ -148,7 +154,8 @@ def to_markdown(results: dict[str, Any]) -> str:
         ("snn", "held_out_mse"),
     ]
     lines = [
-        f"Parameters `{results['parameters_hash']}`. Mean over world seeds ± standard error; then the paper's value, the bar.",
+        f"Parameters `{results['parameters_hash']}`. Mean over world seeds ± standard error; then "
+        "the paper's value, the bar.",
         "",
         "| row | seeds | " + " | ".join(REGIMES) + " |",
         "|---|---|" + "---|" * len(REGIMES),

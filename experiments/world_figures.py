@@ -1,6 +1,8 @@
-"""Figures of the synthetic world: the response surface with logged actions in the four regimes, and the best transfers.
+"""Figures of the synthetic world: the response surface with logged actions in the four regimes, and
+the best transfers.
 
-python experiments/world_figures.py     # writes experiments/results/world_actions.png and world_transfers.png
+python experiments/world_figures.py     # writes experiments/results/world_actions.png and
+world_transfers.png
 """
 
 from pathlib import Path

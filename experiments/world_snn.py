@@ -1,10 +1,12 @@
-"""The one rival the world's difficulty is set by: the paper's S-NN with support-constrained search (S-NN_C).
+"""The one rival the world's difficulty is set by: the paper's S-NN with support-constrained search
+(S-NN_C).
 
-S-NN: one network y = f([H, log B, p]) with three hidden layers, LayerNorm, ReLU, squared error, on standardised inputs.
-S-NN_C: the best predicted outcome among all lattice points around the factual shares (steps of 1 %) whose straight way is
-supported and that transfers inside the movement budget reach, counted as Oracle Local counts its own. For the calibration
-the support is the ORACLE's region: what S-NN_C loses is then the response model alone, not a support model that the
-calibration would also have to choose.
+S-NN: one network y = f([H, log B, p]) with three hidden layers, LayerNorm, ReLU, squared error, on
+standardised inputs. S-NN_C: the best predicted outcome among all lattice points around the factual
+shares (steps of 1 %) whose straight way is supported and that transfers inside the movement budget
+reach, counted as Oracle Local counts its own. For the calibration the support is the ORACLE's
+region: what S-NN_C loses is then the response model alone, not a support model that the calibration
+would also have to choose.
 """
 
 from dataclasses import dataclass
@@ -22,7 +24,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class SNNConfig:
-    """Rate and weight decay by held-out squared error on world seeds 201 and 202: a rival trained with care."""
+    """Rate and weight decay by held-out squared error on world seeds 201 and 202: a rival trained
+    with care.
+    """
 
     width: int = 128
     epochs: int = 40
@@ -108,7 +112,9 @@ def build(inputs_size: int, width: int, generator: torch.Generator) -> nn.Sequen
 
 
 def lattice(channels: int, step: float, length: float) -> Floats:
-    """All zero-sum moves in multiples of `step` that transfers of total length `length` reach (√2·δ each), (m, K)."""
+    """All zero-sum moves in multiples of `step` that transfers of total length `length` reach (√2·δ
+    each), (m, K).
+    """
     reach = int(length / step)
     free = np.stack(
         np.meshgrid(*[np.arange(-reach, reach + 1)] * (channels - 1), indexing="ij"), axis=-1
@@ -119,7 +125,9 @@ def lattice(channels: int, step: float, length: float) -> Floats:
 
 
 def search_constrained(model: SNN, world: World, logs: Logs, step: float = 0.01) -> Floats:
-    """S-NN_C: the best predicted of the supported lattice points inside the movement budget, (n, K)."""
+    """S-NN_C: the best predicted of the supported lattice points inside the movement budget, (n,
+    K).
+    """
     start, state, context = np.array(logs.shares), world.state(logs), inputs(logs)
     moves = lattice(world.channels, step, world.parameters.max_length)
     candidates = start[:, None, :] + moves

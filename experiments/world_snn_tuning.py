@@ -1,8 +1,10 @@
-"""How the noise σ_Y and the S-NN's rate and weight decay were chosen: held-out error and recovery on seeds 201 and 202.
+"""How the noise σ_Y and the S-NN's rate and weight decay were chosen: held-out error and recovery
+on seeds 201 and 202.
 
     python experiments/world_snn_tuning.py       # about 15 minutes on one core; resumable
 
-Only `noise` differs from the frozen world, so the rows without a learner are the same in every line.
+Only `noise` differs from the frozen world, so the rows without a learner are the same in every
+line.
 """
 
 import json
@@ -19,7 +21,8 @@ from world_snn import SNN, SNNConfig, search_constrained
 RESULTS = Path(__file__).parent / "results" / "world_snn_tuning.json"
 SEEDS = (201, 202)
 PAPER = (0.84, 0.78, 0.74, 0.73)
-# (σ_Y, rate, weight decay): the plain recipe on the easy world, trained ones on it, then the noise that fits
+# (σ_Y, rate, weight decay): the plain recipe on the easy world, trained ones on it, then the noise
+# that fits
 LINES = (
     (0.4, 1e-3, 1e-4),
     (0.4, 1e-2, 0.1),
@@ -66,9 +69,8 @@ def to_markdown(cells: dict[str, dict[str, float]]) -> str:
             found.append(f"{recovery:.2f} ({excess:.2f})")
         rows.append(f"| {line[0]} | {line[1]} | {line[2]} | " + " | ".join(found) + " |")
     return (
-        "Recovery of S-NN_C (held-out squared error above the noise), mean of seeds 201 and 202.\n\n"
-        + "\n".join(rows)
-        + "\n"
+        "Recovery of S-NN_C (held-out squared error above the noise), mean of seeds 201 and "
+        "202.\n\n" + "\n".join(rows) + "\n"
     )
 
 

@@ -1,4 +1,6 @@
-"""The simple policy finds a constant field where there is one, in spite of confounding, and abstains where there is none."""
+"""The simple policy finds a constant field where there is one, in spite of confounding, and
+abstains where there is none.
+"""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,9 @@ TWO = Schema(unit="u", time="d", outcome="y", channels=["a", "b"], budget="B", f
 
 
 def confounded(effect, seed=0, units=200, days=10):
-    """Outcome = 3x + effect·share of b + noise, and the old policy gives b more budget where x is high."""
+    """Outcome = 3x + effect·share of b + noise, and the old policy gives b more budget where x is
+    high.
+    """
     rng = np.random.default_rng(seed)
     n = units * days
     x = rng.normal(size=n)

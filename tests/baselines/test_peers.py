@@ -36,7 +36,9 @@ def d3rlpy():
 
 
 def confounded(rows: int = 1500, seed: int = 0) -> tuple[Task, np.ndarray]:
-    """Rows whose shares and outcome both follow the state; the effect is −8‖p − c‖², c = (0.5, 0.3, 0.2)."""
+    """Rows whose shares and outcome both follow the state; the effect is −8‖p − c‖², c = (0.5, 0.3,
+    0.2).
+    """
     random = np.random.default_rng(seed)
     x = random.normal(size=(rows, 2))
     logits = np.stack([0.6 * x[:, 0], np.zeros(rows), 0.3 * x[:, 1]], axis=1) + random.normal(

@@ -1,4 +1,6 @@
-"""Every learned response × every check: exact slopes, any number of channels, zeros, one answer a row."""
+"""Every learned response × every check: exact slopes, any number of channels, zeros, one answer a
+row.
+"""
 
 from dataclasses import fields, replace
 from functools import cache

@@ -1,4 +1,6 @@
-"""The marketplace's offline and A/B tables at a tiny size: cells run, tables are written, and figures behave."""
+"""The marketplace's offline and A/B tables at a tiny size: cells run, tables are written, and
+figures behave.
+"""
 
 from dataclasses import replace
 
@@ -73,7 +75,9 @@ def test_holding_has_the_lift_that_logging_lost_and_the_oracle_has_the_most(cell
 
 
 def test_only_the_support_keeps_a_greedy_model_from_an_arm(small, monkeypatch):
-    """With a gain that is the same everywhere: without the rule every possible arm is picked, with it those inside."""
+    """With a gain that is the same everywhere: without the rule every possible arm is picked, with
+    it those inside.
+    """
     monkeypatch.setattr(
         market, "worth", lambda case, rows, start, ends, how: [np.ones(ends.shape[:2])]
     )

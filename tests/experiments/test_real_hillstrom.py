@@ -1,4 +1,6 @@
-"""Policies learned on the trial: valued on other customers than they were learned on, beside the truth."""
+"""Policies learned on the trial: valued on other customers than they were learned on, beside the
+truth.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Controls of the studies on panels: permuting keeps what it must, a planted response is found, permuted shares are not."""
+"""Controls of the studies on panels: permuting keeps what it must, a planted response is found,
+permuted shares are not.
+"""
 
 import numpy as np
 import pandas as pd

@@ -69,7 +69,9 @@ def test_realloc_moves_nothing_where_the_log_proves_nothing(models):
 
 @pytest.mark.slow
 def test_realloc_earns_more_and_harms_less_than_predict_then_optimise():
-    """1,500 rows of the medium regime, one surface of the teacher's four for the time; the margins are wide."""
+    """1,500 rows of the medium regime, one surface of the teacher's four for the time; the margins
+    are wide.
+    """
     sizes = ({"units": 300, "periods": 5, "seed": 0}, {"units": 100, "periods": 2, "seed": 1})
     world, config = World("medium", 205), realloc.Config(seed=205)
     config = replace(config, teacher=replace(config.teacher, surfaces=("sparse",)))

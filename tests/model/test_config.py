@@ -105,7 +105,7 @@ def test_schema_and_config_live_in_one_file(tmp_path):
             f"{SCHEMA}[network]\nepoch = 3\n",
             r"Unknown key `epoch` in \[network\].* Did you mean 'epochs'\?",
         ),
-        (f"{SCHEMA}[network]\nwidth = 0\n", "`width` and `trunk` of at least 1"),
+        (f"{SCHEMA}[network]\nwidth = 0\n", r"`width` of \[network\] of at least 1"),
         (
             f"{SCHEMA}[moves]\nstep = [0.1]\n",
             r"Unknown key `step` in \[moves\].* Did you mean 'steps'\?",

@@ -1,4 +1,6 @@
-"""What the statements are checked on: exact finite laws, quadrature rules and paths instead of large samples."""
+"""What the statements are checked on: exact finite laws, quadrature rules and paths instead of
+large samples.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,7 +56,9 @@ def finite_law(confounded: bool = True, curved: float = 0.0, seed: int = 0) -> L
 def disc(
     place: Floats, radius: float, angles: tuple[float, float] = (0.0, 2 * np.pi), nodes: int = 24
 ) -> tuple[Floats, Floats]:
-    """Shares (n, 3) in a disc (or a sector of it) around a place and their areas: Gauss–Legendre in both directions."""
+    """Shares (n, 3) in a disc (or a sector of it) around a place and their areas: Gauss–Legendre in
+    both directions.
+    """
     at, weight = np.polynomial.legendre.leggauss(nodes)
     r, r_weight = (at + 1) / 2 * radius, weight / 2 * radius
     low, high = angles
@@ -105,7 +109,9 @@ def integrate(field: Callable[[Floats], Floats], pieces: list[Path], nodes: int)
 def random_student(
     form: str, states: int = 5, channels: int = 3, members: int = 2, seed: int = 0
 ) -> Potential:
-    """A potential whose every parameter is random: curved in the shares, different in every state and member."""
+    """A potential whose every parameter is random: curved in the shares, different in every state
+    and member.
+    """
     scaling = Scaling(
         torch.full((channels,), 1 / channels), torch.linspace(4.0, 7.0, channels), 3.0
     )

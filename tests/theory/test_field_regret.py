@@ -1,6 +1,8 @@
-"""Theorem 3: a field that is off by ε_g misjudges uplift by at most L ε_g and loses at most 2 L_max ε_g + ε_search.
+"""Theorem 3: a field that is off by ε_g misjudges uplift by at most L ε_g and loses at most 2 L_max
+ε_g + ε_search.
 
-On the paper's world, where μ and its field are known. The learned potential is μ plus waves whose gradient is known.
+On the paper's world, where μ and its field are known. The learned potential is μ plus waves whose
+gradient is known.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +24,9 @@ SIZES = (0.1, 1.0, 5.0, 15.0, 50.0)  # ε_g; the world's field has a norm of abo
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """Contexts of the world and what each can reach: lattice points on supported straight ways of length ≤ L_max."""
+    """Contexts of the world and what each can reach: lattice points on supported straight ways of
+    length ≤ L_max.
+    """
 
     surface: TrueSurface
     region: TrueRegion
@@ -58,7 +62,9 @@ def reach() -> Reach:
 
 @dataclass(frozen=True, eq=False)
 class Wave:
-    """size/ω · sin(ω⟨d, p − p₀⟩ + φ) with a unit tangent d: its gradient size · cos(·) d is nowhere above `size`."""
+    """size/ω · sin(ω⟨d, p − p₀⟩ + φ) with a unit tangent d: its gradient size · cos(·) d is nowhere
+    above `size`.
+    """
 
     size: float
     origin: Floats  # (n, K) p₀
@@ -142,7 +148,9 @@ def search_error(chosen: Floats, *waves: Wave) -> float:
 
 
 def uplift_errors(wave: Wave, seed: int = 0) -> tuple[Floats, Floats]:
-    """|Δ̂ − Δ| and L(γ) of supported paths: straight to every lattice point, and by a random other one."""
+    """|Δ̂ − Δ| and L(γ) of supported paths: straight to every lattice point, and by a random other
+    one.
+    """
     r, random = reach(), np.random.default_rng(seed)
     error = np.abs(wave.value(r.ends) - wave.value(r.start[:, None]))
     length = np.linalg.norm(r.ends - r.start[:, None], axis=-1)

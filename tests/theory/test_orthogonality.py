@@ -1,4 +1,6 @@
-"""Neyman orthogonality of the local moment (Theorem 2) and of the teacher's loss as it is implemented."""
+"""Neyman orthogonality of the local moment (Theorem 2) and of the teacher's loss as it is
+implemented.
+"""
 
 from dataclasses import replace
 
@@ -8,7 +10,10 @@ import torch
 
 from realloc.learn.networks.branch import Branch, BranchShape
 from realloc.learn.teacher.loss import Heads, Terms, composite_loss
-from realloc.learn.teacher.moment import (
+from realloc.learn.teacher.network import NetworkConfig, teacher_loss
+from realloc.learn.teacher.sample import Scaling, TeacherSample
+from tests.theory.exact import Law, finite_law
+from tests.theory.moment import (
     LocalNuisances,
     curvature,
     local_nuisances,
@@ -17,9 +22,6 @@ from realloc.learn.teacher.moment import (
     second_order,
     solve_moment,
 )
-from realloc.learn.teacher.network import NetworkConfig, teacher_loss
-from realloc.learn.teacher.sample import Scaling, TeacherSample
-from tests.theory.exact import Law, finite_law
 
 LAW = finite_law(curved=4.0)
 LOCAL = localise(LAW.shares, LAW.outcome, np.array([0.35, 0.35, 0.3]), bandwidth=0.6, mass=LAW.mass)
@@ -78,7 +80,8 @@ def test_error_of_the_root_falls_with_the_square_of_the_nuisance_errors():
 
 
 def test_plug_in_score_is_not_orthogonal():
-    # The same residual against Z̃ as it stands, e left out: correct at the truth, and off by −η E[Z̃] beside it.
+    # The same residual against Z̃ as it stands, e left out: correct at the truth, and off by −η
+    # E[Z̃] beside it.
     truth = local_nuisances(LOCAL, LAW.state)
     beta = solve_moment(LOCAL, truth)
     plug_in = LocalNuisances(truth.m - truth.e @ beta, np.zeros(2))
@@ -103,7 +106,8 @@ def test_error_of_the_root_is_within_the_normalised_remainder(seed):
     beta, sigma = solve_moment(local, truth), curvature(local, truth)
     delta = LocalNuisances(random.normal(size=()), 0.1 * random.normal(size=2))
     error = np.linalg.norm(solve_moment(local, off(truth, delta)) - beta)
-    # Σ with the wrong e is Σ + δ_eδ_eᵀ, so the exact error is Σ⁻¹ times the remainder over 1 + δ_eᵀΣ⁻¹δ_e.
+    # Σ with the wrong e is Σ + δ_eδ_eᵀ, so the exact error is Σ⁻¹ times the remainder over 1 +
+    # δ_eᵀΣ⁻¹δ_e.
     r_orth = np.linalg.norm(np.linalg.solve(sigma, second_order(beta, delta)))
     assert error == pytest.approx(
         r_orth / (1 + delta.e @ np.linalg.solve(sigma, delta.e)), rel=1e-9
@@ -133,7 +137,9 @@ def as_sample(law: Law) -> TeacherSample:
 
 
 def true_branch(sample: TeacherSample) -> Branch:
-    """A branch that is linear in the shares, with every state's own least-squares slopes and its mean as baseline head."""
+    """A branch that is linear in the shares, with every state's own least-squares slopes and its
+    mean as baseline head.
+    """
     branch = Branch(
         1, BranchShape(inputs=3, channels=3, width=4, trunk=2, heads=2), seed=0
     ).double()
@@ -155,7 +161,7 @@ def true_branch(sample: TeacherSample) -> Branch:
 
 def slope_gradient(branch: Branch, sample: TeacherSample, config: NetworkConfig) -> torch.Tensor:
     """Derivative of the loss in the slopes of every state, (3, 3)."""
-    loss = teacher_loss(branch, sample, torch.arange(len(sample.y))[None], config)
+    loss = teacher_loss(branch, sample, config, torch.arange(len(sample.y))[None])
     return torch.autograd.grad(loss.sum(), [branch.context.path])[0][0, :, :3]
 
 
@@ -227,6 +233,7 @@ def test_centre_head_makes_the_truth_the_root_where_the_residual_is_curved():
 
     wrong = beside(sample, 0, 1.0)
     assert abs(gradient(sample.m, sample.e, centred=True)) < FLOAT
-    # m, e and f(e) are functions of the state and so is the head: however wrong they are, it takes them up whole.
+    # m, e and f(e) are functions of the state and so is the head: however wrong they are, it takes
+    # them up whole.
     assert abs(gradient(wrong.m, wrong.e, centred=True)) < FLOAT
     assert abs(gradient(sample.m, sample.e, centred=False)) > 1e-3

@@ -1,4 +1,6 @@
-"""Theorem 1: uplift is the path integral of the field; and a potential's gains telescope along every trace."""
+"""Theorem 1: uplift is the path integral of the field; and a potential's gains telescope along
+every trace.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ NODES = 48
 
 
 def ways(seed: int = 0) -> tuple[Floats, Floats, list[list[Path]]]:
-    """Start, end, and four paths between them: straight, by three random points, curved one way and the other."""
+    """Start, end, and four paths between them: straight, by three random points, curved one way and
+    the other.
+    """
     random = np.random.default_rng(seed)
     start, end, *others = (random.dirichlet(np.full(3, 3.0), ROWS) for _ in range(5))
     bends = [random.normal(size=(ROWS, 3)) for _ in range(2)]
@@ -40,7 +44,8 @@ def test_uplift_is_the_integral_of_the_worlds_field_along_any_path(regime):
     uplift = surface.value(end) - surface.value(start)
     for pieces in paths:
         coarse, fine = (integrate(surface.gradient, pieces, nodes) for nodes in (NODES // 2, NODES))
-        # The coarser rule's error, which is its distance to the finer one, is more than the finer one's.
+        # The coarser rule's error, which is its distance to the finer one, is more than the finer
+        # one's.
         tolerance = np.abs(fine - coarse).max() + 1e-12 * np.abs(uplift).max()
         assert tolerance < 1e-3 * np.abs(uplift).max()
         assert np.abs(fine - uplift).max() <= tolerance

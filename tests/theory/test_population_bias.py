@@ -1,4 +1,6 @@
-"""The moment's population root: its bias is Σ⁻¹C, falls with the bandwidth, and samples lie around it."""
+"""The moment's population root: its bias is Σ⁻¹C, falls with the bandwidth, and samples lie around
+it.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +8,8 @@ import pytest
 from realloc import World
 from realloc.base.errors import LogError
 from realloc.base.simplex import Floats, tangent_basis
-from realloc.learn.teacher.moment import (
+from tests.theory.exact import disc
+from tests.theory.moment import (
     Local,
     LocalNuisances,
     curvature,
@@ -16,7 +19,6 @@ from realloc.learn.teacher.moment import (
     moment,
     solve_moment,
 )
-from tests.theory.exact import disc
 
 PLACE = np.array([0.3, 0.3, 0.4])
 SLOPE = np.array([1.0, -2.0])
@@ -67,7 +69,8 @@ def test_bias_falls_with_the_square_of_the_bandwidth_inside_the_logged_region():
     widths = [0.2 * 0.5**k for k in range(5)]
     errors = [float(np.linalg.norm(bias(quadratic(h)))) for h in widths]
     assert order(errors) == pytest.approx(2, abs=0.01)
-    # With E r² = h²/3 and E r⁴ = h⁴/6 of the kernel in the plane, Σ⁻¹C = h² [(tr A s + 2As)/16 − tr A s/12] + O(h⁴).
+    # With E r² = h²/3 and E r⁴ = h⁴/6 of the kernel in the plane, Σ⁻¹C = h² [(tr A s + 2As)/16 − tr
+    # A s/12] + O(h⁴).
     trace = np.trace(BEND) * TILT
     leading = (trace + 2 * BEND @ TILT) / 16 - trace / 12
     assert bias(quadratic(widths[-1])) / widths[-1] ** 2 == pytest.approx(leading, rel=1e-3)
@@ -79,7 +82,9 @@ def test_bias_falls_with_the_bandwidth_alone_at_the_edge_of_the_logged_region():
 
 
 def root_noise(h: float) -> float:
-    """Standard deviation of √n times the root of n rows with unit noise: Σ⁻¹E[K²aaᵀ]Σ⁻¹ / E[K]², its largest direction."""
+    """Standard deviation of √n times the root of n rows with unit noise: Σ⁻¹E[K²aaᵀ]Σ⁻¹ / E[K]²,
+    its largest direction.
+    """
     shares, area = disc(PLACE, h)
     z = (shares - PLACE) @ tangent_basis(3)
     mass, local = area * (1 + z @ TILT), quadratic(h)

@@ -42,7 +42,9 @@ def test_the_fit_converges_while_the_field_diverges():
 
 
 def decide_by_fit(widest: float, seed: int) -> tuple[float, float]:
-    """Fit a polynomial to −p + noise logged on [0, widest], go where it is largest: factual risk, regret."""
+    """Fit a polynomial to −p + noise logged on [0, widest], go where it is largest: factual risk,
+    regret.
+    """
     random = np.random.default_rng(seed)
     logged = random.uniform(0, widest, 2000)
     outcome = -logged + 0.05 * random.standard_normal(2000)
@@ -52,7 +54,8 @@ def decide_by_fit(widest: float, seed: int) -> tuple[float, float]:
 
 def test_a_fitted_flexible_model_is_accurate_on_the_log_and_wrong_about_half_of_the_decisions():
     found = np.array([decide_by_fit(0.1, seed) for seed in range(40)])
-    # 6 coefficients, noise variance 0.0025, 2000 rows: the factual risk has mean 7.5e-6 = 0.003 of the noise.
+    # 6 coefficients, noise variance 0.0025, 2000 rows: the factual risk has mean 7.5e-6 = 0.003 of
+    # the noise.
     assert found[:, 0].mean() == pytest.approx(6 * 0.0025 / 2000, rel=0.3)
     # Its sign beyond the log is a coin's: 40 tosses.
     assert np.mean(found[:, 1] > 0.5) == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(40))

@@ -1,4 +1,6 @@
-"""The observational gradient is the causal one plus the shortcut bias; orthogonality does not take the bias away."""
+"""The observational gradient is the causal one plus the shortcut bias; orthogonality does not take
+the bias away.
+"""
 
 import numpy as np
 import pytest
@@ -6,8 +8,8 @@ import torch
 from torch import Tensor
 
 from realloc.base.simplex import Floats, project_tangent, tangent_basis
-from realloc.learn.teacher.moment import local_nuisances, localise, solve_moment
 from tests.theory.exact import disc
+from tests.theory.moment import local_nuisances, localise, solve_moment
 
 PRIOR = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64)  # of an unobserved U with three values
 CONFOUNDED = torch.tensor(
@@ -44,7 +46,9 @@ def jacobian(function, place: Floats) -> Tensor:
 
 
 def parts(place: Floats, habits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Causal gradient, re-weighted slopes less the causal gradient, and the covariance with the logging score."""
+    """Causal gradient, re-weighted slopes less the causal gradient, and the covariance with the
+    logging score.
+    """
     p = torch.tensor(place)
     slopes, scores = (
         jacobian(structural, place),

@@ -38,7 +38,9 @@ def test_what_the_paper_states_is_kept():
 
 
 def test_the_world_is_frozen():
-    """Changing a parameter or a regime changes every published number: it needs a new calibration and docs/world.md."""
+    """Changing a parameter or a regime changes every published number: it needs a new calibration
+    and docs/world.md.
+    """
     assert parameters_hash() == "811156203d91c085"
 
 

@@ -96,7 +96,9 @@ def test_energy_shares_are_the_papers(channels):
 
 
 def test_energy_shares_hold_on_fresh_contexts():
-    """The calibration sample is independent of any log; on another one the shares hold to sampling error."""
+    """The calibration sample is independent of any log; on another one the shares hold to sampling
+    error.
+    """
     world = World("hard", 2)
     parts = []
     for regime in ALL_REGIMES:

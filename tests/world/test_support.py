@@ -47,7 +47,9 @@ def test_a_path_needs_both_ends_and_the_middle():
 
 
 def test_a_path_that_leaves_the_region_is_refused():
-    """A wide region near a vertex is not convex in the shares: supported ends may have an unsupported way between."""
+    """A wide region near a vertex is not convex in the shares: supported ends may have an
+    unsupported way between.
+    """
     wide = Regime(name="wide", confounding=1.0, overlap=1.5, boundary=20.0, exploration=0.0)
     world = World(wide, 1)
     _, state, _ = draw(world, units=200, periods=2)

@@ -185,7 +185,9 @@ NUMBERS = st.one_of(
 
 @st.composite
 def wild_frames(draw):
-    """Holes, constants, huge and tiny values, levels that training lacks, repeated ids, zero and tiny spends."""
+    """Holes, constants, huge and tiny values, levels that training lacks, repeated ids, zero and
+    tiny spends.
+    """
     units, days = draw(st.integers(1, 4)), draw(st.integers(1, 4))
     frame, n = make_frame(units, days), units * days
     for name in ("price", "weight"):

@@ -43,7 +43,8 @@ def test_targets_are_the_teachers_differences_over_the_step(teacher):
     here = teacher.values(x, torch.from_numpy(labels.shares)).double().numpy()
     there = teacher.values(x, torch.from_numpy(moved(labels)).float()).double().numpy()
     expected = (there - here) / labels.step
-    # A kernel's value is a sum of large terms that cancel, so single precision leaves about 1e-5 of it, over the step.
+    # A kernel's value is a sum of large terms that cancel, so single precision leaves about 1e-5 of
+    # it, over the step.
     rounding = 1e-5 * np.abs(here).max() / labels.step.min()
     assert np.abs(labels.pair - expected).max() < rounding
     assert np.abs(labels.pair - expected / 2).max() > 100 * rounding

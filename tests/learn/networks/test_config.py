@@ -12,7 +12,8 @@ from realloc.learn.networks.config import TrainConfig
 def test_a_config_out_of_range_is_refused_with_a_sentence(change):
     with pytest.raises(
         ConfigError,
-        match="Expected epochs, batch, patience and most_steps of at least 1, rate above 0, weight_d",
+        match="Expected epochs, batch, patience and most_steps of at least 1, rate above 0, "
+        "weight_d",
     ):
         TrainConfig(**change)
 

@@ -1,4 +1,6 @@
-"""The training loop: it learns, each member from its own rows, and stops where its own held-out rows say so."""
+"""The training loop: it learns, each member from its own rows, and stops where its own held-out
+rows say so.
+"""
 
 import pytest
 import torch
@@ -117,7 +119,9 @@ def test_a_member_is_left_at_its_best_epoch():
 
 
 def test_a_stale_member_is_over_even_if_it_would_improve_later_and_others_go_on():
-    """Held-out losses are scripted: member 0 is stale from epoch 3 on and would be far better at epoch 5."""
+    """Held-out losses are scripted: member 0 is stale from epoch 3 on and would be far better at
+    epoch 5.
+    """
     script = {0: [5.0, 6.0, 6.0, 6.0, 0.1, 6.0], 1: [6.0, 5.0, 4.0, 3.0, 2.0, 1.0]}
 
     def run(other):

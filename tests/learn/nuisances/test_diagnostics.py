@@ -104,7 +104,8 @@ def test_sentences_and_json(rows, sample):
     assert len(lines) == 8
     assert (
         lines[1]
-        == "Out-of-fold squared error of the outcome: ridge 1, network 2. Mean weights: ridge 0.25, network 0.75."
+        == "Out-of-fold squared error of the outcome: ridge 1, network 2. Mean weights: ridge "
+        "0.25, network 0.75."
     )
     assert any(line.startswith("video: features explain") for line in lines)
     assert len(found.lines()) == 8

@@ -27,7 +27,10 @@ class Simulated:
 
 
 def simulate(n=600, channels=3, noise=0.3, seed=0, folds=3):
-    """y = 3 sin(x0) + 2 x1 (p0 − p1) + noise; x0 and x1 decide about shares too. Units of four rows each."""
+    """y = 3 sin(x0) + 2 x1 (p0 − p1) + noise; x0 and x1 decide about shares too.
+
+    Units of four rows each.
+    """
     random = np.random.default_rng(seed)
     x = random.normal(size=(n, 3)).astype(np.float32)
     logits = np.zeros((n, channels))

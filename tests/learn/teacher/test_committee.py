@@ -13,10 +13,10 @@ def draw(seed, n=N):
     return torch.randn(n, generator=torch.Generator().manual_seed(seed))
 
 
-def weigh(residual, contrasts, weights, units=None, lean=None):
+def weigh(residual, contrasts, weights, units=None, prior=None):
     """Every row a unit of its own, and no surface dearer than another, unless said."""
     units = torch.arange(len(residual)) if units is None else units
-    return committee.weigh(residual, contrasts, weights, units, lean or [1.0] * len(contrasts))
+    return committee.weigh(residual, contrasts, weights, units, prior or [1.0] * len(contrasts))
 
 
 def test_the_right_surface_gets_its_weight_and_noise_gets_next_to_none():
@@ -92,7 +92,9 @@ def test_rows_of_weight_zero_have_no_part():
 
 
 def test_weights_shrink_by_the_evidence_across_units():
-    """t is the improvement over its standard error, both from sums by unit; one surface, so least squares by hand."""
+    """t is the improvement over its standard error, both from sums by unit; one surface, so least
+    squares by hand.
+    """
     a, w, units = draw(0, 90).double(), draw(1, 90).double().abs(), torch.arange(90) // 3
     y = 0.3 * a + draw(2, 90).double()
     slope = float((w * a * y).sum() / (w * a * a).sum())
@@ -133,10 +135,10 @@ def test_twins_share_what_one_of_them_deserves():
 def test_what_cannot_be_told_apart_is_shared_as_the_lean_says_and_evidence_overrules_it():
     truth = draw(0)
     twins = [truth + 0.02 * draw(1), truth + 0.02 * draw(2)]
-    found = weigh(0.8 * truth + 2 * draw(3), twins, torch.ones(N), lean=[1.0, 3.0])
+    found = weigh(0.8 * truth + 2 * draw(3), twins, torch.ones(N), prior=[1.0, 3.0])
     assert found.weights[1] / found.weights[0] == pytest.approx(3, rel=0.25)
     told_apart = weigh(
-        0.8 * draw(4) + 0.2 * truth, [draw(4), truth], torch.ones(N), lean=[1.0, 3.0]
+        0.8 * draw(4) + 0.2 * truth, [draw(4), truth], torch.ones(N), prior=[1.0, 3.0]
     )
     assert told_apart.weights == pytest.approx((0.8, 0.2), abs=0.01)
 
@@ -144,7 +146,7 @@ def test_what_cannot_be_told_apart_is_shared_as_the_lean_says_and_evidence_overr
 def test_a_dear_surface_that_points_the_wrong_way_takes_nothing_from_the_others():
     truth = draw(0, 200)
     residual, wrong = truth + draw(1, 200), -2 * truth + draw(2, 200)
-    found = weigh(residual, [truth, wrong], torch.ones(200), lean=[1.0, 3.0])
+    found = weigh(residual, [truth, wrong], torch.ones(200), prior=[1.0, 3.0])
     alone = weigh(residual, [truth], torch.ones(200))
     assert alone.weights[0] > 0.5
     assert found.weights == pytest.approx((alone.weights[0], 0.0), abs=0.01)

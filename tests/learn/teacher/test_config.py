@@ -15,7 +15,8 @@ from realloc.learn.teacher.config import KernelConfig, NetworkConfig, TeacherCon
         ),
         (
             {"surfaces": ("zzz",)},
-            r"Unknown surface 'zzz' in `surfaces` of \[teacher\]. Known: kernel, network, factual, sparse\.",
+            r"Unknown surface 'zzz' in `surfaces` of \[teacher\]. Known: kernel, network, factual, "
+            r"sparse\.",
         ),
         ({"surfaces": ()}, r"Expected one or more different `surfaces` in \[teacher\], got \[\]"),
         (
@@ -38,7 +39,8 @@ def test_a_teacher_out_of_range_is_refused_with_a_sentence(change, sentence):
 def test_a_kernel_out_of_range_is_refused_with_a_sentence(change):
     with pytest.raises(
         ConfigError,
-        match="Expected `inducing` and `rows` of at least 10, `steps` and `later_steps` of at least 1 and `rate`",
+        match="Expected `inducing` and `rows` of at least 10, `steps` and `later_steps` of at "
+        "least 1 and `rate`",
     ):
         KernelConfig(**change)
 
@@ -56,10 +58,10 @@ def test_a_kernel_of_the_wrong_type_is_refused_with_its_name():
     [
         (
             {"residual": -0.1},
-            "Expected `factual`, `residual` and `gradient` of at least 0, and one of them above 0",
+            r"Expected `factual`, `residual` and `gradient` of \[network\] of at least 0",
         ),
         ({"factual": 0.0, "residual": 0.0, "gradient": 0.0}, "one of them above 0"),
-        ({"width": 0}, "Expected `width` and `trunk` of at least 1, got 0 and 32"),
+        ({"width": 0}, r"Expected `width` of \[network\] of at least 1, got 0"),
         ({"epochs": 0}, "Expected epochs, batch, patience and most_steps of at least 1"),
         ({"centred": 1}, r"Expected `centred` of \[network\] to be true or false, got 1"),
     ],

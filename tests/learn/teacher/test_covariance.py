@@ -72,7 +72,10 @@ def test_places_far_from_every_row_are_doubted_more(known):
 
 
 def test_the_true_field_lies_within_its_doubt():
-    """By a fit of many rows. Were the doubt a fiftieth of what it is, the truth would lie outside too often."""
+    """By a fit of many rows.
+
+    Were the doubt a fiftieth of what it is, the truth would lie outside too often.
+    """
     simulated = simulate(n=1500, seed=3)
     fit = fit_kernel(sample_of(simulated), 2, QUICK.kernel, seed=1)
     assert fit.doubt is not None

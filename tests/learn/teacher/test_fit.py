@@ -1,4 +1,6 @@
-"""The teacher as a whole: units, channels, shares at the border, and a field that is the slope of its values."""
+"""The teacher as a whole: units, channels, shares at the border, and a field that is the slope of
+its values.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -214,7 +216,9 @@ class Linear:
 
 
 def test_disagreement_is_the_spread_of_slopes_along_moves():
-    """Two planes that differ by d in every slope differ by d·Σ Δz along a move; their variance is half of its square."""
+    """Two planes that differ by d in every slope differ by d·Σ Δz along a move; their variance is
+    half of its square.
+    """
     simulated = simulate(n=400)
     sample, shares = sample_of(simulated), simulated.window.shares
     alike = disagreement(sample, shares, (Linear((1.0, 0.5, 0.0)), Linear((1.0, 0.5, 0.0))), seed=3)
@@ -239,7 +243,9 @@ def test_disagreement_of_shares_that_never_move_is_nothing():
 
 
 def test_what_surfaces_disagree_about_is_doubted():
-    """Doubt of a committee exceeds the kernel's own posterior by its misfit; a kernel alone keeps a part of its prior."""
+    """Doubt of a committee exceeds the kernel's own posterior by its misfit; a kernel alone keeps a
+    part of its prior.
+    """
     simulated = simulate()
     alone, committee = fit(simulated, KERNEL).doubt, fit(simulated, TeacherConfig(members=2)).doubt
     assert alone.misfit is None

@@ -30,7 +30,9 @@ def contrast_at(fit, x, sample):
 
 
 def exact(sample, noise_too=0.0):
-    """The exact posterior mean of the shares' part at the rows, in float64; `noise_too` is added to the noise."""
+    """The exact posterior mean of the shares' part at the rows, in float64; `noise_too` is added to
+    the noise.
+    """
     kernel = Kernel(sample.x.shape[1]).double().requires_grad_(False)
     x, z = sample.x.double(), sample.z.double()
     contexts = kernel.context("slope", x, x), kernel.context("curve", x, x)

@@ -31,7 +31,8 @@ def fit(
 
 def test_variances_are_those_that_made_the_readings():
     found = [fit(*repeated(seed=seed)[:3]) for seed in range(40)]
-    # standard error of a mean of 40: below 3 % of the noise (300 degrees each) and 4 % of what lasts (59 each)
+    # standard error of a mean of 40: below 3 % of the noise (300 degrees each) and 4 % of what
+    # lasts (59 each)
     assert np.mean([p.noise for p in found]) == pytest.approx(1.0, abs=0.06)
     assert np.mean([p.lasting for p in found]) == pytest.approx(4.0, abs=0.5)
 

@@ -20,7 +20,9 @@ from tests.learn.teacher.simulated import known, sample_of, simulate
 
 
 def bent(n=3000, noise=0.3, seed=0):
-    """y = 3 sin(x0) + 2 x1 (p0 − p1) + (4 + 3 x2)(p0 − e0)(p1 − e1) …: slopes and curvature, each steered by one column."""
+    """y = 3 sin(x0) + 2 x1 (p0 − p1) + (4 + 3 x2)(p0 − e0)(p1 − e1) …: slopes and curvature, each
+    steered by one column.
+    """
     simulated = simulate(n=n, noise=noise, seed=seed)
     p, x = simulated.window.shares, simulated.window.x
     more = (8 + 6 * x[:, 2]) * p[:, 0] * p[:, 1]
@@ -203,7 +205,9 @@ def test_rows_without_weight_say_nothing():
 
 
 def test_precisions_are_those_of_the_evidence():
-    """Two groups, one of which is nothing: its precision goes to the bound, the other's to 1 / mean square."""
+    """Two groups, one of which is nothing: its precision goes to the bound, the other's to 1 / mean
+    square.
+    """
     random = np.random.default_rng(0)
     features = random.normal(size=(4000, 6))
     truth = np.array([1.0, -1.0, 2.0, 0, 0, 0])

@@ -1,7 +1,7 @@
 import pytest
 
+from platform_figures import Panel, look_at
 from realloc.world.platform import Marketplace
-from realloc.world.platform.figures import Panel, look_at
 
 
 @pytest.fixture(scope="session")

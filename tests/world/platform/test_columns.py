@@ -1,7 +1,7 @@
 import pyarrow as pa
 
+from platform_figures import Panel
 from realloc.world.platform.columns import MEANINGS, feature_names, make_schema
-from realloc.world.platform.figures import Panel
 
 
 def test_types_are_those_of_logs(three: Panel) -> None:

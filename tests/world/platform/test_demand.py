@@ -1,7 +1,7 @@
 import numpy as np
 
+from platform_figures import Panel
 from realloc.world.platform.demand import look_back
-from realloc.world.platform.figures import Panel
 
 
 def test_look_back_reads_the_seven_days() -> None:
@@ -31,7 +31,8 @@ def test_budgets_follow_recent_sales_within_an_item(two: Panel) -> None:
     budget, sales = budget - budget.mean(axis=0), sales - sales.mean(axis=0)
     slope = (budget * sales).sum() / np.square(sales).sum()
     error = two.market.parameters.budgets.noise_sd / np.sqrt(np.square(sales).sum())
-    # Cents are rounded, and the item means of 60 days are estimated too: a little slack on five standard errors.
+    # Cents are rounded, and the item means of 60 days are estimated too: a little slack on five
+    # standard errors.
     assert abs(slope - two.market.parameters.budgets.chase) < 5 * error + 0.005
 
 

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from platform_figures import Panel
 from realloc.world.platform.exploration import (
     ExplorationParameters,
     arm_probabilities,
     find_arm,
     make_menu,
 )
-from realloc.world.platform.figures import Panel
 
 
 @pytest.fixture(params=["two", "three"])

@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from realloc.world.platform import Marketplace
-from realloc.world.platform.figures import (
+from platform_figures import (
     Panel,
     balance,
     best_for_orders,
@@ -20,6 +19,7 @@ from realloc.world.platform.figures import (
     rank_correlation,
     true_effects,
 )
+from realloc.world.platform import Marketplace
 
 
 def test_effects_of_legacy_moves_have_the_papers_size(two: Panel) -> None:

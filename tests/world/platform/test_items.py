@@ -40,7 +40,8 @@ def test_starting_shares_are_whole_thousandths_on_the_simplex_with_zeros_where_n
 def test_channels_stay_unused_as_often_as_asked() -> None:
     n, never = 20_000, 0.3
     opened = draw_opened(Draws((1,), 0, n).uniforms("o", 3), never)
-    # The channel with the largest draw is open in any case, so a channel is closed unless all three would be.
+    # The channel with the largest draw is open in any case, so a channel is closed unless all three
+    # would be.
     expected = never - never**3 / 3
     assert np.abs((~opened).mean(axis=0) - expected).max() < 4.5 * np.sqrt(expected / n)
 

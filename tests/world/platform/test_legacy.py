@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from realloc.world.platform.figures import Panel
+from platform_figures import Panel
 from realloc.world.platform.legacy import transfer
 
 

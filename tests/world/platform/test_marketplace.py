@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from platform_figures import Panel
 from realloc.base.errors import ConfigError, LogError
 from realloc.logs import Logs
 from realloc.world.platform import Marketplace, MarketplaceParameters, ResponseParameters
-from realloc.world.platform.figures import Panel
 
 SMALL = Marketplace(seed=5).sample(items=40, days=6)
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from platform_figures import Panel
 from realloc.base.errors import LogError
 from realloc.world.platform import Marketplace
-from realloc.world.platform.figures import Panel
 from realloc.world.platform.response import OUTCOMES, effect_scale
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from platform_figures import Panel
 from realloc.world.platform import Marketplace
 from realloc.world.platform.draws import Draws
-from realloc.world.platform.figures import Panel
 from realloc.world.platform.items import draw_items
 from realloc.world.platform.simulation import Day, simulate
 

@@ -1,7 +1,7 @@
-"""M small networks of one shape as one: every weight has a leading member axis, every layer is one batched product.
+"""M small networks of one shape as one: every weight has a leading member axis.
 
-x (M, n, in) → (M, n, out). Hidden layers are linear, layer norm, SiLU (smooth, so that gradients of the output are) or ReLU;
-a linear path from the input to the output takes what is linear off the network's hands.
+x (M, n, in) → (M, n, out). Hidden layers are linear, layer norm, SiLU (so that gradients are smooth)
+or ReLU. A linear path from input to output leaves only the rest to the hidden layers.
 """
 
 from dataclasses import dataclass
@@ -34,25 +34,17 @@ class Stack(nn.Module):
         generator = torch.Generator().manual_seed(seed)
         self.activate = ACTIVATIONS[shape.activation]
         sizes = [shape.inputs, *[shape.width] * shape.depth]
-        self.weights = nn.ParameterList(
-            [_draw(members, a, b, generator) for a, b in pairwise(sizes)]
-        )
-        self.biases = nn.ParameterList(
-            [nn.Parameter(torch.zeros(members, 1, size)) for size in sizes[1:]]
-        )
-        self.gains = nn.ParameterList(
-            [nn.Parameter(torch.ones(members, 1, size)) for size in sizes[1:]]
-        )
-        self.shifts = nn.ParameterList(
-            [nn.Parameter(torch.zeros(members, 1, size)) for size in sizes[1:]]
-        )
+        weights = [_draw(members, a, b, generator) for a, b in pairwise(sizes)]
+        self.weights = nn.ParameterList(weights)
+        layer = torch.zeros(members, 1, shape.width)
+        self.biases = nn.ParameterList(layer.clone() for _ in weights)
+        self.gains = nn.ParameterList(torch.ones_like(layer) for _ in weights)
+        self.shifts = nn.ParameterList(layer.clone() for _ in weights)
         self.head = nn.Parameter(torch.zeros(members, sizes[-1], shape.outputs))
         self.offset = nn.Parameter(torch.zeros(members, 1, shape.outputs))
-        self.path = (
-            nn.Parameter(torch.zeros(members, shape.inputs, shape.outputs))
-            if shape.linear_path
-            else None
-        )
+        self.path = None
+        if shape.linear_path:
+            self.path = nn.Parameter(torch.zeros(members, shape.inputs, shape.outputs))
 
     @property
     def members(self) -> int:
@@ -61,11 +53,10 @@ class Stack(nn.Module):
 
     def hidden(self, x: Tensor) -> Tensor:
         """The last hidden layer, (M, n, width)."""
-        for weight, bias, gain, shift in zip(
-            self.weights, self.biases, self.gains, self.shifts, strict=True
-        ):
+        layers = zip(self.weights, self.biases, self.gains, self.shifts, strict=True)
+        for weight, bias, gain, shift in layers:
             x = torch.baddbmm(bias, x, weight)
-            x = torch.nn.functional.layer_norm(x, x.shape[-1:], eps=EPS) * gain + shift
+            x = nn.functional.layer_norm(x, x.shape[-1:], eps=EPS) * gain + shift
             x = self.activate(x)
         return x
 
@@ -77,6 +68,5 @@ class Stack(nn.Module):
 
 def _draw(members: int, inputs: int, outputs: int, generator: torch.Generator) -> nn.Parameter:
     """He-scaled normal weights."""
-    return nn.Parameter(
-        torch.randn(members, inputs, outputs, generator=generator) * (2.0 / inputs) ** 0.5
-    )
+    normal = torch.randn(members, inputs, outputs, generator=generator)
+    return nn.Parameter(normal * (2.0 / inputs) ** 0.5)

@@ -1,4 +1,7 @@
-"""One training loop for everything: AdamW, a cosine schedule, the best weights of each member by its own held-out rows."""
+"""One training loop for everything: AdamW, one learning-rate cycle, early stopping by member.
+
+Each member keeps the weights of its best epoch, judged by its own held-out rows.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +24,15 @@ class TrainSplit:
     held_out: Sequence[Tensor]
 
 
+def split_by_fold(folds: Tensor, members: int) -> TrainSplit:
+    """Member i is judged by fold i (n,), counted round where there are more members."""
+    held = [i % (int(folds.max()) + 1) for i in range(members)]
+    return TrainSplit(
+        [torch.where(folds != fold)[0] for fold in held],
+        [torch.where(folds == fold)[0] for fold in held],
+    )
+
+
 def train(
     module: nn.Module,
     loss: Loss,
@@ -29,18 +41,18 @@ def train(
     seed: int,
     on_epoch: OnEpoch | None = None,
 ) -> Tensor:
-    """Train all members at once; leaves each at its best epoch and returns their held-out losses (M,)."""
+    """Train all members at once, leave each at its best epoch, return held-out losses (M,)."""
     generator = torch.Generator().manual_seed(seed)
     parameters = [p for p in module.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=config.rate, weight_decay=config.weight_decay)
     steps = max(1, min(len(rows) for rows in split.train) // config.batch)
-    epochs = min(
-        max(config.epochs, -(-config.least_steps // steps)), max(1, config.most_steps // steps)
-    )
+    needed = -(-config.least_steps // steps)
+    allowed = max(1, config.most_steps // steps)
+    epochs = min(max(config.epochs, needed), allowed)
     patience = max(1, config.patience * epochs // config.epochs)
     schedule = one_cycle(optimizer, config.rate, epochs * steps, warm=0.1)
     best = torch.full((len(split.train),), float("inf"))
-    kept = [p.detach().clone() for p in parameters]
+    best_weights = [p.detach().clone() for p in parameters]
     stale = torch.zeros(len(best), dtype=torch.int64)
     for epoch in range(epochs):
         order = [rows[torch.randperm(len(rows), generator=generator)] for rows in split.train]
@@ -52,21 +64,20 @@ def train(
             total.backward()
             optimizer.step()
             schedule.step()
-        found = evaluate(loss, split.held_out, config.batch)
-        # A stale member is over, also while others go on: what it becomes depends on its own rows only.
-        better = (found < best) & (stale < patience)
-        best = torch.where(better, found, best)
+        held_out = evaluate(loss, split.held_out, config.batch)
+        # A stale member stays as it is while others go on: it depends on its own rows only.
+        better = (held_out < best) & (stale < patience)
+        best = torch.where(better, held_out, best)
         stale = torch.where(better, 0, stale + 1)
-        with torch.no_grad():
-            for mine, p in zip(kept, parameters, strict=True):
-                mine[better] = p.detach()[better]
+        for weights, p in zip(best_weights, parameters, strict=True):
+            weights[better] = p.detach()[better]
         if on_epoch:
             on_epoch(epoch + 1, epochs)
         if bool((stale >= patience).all()):
             break
     with torch.no_grad():
-        for mine, p in zip(kept, parameters, strict=True):
-            p.copy_(mine)
+        for weights, p in zip(best_weights, parameters, strict=True):
+            p.copy_(weights)
     return best
 
 
@@ -74,19 +85,19 @@ def one_cycle(
     optimizer: torch.optim.Optimizer, rate: float, steps: int, warm: float
 ) -> torch.optim.lr_scheduler.OneCycleLR:
     """Up to `rate` over the first part `warm` of the steps, and down to almost nothing."""
-    if (
-        warm * steps == 1
-    ):  # torch divides by zero where the way up is one step exactly; with less there is none
+    # torch divides by zero where warming up takes exactly one step.
+    if warm * steps == 1:
         warm /= 2
     return torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=warm)
 
 
 @torch.no_grad()
 def evaluate(loss: Loss, rows: Sequence[Tensor], batch: int) -> Tensor:
-    """Mean loss of every member on its rows (cut to the shortest list, so that members share one batch)."""
+    """Mean loss of every member on its rows, cut to the shortest list so that they share a batch."""
     size = min(len(part) for part in rows)
     stacked = torch.stack([part[:size] for part in rows])
-    total, step = torch.zeros(len(rows)), 8 * batch
+    total = torch.zeros(len(rows))
+    step = 8 * batch
     for first in range(0, size, step):
         part = stacked[:, first : first + step]
         total += loss(part) * part.shape[1]

@@ -1,25 +1,30 @@
-"""Weigh several surfaces by the held-out orthogonal loss: Ỹ = Y − m regressed on f_k(p) − f_k(e), weights of at least 0.
+"""Committee weights from the held-out orthogonal loss.
 
-No single learner wins everywhere. m and e are out of fold, and so are the contrasts, so a surface that only fits noise or
-only knows the baseline gets little weight. Surfaces that know the same are hard to tell apart, so weights are drawn towards
-those of a `lean`, as by a prior of standard deviation `APART` around what the surfaces' mean deserves. Then all weights shrink by
-the evidence that they help at all: by max(0, 1 − 1/t²), where t is the improvement of the held-out loss over its standard
-error across units. No weight at all is an answer too: nothing was learned, and nothing will be moved.
+Ỹ = Y − m is regressed on f_k(p) − f_k(e), with weights of at least 0.
+
+No single learner wins everywhere. m, e and the contrasts are out of fold, so a surface that only
+fits noise or only knows the baseline gets little weight. Surfaces that know the same are hard to
+tell apart, so weights are drawn towards prior weights, as by a prior of standard deviation `APART`
+around what the surfaces' mean deserves. Then all weights shrink by max(0, 1 − 1/t²), where t is the
+improvement of the held-out loss over its standard error across units. Without any weight, nothing
+was learned and nothing will be moved.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.optimize import nnls
 from torch import Tensor
 
 APART = 0.05
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class CommitteeWeights:
-    """Weights of the surfaces, and mean squared errors: of nothing, of each alone (weight 1), of the committee."""
+    """Weights of the surfaces, and mean squared errors of none, of each alone, of the committee."""
 
     weights: tuple[float, ...]
     nothing: float
@@ -30,46 +35,43 @@ class CommitteeWeights:
 
 
 def weigh(
-    residual: Tensor, contrasts: list[Tensor], weights: Tensor, units: Tensor, lean: list[float]
+    residual: Tensor, contrasts: list[Tensor], weights: Tensor, units: Tensor, prior: list[float]
 ) -> CommitteeWeights:
-    """Non-negative least squares of `residual` (n,) on `contrasts`, shrunk; rows without a contrast are left out."""
+    """Shrunk non-negative least squares of `residual` (n,) on `contrasts`, on rows that have all."""
     design = torch.stack(contrasts, dim=1).double()  # (n, S)
     known = design.isfinite().all(dim=1)
-    A, y, w = (
-        design[known].numpy(),
-        residual[known].double().numpy(),
-        weights[known].double().numpy(),
-    )
+    A = design[known].numpy()
+    y = residual[known].double().numpy()
+    w = weights[known].double().numpy()
     root = np.sqrt(w)
-    found = _towards(np.array(lean) / sum(lean), A * root[:, None], y * root, float(w.sum()))
+    solved = _solve(A * root[:, None], y * root, np.array(prior) / sum(prior), float(w.sum()))
 
-    def error(fitted: np.ndarray) -> float:
+    def error(fitted: Floats) -> float:
         return float(np.average(np.square(y - fitted), weights=w))
 
-    fitted = A @ found
-    better = np.bincount(units[known].numpy(), weights=w * (np.square(y) - np.square(y - fitted)))
-    spread = float(np.sqrt(np.square(better).sum()))
-    t = float(better.sum()) / spread if spread else 0.0
-    shrunk = found * (max(0.0, 1 - 1 / t**2) if t > 0 else 0.0)
-    alone = tuple(error(A[:, k]) for k in range(A.shape[1]))
+    improved = w * (np.square(y) - np.square(y - A @ solved))
+    by_unit = np.bincount(units[known].numpy(), weights=improved)
+    spread = float(np.sqrt(np.square(by_unit).sum()))
+    t = float(by_unit.sum()) / spread if spread else 0.0
+    shrunk = solved * (max(0.0, 1 - 1 / t**2) if t > 0 else 0.0)
     return CommitteeWeights(
-        tuple(float(v) for v in shrunk),
-        error(np.zeros(len(y))),
-        alone,
-        error(A @ shrunk),
-        len(y),
-        t,
+        weights=tuple(shrunk.tolist()),
+        nothing=error(np.zeros(len(y))),
+        alone=tuple(error(column) for column in A.T),
+        together=error(A @ shrunk),
+        rows=len(y),
+        evidence=t,
     )
 
 
-def _towards(lean: np.ndarray, A: np.ndarray, y: np.ndarray, n: float) -> np.ndarray:
-    """argmin ‖y − Aw‖²/σ² + ‖w − w̄‖²/APART² over w of at least 0, w̄ a multiple of `lean`."""
+def _solve(A: Floats, y: Floats, prior: Floats, n: float) -> Floats:
+    """argmin ‖y − Aw‖²/σ² + ‖w − w̄‖²/APART² over w of at least 0, w̄ a multiple of `prior`."""
     noise = float(np.square(y - A @ nnls(A, y)[0]).sum()) / n if n else 0.0
-    lean = lean * (
-        A.T @ y > 0
-    )  # what points the wrong way deserves nothing beforehand and must not spoil the others' mean
-    together = A @ lean
+    # A surface that points the wrong way has no prior weight: it must not spoil the others' mean.
+    prior = prior * (A.T @ y > 0)
+    together = A @ prior
     size = float(together @ together)
     deserved = max(0.0, float(together @ y) / size) if size else 0.0
     pull = noise**0.5 / APART
-    return nnls(np.vstack([A, pull * np.eye(len(lean))]), np.append(y, pull * deserved * lean))[0]
+    design = np.vstack([A, pull * np.eye(len(prior))])
+    return nnls(design, np.append(y, pull * deserved * prior))[0]

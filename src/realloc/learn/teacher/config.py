@@ -8,7 +8,6 @@ from realloc.base.validation import check_types, nearest
 from realloc.learn.networks.config import TrainConfig
 
 SURFACES = ("kernel", "network", "factual", "sparse")
-FORMS = ("branch", "plain")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +16,8 @@ class TeacherConfig:
 
     surfaces: tuple[str, ...] = SURFACES
     members: int = 5
-    few_rows: int = 1000  # fewer: the kernel surface and ridge nuisances alone, unless others were chosen; 0: never
+    # With fewer rows: the kernel surface and ridge nuisances alone, unless others were chosen.
+    few_rows: int = 1000
 
     def __post_init__(self) -> None:
         check_types(self, "[teacher]")
@@ -50,59 +50,32 @@ class KernelConfig:
 
     def __post_init__(self) -> None:
         check_types(self, "[kernel]")
-        if (
-            min(self.inducing, self.rows) < 10
-            or min(self.steps, self.later_steps) < 1
-            or self.rate <= 0
-        ):
+        sizes_fit = min(self.inducing, self.rows) >= 10
+        if not sizes_fit or min(self.steps, self.later_steps) < 1 or self.rate <= 0:
             raise ConfigError(
-                "Expected `inducing` and `rows` of at least 10, `steps` and `later_steps` of at least 1 and `rate` above 0."
+                "Expected `inducing` and `rows` of [kernel] of at least 10, `steps` and "
+                "`later_steps` of at least 1 and `rate` above 0."
             )
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetworkConfig:
-    """The network surface (table `[network]`)."""
+class SurfaceTraining:
+    """Size and training of a surface that is a network."""
 
-    TABLE: ClassVar[str] = "[network]"
+    TABLE: ClassVar[str]
 
-    form: str = "branch"  # or plain: one network on states and shares, which learns from the factual term only
-    factual: float = 1.0  # weight of the first term of the loss
-    residual: float = 0.5  # λ_res
-    gradient: float = 0.5  # λ_grad
-    centred: bool = (
-        True  # heads of the state, see `learn/teacher/loss.py`; off: the loss as printed
-    )
-    width: int = 64
-    trunk: int = 32
-    epochs: int = 20
+    width: int
+    epochs: int
     batch: int = 512
     rate: float = 1e-2
-    weight_decay: float = 1.5
-    patience: int = 20
+    weight_decay: float
+    patience: int
     least_steps: int = 300  # however few the rows: then there are more epochs
 
     def __post_init__(self) -> None:
         check_types(self, self.TABLE)
-        if self.form not in FORMS:
-            raise ConfigError(
-                f"Unknown `form` {self.form!r} in {self.TABLE}.{nearest(self.form, FORMS)}"
-            )
-        if self.form == "plain" and (self.residual or self.gradient):
-            raise ConfigError(
-                f'Expected `residual` and `gradient` of 0 with `form = "plain"` in {self.TABLE}.'
-            )
-        if (
-            min(self.factual, self.residual, self.gradient) < 0
-            or self.factual + self.residual + self.gradient == 0
-        ):
-            raise ConfigError(
-                "Expected `factual`, `residual` and `gradient` of at least 0, and one of them above 0."
-            )
-        if min(self.width, self.trunk) < 1:
-            raise ConfigError(
-                f"Expected `width` and `trunk` of at least 1, got {self.width} and {self.trunk}."
-            )
+        if self.width < 1:
+            raise ConfigError(f"Expected `width` of {self.TABLE} of at least 1, got {self.width}.")
         self.training()
 
     def training(self) -> TrainConfig:
@@ -118,14 +91,42 @@ class NetworkConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactualConfig(NetworkConfig):
-    """The factual surface (table `[factual]`): an S-learner, wide and loose, for logs that cover much of the simplex."""
+class NetworkConfig(SurfaceTraining):
+    """The network surface (table `[network]`), trained on the composite loss."""
+
+    TABLE: ClassVar[str] = "[network]"
+
+    factual: float = 1.0  # weight of the first term of the loss
+    residual: float = 0.5  # λ_res
+    gradient: float = 0.5  # λ_grad
+    centred: bool = True  # heads of the state, see `learn/teacher/loss.py`; off: loss as printed
+    width: int = 64
+    trunk: int = 32
+    epochs: int = 20
+    weight_decay: float = 1.5
+    patience: int = 20
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        weights = (self.factual, self.residual, self.gradient)
+        if min(weights) < 0 or sum(weights) == 0:
+            raise ConfigError(
+                "Expected `factual`, `residual` and `gradient` of [network] of at least 0, "
+                f"and one of them above 0, got {list(weights)}."
+            )
+        if self.trunk < 1:
+            raise ConfigError(f"Expected `trunk` of [network] of at least 1, got {self.trunk}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactualConfig(SurfaceTraining):
+    """The factual surface (table `[factual]`): an S-learner on outcomes.
+
+    It is wide and loosely regularised, for logs that cover much of the simplex.
+    """
 
     TABLE: ClassVar[str] = "[factual]"
 
-    form: str = "plain"
-    residual: float = 0.0
-    gradient: float = 0.0
     width: int = 128
     epochs: int = 40
     weight_decay: float = 0.5

@@ -21,7 +21,8 @@ from realloc.learn.teacher.sparse import fit_sparse
 from realloc.learn.teacher.surface import Fit, Surface
 from realloc.learn.window import Window
 
-LEAN = 3.0  # times another surface's: what the sparse surface, whose faults are few and its own, deserves beforehand
+# The sparse surface errs little and unlike the others: its prior weight is so many times theirs.
+SPARSE_PRIOR = 3.0
 Floats = NDArray[np.float64]
 
 
@@ -41,18 +42,23 @@ class Teacher:
 
     def values(self, x: Tensor, p: Tensor) -> Tensor:
         """μ at states (n, d) and shares (n, q, K), up to a function of the state: (M, n, q)."""
-        return self._sum("values", x, self.scaling.shares(p)) * self.scaling.outcome
+        z = self.scaling.shares(p)
+        total = torch.zeros(self.members, *z.shape[:-1])
+        for weight, surface in self._weighted():
+            total += weight * surface.values(x, z)
+        return total * self.scaling.outcome
 
     def field(self, x: Tensor, p: Tensor) -> Tensor:
-        """The projected Jacobian P₀∇_p μ at shares (n, K) or (n, q, K), exactly: of the shape (M, …)."""
-        return self.scaling.field(self._sum("slopes", x, self.scaling.shares(p)))
+        """The projected Jacobian P₀∇_p μ at shares (n, K) or (n, q, K): (M, …)."""
+        z = self.scaling.shares(p)
+        total = torch.zeros(self.members, *z.shape)
+        for weight, surface in self._weighted():
+            total += weight * surface.slopes(x, z)
+        return self.scaling.field(total)
 
-    def _sum(self, what: str, x: Tensor, z: Tensor) -> Tensor:
-        total = torch.zeros(self.members, *(z.shape[:-1] if what == "values" else z.shape))
-        for weight, surface in zip(self.weighing.weights, self.surfaces, strict=True):
-            if weight > 0:
-                total += weight * getattr(surface, what)(x, z)
-        return total
+    def _weighted(self) -> list[tuple[float, Surface]]:
+        pairs = zip(self.weighing.weights, self.surfaces, strict=True)
+        return [(weight, surface) for weight, surface in pairs if weight > 0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,15 +72,15 @@ class SurfaceConfigs:
 
 @dataclass(frozen=True)
 class KernelStart:
-    """Where surfaces begin to learn: the lengths of a former kernel, and, for a teacher that only goes on, all of it."""
+    """Where surfaces begin to learn: a former kernel's lengths, or all of a former teacher."""
 
     kernel: Kernel | None = None
     teacher: Teacher | None = None
 
     def network(self, number: int) -> NetworkSurface | None:
         """The former network in this place of the committee."""
-        found = None if self.teacher is None else self.teacher.surfaces[number]
-        return found if isinstance(found, NetworkSurface) else None
+        former = None if self.teacher is None else self.teacher.surfaces[number]
+        return former if isinstance(former, NetworkSurface) else None
 
 
 def fit_teacher(
@@ -88,53 +94,50 @@ def fit_teacher(
 ) -> Teacher:
     """Fit every surface of the committee and weigh them."""
     start = start or KernelStart()
-    sample = draw_sample(
-        window, nuisances, None if start.teacher is None else start.teacher.scaling
-    )
+    scaling = None if start.teacher is None else start.teacher.scaling
+    sample = draw_sample(window, nuisances, scaling)
+    members = config.members
     fits: list[Fit] = []
     for number, name in enumerate(config.surfaces):
+        former = start.network(number)
         if name == "kernel":
-            fits.append(
-                fit_kernel(sample, config.members, surfaces.kernel, seed, progress, start.kernel)
-            )
-        elif name == "sparse":
-            fits.append(fit_sparse(sample, config.members, seed + 3, progress))
+            fit = fit_kernel(sample, members, surfaces.kernel, seed, progress, start.kernel)
+        elif name == "network":
+            fit = fit_network(sample, members, surfaces.network, seed + 1, progress, former)
+        elif name == "factual":
+            fit = fit_network(sample, members, surfaces.factual, seed + 2, progress, former)
         else:
-            own = surfaces.network if name == "network" else surfaces.factual
-            own_seed = seed + 1 + (name == "factual")
-            fits.append(
-                fit_network(sample, config.members, own, own_seed, progress, start.network(number))
-            )
-    lean = [LEAN if name == "sparse" else 1.0 for name in config.surfaces]
-    weighing = weigh(
-        sample.y - sample.m, [fit.contrast for fit in fits], sample.weights, sample.units, lean
-    )
+            fit = fit_sparse(sample, members, seed + 3, progress)
+        fits.append(fit)
+    prior = [SPARSE_PRIOR if name == "sparse" else 1.0 for name in config.surfaces]
+    contrasts = [fit.contrast for fit in fits]
+    weighing = weigh(sample.y - sample.m, contrasts, sample.weights, sample.units, prior)
     parts = tuple(fit.surface for fit in fits)
     doubt = next((fit.doubt for fit in fits if fit.doubt is not None), None)
     if doubt is not None and len(parts) > 1:
-        doubt = replace(
-            doubt, misfit=(DISAGREEMENT * disagreement(sample, window.shares, parts, seed)) ** 2
-        )
+        apart = disagreement(sample, window.shares, parts, seed)
+        doubt = replace(doubt, misfit=(DISAGREEMENT * apart) ** 2)
     return Teacher(parts, weighing, sample.scaling, None if doubt is None else slim(doubt))
 
 
 def disagreement(
     sample: TeacherSample, shares: Floats, surfaces: tuple[Surface, ...], seed: int
 ) -> float:
-    """√(Σ variance between surfaces' gains / Σ‖Δz‖²) of moves towards other rows' shares, none longer than REACH.
+    """√(Σ variance between surfaces' gains / Σ‖Δz‖²) of moves towards other rows' shares.
 
-    One number: about a single move surfaces agree or not by chance, about thousands they tell how wrong their kind can be.
+    No move is longer than REACH. It is one number for all: on a single move surfaces agree or
+    disagree by chance, on thousands they show how wrong their kind can be.
     """
     random = np.random.default_rng(seed)
     rows = random.permutation(len(shares))[:MOVES]
     off = shares[random.permutation(rows)] - shares[rows]
     length = np.linalg.norm(off, axis=1, keepdims=True)
     ends = shares[rows] + off * np.minimum(1.0, REACH / np.maximum(length, 1e-12))
-    end, start = sample.scaling.shares(torch.from_numpy(ends).float()), sample.z[rows]
+    start = sample.z[rows]
+    end = sample.scaling.shares(torch.from_numpy(ends).float())
     pair = torch.stack([start, end], dim=1)
-    values = torch.stack(
-        [surface.values(sample.x[rows], pair).double().mean(0) for surface in surfaces]
-    )  # (S, n, 2)
+    means = [surface.values(sample.x[rows], pair).double().mean(0) for surface in surfaces]
+    values = torch.stack(means)  # (S, n, 2)
     gains = values[..., 1] - values[..., 0]
     moved = float((end - start).square().sum())
     return float(gains.var(dim=0).sum() / moved) ** 0.5 if moved > 0 else 0.0

@@ -1,12 +1,14 @@
 """The Gaussian-process surface, fitted in time linear in the rows.
 
-Lengths and variances maximise the likelihood of small random blocks of rows (a composite likelihood). Then, with m inducing
-rows and whitened features φ (n, m), the weights are a ridge regression: w = (Σφφᵀ + σ²I)⁻¹ Σφy. Sums are kept per group of
-units, so that leaving folds out and resampling units costs nothing more.
+Lengths and variances maximise the likelihood of small random blocks of rows (a composite
+likelihood). Then, with m inducing rows and whitened features φ (n, m), the weights are a ridge
+regression: w = (Σφφᵀ + σ²I)⁻¹ Σφy. Sums are kept per group of units, so that leaving folds out and
+resampling units costs nothing more.
 
-Members are draws around w: units resampled with weights Exp(1), shrunk towards a draw of the prior instead of towards zero.
-They differ by what the units disagree about where there is data, and by what the prior allows for states unlike any logged
-one; their mean is w exactly. Far from all logged *shares* they agree on little effect: that is for the support to forbid.
+Members are draws around w: units resampled with weights Exp(1), shrunk towards a draw of the prior
+instead of towards zero. They differ by what the units disagree about where there is data, and by
+what the prior allows for states unlike any logged one; their mean is w exactly. Far from all logged
+*shares* they agree on little effect: the support forbids such moves.
 """
 
 import copy
@@ -50,11 +52,11 @@ class KernelSurface:
 
         def part(rows: slice) -> Tensor:
             contexts = self._contexts(x[rows])
-            found = [
-                self.kernel.effect(contexts, z[rows, j], self.z) @ self.weights
-                for j in range(z.shape[1])
+            effects = [
+                self.kernel.effect(contexts, shares, self.z) @ self.weights
+                for shares in z[rows].unbind(1)
             ]
-            return torch.stack(found, dim=-1).transpose(0, 1)
+            return torch.stack(effects, dim=-1).transpose(0, 1)
 
         return in_chunks(len(x), CHUNK, part)
 
@@ -63,15 +65,13 @@ class KernelSurface:
         """∇_z f at scaled shares (n, K) or (n, q, K), of the shape (M, …)."""
 
         def part(rows: slice) -> Tensor:
-            contexts, places = (
-                self._contexts(x[rows]),
-                z[rows].reshape(len(x[rows]), -1, z.shape[-1]),
-            )
-            found = [
-                self.kernel.effect_slopes(contexts, place, self.z, self.weights)
-                for place in places.unbind(1)
+            contexts = self._contexts(x[rows])
+            places = z[rows].reshape(len(x[rows]), -1, z.shape[-1])
+            slopes = [
+                self.kernel.effect_slopes(contexts, shares, self.z, self.weights)
+                for shares in places.unbind(1)
             ]
-            return torch.stack(found, dim=2).reshape(self.members, *z[rows].shape)
+            return torch.stack(slopes, dim=2).reshape(self.members, *z[rows].shape)
 
         return in_chunks(len(x), CHUNK, part)
 
@@ -114,11 +114,12 @@ def fit_kernel(
         sums = _sum_groups(sample, surface, whiten, progress)
         noise = float(kernel.noise.exp())
         weights = whiten.T.double() @ _draw_members(sums, noise, members, generator)
-        contrast = _contrast(
-            sample,
-            surface,
-            lambda fold: whiten.T.double() @ sums.solve(_without(sums, fold), noise),
-        )
+
+        def without(fold: int) -> KernelSurface:
+            solved = sums.solve((sums.fold != fold).float(), noise)
+            return replace(surface, weights=(whiten.T.double() @ solved).float()[:, None])
+
+        contrast = _contrast(sample, without)
         crowded = noise * _crowding(sums, noise)
         parts = KernelParts(kernel, surface.x, surface.z, whiten, sums.gram.sum(0), crowded)
         doubt = fit_doubt(parts, sample.scaling)
@@ -132,14 +133,15 @@ def learn_kernel(
     progress: Progress = silent,
     start: Kernel | None = None,
 ) -> Kernel:
-    """Maximise the likelihood of random blocks of rows; in fewer steps from where another search ended."""
+    """Maximise the likelihood of random blocks of rows, in fewer steps from a `start`."""
     counted = torch.where(sample.weights > 0)[0]
-    kernel = (
-        Kernel(sample.x.shape[1], sample.z.shape[1])
-        if start is None
-        else copy.deepcopy(start).requires_grad_(True)
-    )
-    n, steps = len(counted), config.steps if start is None else config.later_steps
+    if start is None:
+        kernel = Kernel(sample.x.shape[1], sample.z.shape[1])
+        steps = config.steps
+    else:
+        kernel = copy.deepcopy(start).requires_grad_(True)
+        steps = config.later_steps
+    n = len(counted)
     size = min(config.rows, n)
     optimizer = torch.optim.Adam(kernel.parameters(), lr=config.rate)
     schedule = one_cycle(optimizer, config.rate, steps, warm=0.2)
@@ -147,7 +149,8 @@ def learn_kernel(
     for step in range(steps):
         if len(order) < size:
             order = torch.randperm(n, generator=generator)
-        rows, order = counted[order[:size]], order[size:]
+        rows = counted[order[:size]]
+        order = order[size:]
         loss = negative_log_likelihood(kernel, sample.x[rows], sample.z[rows], sample.y[rows])
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -160,9 +163,8 @@ def learn_kernel(
 def negative_log_likelihood(kernel: Kernel, x: Tensor, z: Tensor, y: Tensor) -> Tensor:
     """−log N(y; 0, K + σ²I) per row, without its constant."""
     covariance = kernel(x, z, x, z)
-    factor = torch.linalg.cholesky(
-        covariance + torch.diag((kernel.noise.exp() + 1e-4).expand(len(y)))
-    )
+    noise = torch.diag((kernel.noise.exp() + 1e-4).expand(len(y)))
+    factor = torch.linalg.cholesky(covariance + noise)
     fit = torch.cholesky_solve(y[:, None], factor)[:, 0]
     return (0.5 * (y @ fit) + factor.diagonal().log().sum()) / len(y)
 
@@ -172,22 +174,24 @@ def _whitening(surface: KernelSurface) -> Tensor:
     covariance = surface.kernel(surface.x, surface.z, surface.x, surface.z).double()
     covariance.diagonal().add_(JITTER * covariance.diagonal().mean())
     factor = torch.linalg.cholesky(covariance)
-    return torch.linalg.solve_triangular(
-        factor, torch.eye(len(factor), dtype=torch.float64), upper=False
-    ).float()
+    identity = torch.eye(len(factor), dtype=torch.float64)
+    return torch.linalg.solve_triangular(factor, identity, upper=False).float()
 
 
 def _sum_groups(
     sample: TeacherSample, surface: KernelSurface, whiten: Tensor, progress: Progress
 ) -> GramSums:
     """One pass over the rows."""
-    m, count = len(whiten), sample.count * GROUPS
+    m = len(whiten)
+    count = sample.count * GROUPS
     group = sample.folds * GROUPS + sample.units % GROUPS
-    gram, moment = torch.zeros(count, m, m), torch.zeros(count, m)
+    gram = torch.zeros(count, m, m)
+    moment = torch.zeros(count, m)
     for g in range(count):
         for rows in torch.where(group == g)[0].split(CHUNK):
-            x, z, root = sample.x[rows], sample.z[rows], sample.weights[rows].sqrt()[:, None]
-            features = surface.kernel(x, z, surface.x, surface.z) @ whiten.T * root
+            root = sample.weights[rows].sqrt()[:, None]
+            covariance = surface.kernel(sample.x[rows], sample.z[rows], surface.x, surface.z)
+            features = covariance @ whiten.T * root
             gram[g].addmm_(features.T, features)
             moment[g] += features.T @ (sample.y[rows] * root[:, 0])
         progress("teacher: kernel surface", g + 1, count)
@@ -196,34 +200,29 @@ def _sum_groups(
 
 def _draw_members(sums: GramSums, noise: float, members: int, generator: torch.Generator) -> Tensor:
     """Whitened weights (m, M) whose mean is the solution of all rows."""
-    m, count = sums.moment.shape[1], len(sums.fold)
-    mean = sums.solve(torch.ones(count), noise)[:, None]
+    groups, m = sums.moment.shape
+    mean = sums.solve(torch.ones(groups), noise)[:, None]
     if members == 1:
         return mean
-    draws = torch.stack(
-        [
-            sums.solve(
-                torch.empty(count).exponential_(generator=generator),
-                noise,
-                torch.randn(m, generator=generator),
-            )
-            for _ in range(members)
-        ],
-        dim=1,
-    )
+    solutions: list[Tensor] = []
+    for _ in range(members):
+        weights = torch.empty(groups).exponential_(generator=generator)
+        prior = torch.randn(m, generator=generator)
+        solutions.append(sums.solve(weights, noise, prior))
+    draws = torch.stack(solutions, dim=1)
     return mean + (members / (members - 1)) ** 0.5 * (draws - draws.mean(1, keepdim=True))
 
 
 def _crowding(sums: GramSums, noise: float) -> float:
-    """How much more groups of units differ than independent rows would: Σ sᵀA⁻¹s / (σ² tr A⁻¹Σφφᵀ), at least 1.
+    """How much more groups of units differ than independent rows would, at least 1.
 
-    s is a group's score Σφ(y − φᵀw). Rows of one unit that err alike are fewer rows than they seem.
+    Σ sᵀA⁻¹s / (σ² tr A⁻¹Σφφᵀ), where s is a group's score Σφ(y − φᵀw). Rows of one unit that err
+    alike count as fewer rows than they are.
     """
     w = sums.solve(torch.ones(len(sums.fold)), noise)
     total = sums.gram.sum(0).double()
-    explained = torch.stack(
-        [gram.double() @ w for gram in sums.gram]
-    )  # one by one: all in double are a third of a gigabyte
+    # One by one: all of them in double precision are a third of a gigabyte.
+    explained = torch.stack([gram.double() @ w for gram in sums.gram])
     score = sums.moment.double() - explained  # (G, m)
     factor = torch.linalg.cholesky(total + noise * torch.eye(len(total), dtype=torch.float64))
     spread = (score * torch.cholesky_solve(score.T, factor).T).sum()
@@ -231,24 +230,18 @@ def _crowding(sums: GramSums, noise: float) -> float:
     return max(1.0, float(spread / expected)) if float(expected) > 0 else 1.0
 
 
-def _without(sums: GramSums, fold: int) -> Tensor:
-    return (sums.fold != fold).float()
+def _contrast(sample: TeacherSample, without: Callable[[int], KernelSurface]) -> Tensor:
+    """f(x, z) − f(x, e) of up to `JUDGED` rows, each by the surface `without` its fold.
 
-
-def _contrast(
-    sample: TeacherSample, surface: KernelSurface, weights: Callable[[int], Tensor]
-) -> Tensor:
-    """f(x, z) − f(x, e) of up to `JUDGED` rows, each by the weights without its fold; lengths have seen all rows."""
-    contrast = torch.full((len(sample.y),), float("nan"))
-    judged = (
-        torch.arange(len(sample.y)) % -(-len(sample.y) // JUDGED) == 0
-    )  # evenly spread over units and time
+    The kernel's lengths have seen all rows.
+    """
+    n = len(sample.y)
+    contrast = torch.full((n,), float("nan"))
+    judged = torch.arange(n) % -(-n // JUDGED) == 0  # evenly spread over units and time
     for fold in range(sample.count):
         rows = torch.where((sample.folds == fold) & judged)[0]
         if len(rows):
-            own = replace(surface, weights=weights(fold).float()[:, None])
-            pair = own.values(sample.x[rows], torch.stack([sample.z[rows], sample.e[rows]], dim=1))[
-                0
-            ]
-            contrast[rows] = pair[:, 0] - pair[:, 1]
+            places = torch.stack([sample.z[rows], sample.e[rows]], dim=1)
+            values = without(fold).values(sample.x[rows], places)[0]
+            contrast[rows] = values[:, 0] - values[:, 1]
     return contrast

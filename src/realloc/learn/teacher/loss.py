@@ -1,11 +1,12 @@
 """The teacher's composite loss, its three terms as in the paper.
 
-L = ℓ(Y, μ) + λ_res ℓ(Ỹ, r(p̃)) + λ_grad ℓ(Ỹ, ⟨g, p̃⟩),  μ = m + r,  Ỹ = Y − m,  p̃ = p − e,  g = ∇r(0),  ℓ squared error
+L = ℓ(Y, μ) + λ_res ℓ(Ỹ, r(p̃)) + λ_grad ℓ(Ỹ, ⟨g, p̃⟩),  ℓ squared error,
+μ = m + r,  Ỹ = Y − m,  p̃ = p − e,  g = ∇r(0)
 
-As printed, with one m, the first two terms are one and the same, and both are off: E[Ỹ|x] = 0 while E[r(p̃)|x] is not, unless
-r is linear. `Heads` are functions of the state that take up what r cannot: `baseline` takes the place of m in the first term
-(the network's own, not a cross-fitted one with its error), `centre` that of −E[r(p̃)|x] in the second. Without heads the loss
-is the printed one to the letter.
+As printed, with one m, the first two terms are the same, and both are off: E[Ỹ|x] = 0 while
+E[r(p̃)|x] is not, unless r is linear. `Heads` are functions of the state that take up what r cannot:
+`baseline` replaces m in the first term (the network's own, without the error of cross-fitting),
+`centre` replaces −E[r(p̃)|x] in the second. Without heads the loss is exactly the printed one.
 """
 
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Heads:
-    """Functions of the state, (M, n): a baseline of its own in the factual term, a centre in the residual term."""
+    """Functions of the state, (M, n): baseline of the factual term, centre of the residual term."""
 
     baseline: Tensor
     centre: Tensor
@@ -34,7 +35,7 @@ class Heads:
 def composite_loss(
     terms: Terms, weights: Tensor, lambdas: tuple[float, float, float], heads: Heads | None
 ) -> Tensor:
-    """The weighted mean loss of every member, (M,); λ of the factual, the residual and the gradient term."""
+    """The weighted mean loss of every member, (M,); λ of factual, residual and gradient term."""
     factual, residual, gradient = lambdas
     mu = terms.m + terms.r if heads is None else heads.baseline + terms.r
     centre = 0.0 if heads is None else heads.centre

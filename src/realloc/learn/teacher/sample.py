@@ -8,16 +8,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Floats = NDArray[np.float64]
-
-
-STILL = (
-    1e-4  # a share with a smaller standard deviation never moved: nothing can be learned about it
-)
+# A share with a smaller standard deviation never moved: nothing can be learned about it.
+STILL = 1e-4
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """z = (p − centre) · inverse per channel; y in units of `outcome`. A channel that never moved has inverse 0."""
+    """z = (p − centre) · inverse, y in units of `outcome`; inverse 0 where a channel never moved."""
 
     centre: Tensor  # (K,)
     inverse: Tensor  # (K,)
@@ -34,10 +31,11 @@ class Scaling:
 
 
 def scale(shares: Floats, outcome: Floats) -> Scaling:
-    """The scaling of a window."""
+    """The scaling of a window's shares (n, K) and outcomes (n,)."""
     spread = shares.std(axis=0)
     inverse = np.where(spread > STILL, 1 / np.maximum(spread, STILL), 0.0)
-    return Scaling(_float(shares.mean(axis=0)), _float(inverse), float(outcome.std()) or 1.0)
+    centre = torch.from_numpy(shares.mean(axis=0)).float()
+    return Scaling(centre, torch.from_numpy(inverse).float(), float(outcome.std()) or 1.0)
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,3 @@ class TeacherSample:
     def count(self) -> int:
         """The number of folds."""
         return int(self.folds.max()) + 1
-
-
-def _float(values: NDArray[np.floating]) -> Tensor:
-    return torch.from_numpy(np.array(values, dtype=np.float32))

@@ -1,11 +1,13 @@
-"""The sparse surface: slopes and curvature linear in the state, each column with a precision of its own.
+"""The sparse surface: slopes and curvature linear in the state, each column with its own precision.
 
-y − m ≈ Σ_j x_j [⟨w_j, z − e⟩ + ⟨v_j, q(z) − E q(z)⟩ + ⟨u_j, z³/3 − E z³/3⟩],   q(z) = all products z_k z_l, x_0 = 1
+y − m ≈ Σ_j x_j [⟨w_j, z − e⟩ + ⟨v_j, q(z) − E q(z)⟩ + ⟨u_j, z³/3 − E z³/3⟩],
+q(z) = all products z_k z_l,  x_0 = 1
 
-An orthogonal regression (Robinson) with automatic relevance determination: the coefficients of one column share a precision,
-learned by maximising the evidence, so that columns that steer nothing cost nothing. It is what a partially linear model
-(LinearDML) would be if it chose its columns, it bends, and it takes a tenth of a second. Members are refits on resampled
-units around draws of the prior, as those of the kernel surface; precisions are chosen again for every fold that is held out.
+An orthogonal regression (Robinson) with automatic relevance determination: the coefficients of one
+column share a precision, learned by maximising the evidence, so that irrelevant columns cost
+nothing. It is a partially linear model (LinearDML) that chooses its columns and bends, and it takes
+a tenth of a second. Members are refits on resampled units around draws of the prior, like those of
+the kernel surface; precisions are chosen again for every fold that is held out.
 """
 
 from dataclasses import dataclass
@@ -20,11 +22,15 @@ from realloc.learn.teacher.sample import TeacherSample
 from realloc.learn.teacher.surface import Fit, in_chunks
 
 GROUPS = 8  # of units per fold
-MOST = 600  # columns of the regression, or a quarter of the rows; where there are more, those that fit best one by one
+# At most so many columns, or a quarter of the rows; beyond that, those that alone fit best.
+MOST = 600
 PAIRS = 9  # channels up to which all products are curvature; above, squares alone
 TURNS = 25  # of the precisions
-WEAK, STRONG = 1e-6, 1e8  # bounds of a precision
-CHUNK, PLACES = 4096, 10_000_000
+# bounds of a precision
+WEAK = 1e-6
+STRONG = 1e8
+CHUNK = 4096
+LARGEST = 10_000_000  # numbers of a chunk's curvature
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -48,9 +54,9 @@ class SparseSurface:
 
         def part(rows: slice) -> Tensor:
             a, S, c = self._open(x[rows])
-            own = z[rows]
-            odd = (own @ a.unsqueeze(-1) + own.pow(3) @ (c / 3).unsqueeze(-1))[..., 0]
-            return odd + 0.5 * ((own @ S) * own).sum(-1)
+            shares = z[rows]
+            odd = (shares @ a.unsqueeze(-1) + shares.pow(3) @ (c / 3).unsqueeze(-1))[..., 0]
+            return odd + 0.5 * ((shares @ S) * shares).sum(-1)
 
         return in_chunks(len(x), self._chunk(), part)
 
@@ -60,24 +66,21 @@ class SparseSurface:
 
         def part(rows: slice) -> Tensor:
             a, S, c = self._open(x[rows])
-            own = z[rows].reshape(len(x[rows]), -1, z.shape[-1])  # (n, q, K)
-            found = a.unsqueeze(2) + own @ S + c.unsqueeze(2) * own.square()
-            return found.reshape(self.members, *z[rows].shape)
+            shares = z[rows].reshape(len(x[rows]), -1, z.shape[-1])  # (n, q, K)
+            slopes = a.unsqueeze(2) + shares @ S + c.unsqueeze(2) * shares.square()
+            return slopes.reshape(self.members, *z[rows].shape)
 
         return in_chunks(len(x), self._chunk(), part)
 
     def _open(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         wide = torch.cat([torch.ones(len(x), 1), x], dim=1)
         M, _, K, _ = self.bend.shape
-        return (
-            wide @ self.slope,
-            (wide @ self.bend.flatten(2)).view(M, len(x), K, K),
-            wide @ self.cube,
-        )
+        bend = (wide @ self.bend.flatten(2)).view(M, len(x), K, K)
+        return wide @ self.slope, bend, wide @ self.cube
 
     def _chunk(self) -> int:
         M, _, K, _ = self.bend.shape
-        return max(16, min(CHUNK, PLACES // (M * K * K)))
+        return max(16, min(CHUNK, LARGEST // (M * K * K)))
 
 
 @dataclass(frozen=True)
@@ -91,42 +94,47 @@ class SparseColumns:
 
 @dataclass(frozen=True)
 class SparseSums:
-    """Σwφφᵀ (G, p, p), Σwφr (G, p), Σwr² and Σw (G,) per group of units, and each group's fold."""
+    """Sums over the rows of each group of units, and each group's fold (G,)."""
 
-    gram: Floats
-    moment: Floats
-    square: Floats
-    weight: Floats
+    gram: Floats  # Σwφφᵀ (G, p, p)
+    moment: Floats  # Σwφr (G, p)
+    square: Floats  # Σwr² (G,)
+    weight: Floats  # Σw (G,)
     fold: Integers
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """The regression's solution: coefficients and precisions (p,), and the noise σ²."""
+
+    mean: Floats
+    precision: Floats
+    noise: float
 
 
 def fit_sparse(sample: TeacherSample, members: int, seed: int, progress: Progress = silent) -> Fit:
     """One pass over the rows, then small regressions."""
     pairs = products(sample.z.shape[1])
     wide = np.column_stack([np.ones(len(sample.x)), sample.x.double().numpy()])
-    parts, residual = contrasts(sample, pairs, wide), (sample.y - sample.m).double().numpy()
+    parts = contrasts(sample, pairs, wide)
+    residual = (sample.y - sample.m).double().numpy()
     weights = sample.weights.double().numpy()
     columns = choose_columns(wide, parts, residual * weights, sample.z.shape[1])
     sums = sum_groups(wide, parts, residual, columns, sample)
     progress("teacher: sparse surface", 1, 2)
 
     every = np.ones(len(sums.fold))
-    mean, precision, noise = relevant(sums, every, columns.group)
-    drawn = draw_members(sums, mean, precision, noise, members, np.random.default_rng(seed))
+    solved = relevant(sums, every, columns.group)
+    drawn = draw_members(sums, solved, members, np.random.default_rng(seed))
     surface = build(drawn, columns, pairs, sample)
     contrast = torch.full((len(sample.y),), float("nan"))
     for fold in range(sample.count):
         rows = torch.where(sample.folds == fold)[0]
-        held_out = build(
-            relevant(sums, every * (sums.fold != fold), columns.group)[0][None],
-            columns,
-            pairs,
-            sample,
-        )
-        pair = held_out.values(
-            sample.x[rows], torch.stack([sample.z[rows], sample.e[rows]], dim=1)
-        )[0]
-        contrast[rows] = pair[:, 0] - pair[:, 1]
+        without = relevant(sums, every * (sums.fold != fold), columns.group)
+        held_out = build(without.mean[None], columns, pairs, sample)
+        places = torch.stack([sample.z[rows], sample.e[rows]], dim=1)
+        values = held_out.values(sample.x[rows], places)[0]
+        contrast[rows] = values[:, 0] - values[:, 1]
     progress("teacher: sparse surface", 2, 2)
     return Fit(surface, contrast)
 
@@ -139,8 +147,12 @@ def products(channels: int) -> Integers:
 
 
 def contrasts(sample: TeacherSample, pairs: Integers, wide: Floats) -> Floats:
-    """z − e, and q − E q and z³/3 − E z³/3, where E q = q(e) + a regression of what residuals add, on [1, x, x²]."""
-    z, e = sample.z.double().numpy(), sample.e.double().numpy()
+    """z − e, q − E q and z³/3 − E z³/3.
+
+    E q = q(e) + a regression of what residuals add, on [1, x, x²].
+    """
+    z = sample.z.double().numpy()
+    e = sample.e.double().numpy()
     more = curves(z, pairs) - curves(e, pairs)
     design = np.column_stack([wide, np.square(wide[:, 1:])])
     root = np.sqrt(sample.weights.double().numpy())[:, None]
@@ -157,23 +169,26 @@ def curves(z: Floats, pairs: Integers) -> Floats:
 
 def choose_columns(wide: Floats, parts: Floats, residual: Floats, channels: int) -> SparseColumns:
     """All products, or the groups that alone explain most."""
-    states, entries = np.arange(wide.shape[1]), np.arange(parts.shape[1])
-    kind = np.where(
-        entries < channels, 0, np.where(entries < len(entries) - channels, 1, 2)
-    )  # slope, curvature, cube
-    state, part = (grid.ravel() for grid in np.meshgrid(states, entries, indexing="ij"))
+    states = wide.shape[1]
+    entries = parts.shape[1]
+    kind = np.ones(entries, np.int64)  # curvature
+    kind[:channels] = 0  # slope
+    kind[entries - channels :] = 2  # cube
+    state = np.repeat(np.arange(states), entries)
+    part = np.tile(np.arange(entries), states)
     group = state * 3 + kind[part]
     most = min(MOST, len(wide) // 4)
     if len(state) > most:
-        fit = np.square((wide * residual[:, None]).T @ parts) / (
-            np.square(wide).T @ np.square(parts) + 1e-12
-        )
-        size = np.bincount(group, minlength=3 * len(states))
-        score = np.bincount(group, fit.ravel(), 3 * len(states)) / np.maximum(size, 1)
+        size_of_fit = np.square(wide).T @ np.square(parts) + 1e-12
+        fit = np.square((wide * residual[:, None]).T @ parts) / size_of_fit
+        size = np.bincount(group, minlength=3 * states)
+        score = np.bincount(group, fit.ravel(), 3 * states) / np.maximum(size, 1)
         score[0] = np.inf  # slopes common to all states
         best = np.argsort(-score, kind="stable")
         kept = np.isin(group, best[np.cumsum(size[best]) <= max(most, size[0])])
-        state, part, group = state[kept], part[kept], group[kept]
+        state = state[kept]
+        part = part[kept]
+        group = group[kept]
     return SparseColumns(state, part, np.unique(group, return_inverse=True)[1])
 
 
@@ -181,34 +196,36 @@ def sum_groups(
     wide: Floats, parts: Floats, residual: Floats, columns: SparseColumns, sample: TeacherSample
 ) -> SparseSums:
     """One pass over the rows."""
-    count, p = sample.count * GROUPS, len(columns.state)
+    count = sample.count * GROUPS
+    p = len(columns.state)
     code = (sample.folds * GROUPS + sample.units % GROUPS).numpy()
     weights = sample.weights.double().numpy()
-    gram, moment, square, weight = (
-        np.zeros((count, p, p)),
-        np.zeros((count, p)),
-        np.zeros(count),
-        np.zeros(count),
-    )
+    gram = np.zeros((count, p, p))
+    moment = np.zeros((count, p))
+    square = np.zeros(count)
+    weight = np.zeros(count)
     for g in range(count):
-        rows = np.flatnonzero(code == g)
-        for first in range(0, len(rows), CHUNK):
-            own = rows[first : first + CHUNK]
-            root = np.sqrt(weights[own])
-            features = wide[own][:, columns.state] * parts[own][:, columns.part] * root[:, None]
-            r = residual[own] * root
+        group = np.flatnonzero(code == g)
+        for first in range(0, len(group), CHUNK):
+            rows = group[first : first + CHUNK]
+            root = np.sqrt(weights[rows])
+            features = wide[rows][:, columns.state] * parts[rows][:, columns.part] * root[:, None]
+            r = residual[rows] * root
             gram[g] += features.T @ features
             moment[g] += features.T @ r
             square[g] += r @ r
-            weight[g] += weights[own].sum()
+            weight[g] += weights[rows].sum()
     return SparseSums(gram, moment, square, weight, np.arange(count) // GROUPS)
 
 
-def relevant(sums: SparseSums, counted: Floats, group: Integers) -> tuple[Floats, Floats, float]:
-    """Coefficients, precisions (p,) and σ² that maximise the evidence of the groups of units counted (MacKay's turns)."""
-    gram, moment = np.tensordot(counted, sums.gram, 1), counted @ sums.moment
-    square, n = float(counted @ sums.square), float(counted @ sums.weight)
-    noise, precision = max(square / max(n, 1.0), 1e-12), np.ones(len(moment))
+def relevant(sums: SparseSums, counted: Floats, group: Integers) -> Coefficients:
+    """Maximise the evidence of the groups of units counted (G,), by MacKay's turns."""
+    gram = np.tensordot(counted, sums.gram, 1)
+    moment = counted @ sums.moment
+    square = float(counted @ sums.square)
+    n = float(counted @ sums.weight)
+    noise = max(square / max(n, 1.0), 1e-12)
+    precision = np.ones(len(moment))
     mean = np.zeros(len(moment))
     for _ in range(TURNS):
         inverse = np.linalg.inv(gram / noise + np.diag(precision))
@@ -218,25 +235,22 @@ def relevant(sums: SparseSums, counted: Floats, group: Integers) -> tuple[Floats
         precision = np.clip(np.maximum(used, 1e-10) / np.maximum(size, 1e-100), WEAK, STRONG)[group]
         left = square - 2 * mean @ moment + mean @ gram @ mean
         noise = max(left / max(n - used.sum(), 1.0), 1e-12)
-    return mean, precision, noise
+    return Coefficients(mean, precision, noise)
 
 
 def draw_members(
-    sums: SparseSums,
-    mean: Floats,
-    precision: Floats,
-    noise: float,
-    members: int,
-    random: np.random.Generator,
+    sums: SparseSums, solved: Coefficients, members: int, random: np.random.Generator
 ) -> Floats:
-    """Coefficients (M, p) whose mean is `mean`."""
+    """Coefficients (M, p) whose mean is the solution."""
+    mean = solved.mean
+    noise = solved.noise
     if members == 1:
         return mean[None]
     draws = np.empty((members, len(mean)))
     for i in range(members):
         counted = random.exponential(size=len(sums.fold))
-        prior = np.sqrt(precision) * random.standard_normal(len(mean))
-        gram = np.tensordot(counted, sums.gram, 1) / noise + np.diag(precision)
+        prior = np.sqrt(solved.precision) * random.standard_normal(len(mean))
+        gram = np.tensordot(counted, sums.gram, 1) / noise + np.diag(solved.precision)
         draws[i] = np.linalg.solve(gram, counted @ sums.moment / noise + prior)
     return mean + (members / (members - 1)) ** 0.5 * (draws - draws.mean(axis=0))
 
@@ -245,12 +259,17 @@ def build(
     coefficients: Floats, columns: SparseColumns, pairs: Integers, sample: TeacherSample
 ) -> SparseSurface:
     """A surface of coefficients (M, p)."""
-    M, K, d = len(coefficients), sample.z.shape[1], sample.x.shape[1] + 1
+    M = len(coefficients)
+    d = sample.x.shape[1] + 1
+    K = sample.z.shape[1]
     whole = np.zeros((M, d, K + len(pairs) + K))
     whole[:, columns.state, columns.part] = coefficients
     bend = np.zeros((M, d, K, K))
     for entry, (k, l) in enumerate(pairs):
         bend[:, :, k, l] += whole[..., K + entry]
         bend[:, :, l, k] += whole[..., K + entry]
-    slope, cube = whole[..., :K], whole[..., -K:]
-    return SparseSurface(*(torch.from_numpy(one).float() for one in (slope, bend, cube)))
+    return SparseSurface(
+        slope=torch.from_numpy(whole[..., :K]).float(),
+        bend=torch.from_numpy(bend).float(),
+        cube=torch.from_numpy(whole[..., -K:]).float(),
+    )

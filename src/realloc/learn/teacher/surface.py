@@ -1,4 +1,4 @@
-"""What every part of a teacher offers: members of r, as differences of a function f of state and shares."""
+"""What every surface of a teacher offers: members of r, as differences of f(state, shares)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Surface(Protocol):
         ...
 
     def values(self, x: Tensor, z: Tensor) -> Tensor:
-        """f at states (n, d) and scaled shares (n, q, K), up to a function of the state: (M, n, q)."""
+        """f at states (n, d) and scaled shares (n, q, K), up to a function of state: (M, n, q)."""
         ...
 
     def slopes(self, x: Tensor, z: Tensor) -> Tensor:
@@ -29,10 +29,11 @@ class Surface(Protocol):
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted surface, and f(x, z) − f(x, e) of training rows by members that never saw the row's unit (NaN: none)."""
+    """A fitted surface and its out-of-fold contrasts."""
 
     surface: Surface
-    contrast: Tensor  # (n,)
+    # (n,) f(x, z) − f(x, e) by members that never saw the row's unit; NaN where there are none
+    contrast: Tensor
     doubt: Doubt | None = None  # how far gains may be off, where the surface knows
 
 

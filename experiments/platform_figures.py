@@ -1,7 +1,9 @@
-"""What the marketplace looks like in numbers: `python -m realloc.world.platform.figures --channels 2 --items 8000`.
+"""What the marketplace looks like in numbers: `python experiments/platform_figures.py --channels 2
+--items 8000`.
 
-Signal and noise are measured as in the paper's matched replay: R = u − mean u of no-move rows of the same day and
-category nearest in m(x), u = y − m(x), m fitted on earlier days. τ is the true effect of a move.
+Signal and noise are measured as in the paper's matched replay: R = u − mean u of no-move rows of
+the same day and category nearest in m(x), u = y − m(x), m fitted on earlier days. τ is the true
+effect of a move.
 """
 
 import argparse
@@ -82,7 +84,9 @@ def true_effects(panel: Panel, outcome: str = "orders") -> Floats:
 
 
 def predict_orders(panel: Panel) -> Floats:
-    """m(x) = a[category, weekday] + x·b from pre-decision columns, by least squares on the days before the window."""
+    """m(x) = a[category, weekday] + x·b from pre-decision columns, by least squares on the days
+    before the window.
+    """
     x = [panel.column(name).astype(np.float64) for name in LAG_COLUMNS]
     x += [np.log(panel.column("budget")), *panel.before[:, 1:].T, *np.square(panel.before).T]
     y, group, train = (
@@ -135,7 +139,9 @@ def oracle_bound(tau: Floats, noise_sd: float, rounds: int = 40) -> float:
 
 
 def best_for_orders(panel: Panel, step: float = 0.05) -> tuple[NDArray[np.intp], dict[str, Floats]]:
-    """The feasible transfer of `step` that raises orders most, where one does: its edge and effect on each outcome."""
+    """The feasible transfer of `step` that raises orders most, where one does: its edge and effect
+    on each outcome.
+    """
     source, target = simplex.edges(panel.after.shape[1]).T
     feasible = panel.opened[:, source] & panel.opened[:, target] & (panel.after[:, source] >= step)
     effects = {name: np.empty(feasible.shape) for name in OUTCOMES}

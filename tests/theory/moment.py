@@ -1,10 +1,12 @@
 """The orthogonal local moment: the field near one place without any model, to check a teacher by.
 
-Ψ(β, m, e) = E_{h,z}[{Z̃ − e}{Y − m − βᵀ(Z̃ − e)}],  e = E_{h,z}[Z̃ | X],  m = E_{h,z}[Y | X],  g ≈ Qβ where Ψ = 0
+Ψ(β, m, e) = E_{h,z}[{Z̃ − e}{Y − m − βᵀ(Z̃ − e)}],  e = E_{h,z}[Z̃ | X],  m = E_{h,z}[Y | X],  g ≈
+Qβ where Ψ = 0
 
-E_{h,z} weighs rows by a kernel around the place p: Z̃ = Qᵀ(P − p), z = Qᵀp, weight (1 − ‖Z̃‖²/h²)₊. Only rows of the same
-state X may share m and e, so it needs states that repeat: `group` numbers them. In errors of m and e the moment is off by
-δ_e{δ_m − βᵀδ_e} alone, a product: small errors of both cost their product, not their sum.
+E_{h,z} weighs rows by a kernel around the place p: Z̃ = Qᵀ(P − p), z = Qᵀp, weight (1 − ‖Z̃‖²/h²)₊.
+Only rows of the same state X may share m and e, so it needs states that repeat: `group` numbers
+them. In errors of m and e the moment is off by δ_e{δ_m − βᵀδ_e} alone, a product: small errors of
+both cost their product, not their sum.
 
 >>> shares = np.random.default_rng(0).dirichlet([4, 4, 4], 500)
 >>> outcome = shares @ [1.0, 2.0, 6.0]
@@ -28,7 +30,9 @@ Codes = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """Rows as seen from a place: weights (n,) that sum to 1, 0 where far, offsets Z̃ (n, d), outcomes (n,)."""
+    """Rows as seen from a place: weights (n,) that sum to 1, 0 where far, offsets Z̃ (n, d),
+    outcomes (n,).
+    """
 
     weights: Floats
     z: Floats
@@ -50,7 +54,9 @@ class LocalNuisances:
 def localise(
     shares: Floats, outcome: Floats, place: Floats, bandwidth: float, mass: Floats | None = None
 ) -> Local:
-    """Rows (n, K) weighed by the kernel of `bandwidth` h around `place` (K,), and by their own `mass` (n,)."""
+    """Rows (n, K) weighed by the kernel of `bandwidth` h around `place` (K,), and by their own
+    `mass` (n,).
+    """
     z = (shares - place) @ tangent_basis(len(place))
     weights = kernel(z, bandwidth) * (1.0 if mass is None else mass)
     if not weights.any():
@@ -66,7 +72,9 @@ def kernel(z: Floats, bandwidth: float) -> Floats:
 
 
 def local_nuisances(local: Local, group: Codes | None = None) -> LocalNuisances:
-    """e_{h,z} and m_{h,z}: kernel means within each `group` of rows (n,) with one state; without, all rows are one."""
+    """e_{h,z} and m_{h,z}: kernel means within each `group` of rows (n,) with one state; without,
+    all rows are one.
+    """
     if group is None:
         return LocalNuisances(local.mean(local.y), local.mean(local.z))
     if group.shape != local.y.shape:
@@ -96,12 +104,15 @@ def solve_moment(local: Local, nuisances: LocalNuisances) -> Floats:
     sigma = curvature(local, nuisances)
     if np.linalg.matrix_rank(sigma, hermitian=True) < len(sigma):
         raise LogError(
-            f"Expected shares near the place to vary in all {len(sigma)} directions, got {np.count_nonzero(local.weights)} "
+            f"Expected shares near the place to vary in all {len(sigma)} directions, got "
+            f"{np.count_nonzero(local.weights)} "
             "rows that do not. Use a larger bandwidth."
         )
     return np.linalg.solve(sigma, moment(np.zeros(len(sigma)), local, nuisances))
 
 
 def second_order(beta: Floats, delta: LocalNuisances) -> Floats:
-    """δ_e{δ_m − βᵀδ_e}, all that errors of the nuisances add to Ψ: (d,), or a row (n, d) per row of `delta`."""
+    """δ_e{δ_m − βᵀδ_e}, all that errors of the nuisances add to Ψ: (d,), or a row (n, d) per row of
+    `delta`.
+    """
     return delta.e * np.asarray(delta.m - delta.e @ beta)[..., None]
