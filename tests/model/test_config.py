@@ -100,7 +100,7 @@ def test_schema_and_config_live_in_one_file(tmp_path):
             f"{SCHEMA}[kernel]\ninducting = 3\n",
             r"Unknown key `inducting` in \[kernel\].* Did you mean 'inducing'\?",
         ),
-        (f"{SCHEMA}[kernel]\nrows = 3\n", "`inducing` and `rows` of at least 10"),
+        (f"{SCHEMA}[kernel]\nrows = 3\n", r"`inducing` and `rows` of \[kernel\] of at least 10"),
         (
             f"{SCHEMA}[network]\nepoch = 3\n",
             r"Unknown key `epoch` in \[network\].* Did you mean 'epochs'\?",

@@ -16,7 +16,6 @@ from realloc.learn.nuisances.sample import check_sample
 from tests.learn.nuisances.synthetic import draw
 
 NONE = Candidates({"ridge": 1.0, "network": 2.0}, {"ridge": 0.25, "network": 0.75}, ("stack",) * 5)
-COMPETED = {"outcome": NONE, "shares": NONE}
 N = 4000
 
 
@@ -31,7 +30,7 @@ def sample(rows):
 
 
 def test_the_truth_has_slope_one_and_leaves_nothing_on_features(rows, sample):
-    found = diagnose(sample, rows.m, rows.e, COMPETED)
+    found = diagnose(sample, rows.m, rows.e, NONE, NONE)
     assert found.slope == pytest.approx(
         1, abs=4 / np.sqrt(5 * N)
     )  # se of the slope: noise / (sd(m) √n)
@@ -44,7 +43,7 @@ def test_the_truth_has_slope_one_and_leaves_nothing_on_features(rows, sample):
 
 
 def test_a_shrunken_mean_shows_in_slope_and_intercept(rows, sample):
-    found = diagnose(sample, 5 + (rows.m - 5) / 2, rows.e, COMPETED)
+    found = diagnose(sample, 5 + (rows.m - 5) / 2, rows.e, NONE, NONE)
     assert found.slope == pytest.approx(2, abs=0.1)
     assert found.intercept == pytest.approx(-5, abs=0.4)
     assert found.outcome_dependence.feature == 0
@@ -97,7 +96,7 @@ def test_weights_count():
 
 
 def test_sentences_and_json(rows, sample):
-    found = diagnose(sample, rows.m, rows.e, COMPETED)
+    found = diagnose(sample, rows.m, rows.e, NONE, NONE)
     lines = found.lines(
         features=["age", "price", "size", "margin", "rank"], channels=["search", "video", "mail"]
     )

@@ -39,8 +39,8 @@ def test_a_teacher_out_of_range_is_refused_with_a_sentence(change, sentence):
 def test_a_kernel_out_of_range_is_refused_with_a_sentence(change):
     with pytest.raises(
         ConfigError,
-        match="Expected `inducing` and `rows` of at least 10, `steps` and `later_steps` of at "
-        "least 1 and `rate`",
+        match=r"Expected `inducing` and `rows` of \[kernel\] of at least 10, `steps` and "
+        "`later_steps` of at least 1 and `rate`",
     ):
         KernelConfig(**change)
 

@@ -219,12 +219,12 @@ def test_precisions_are_those_of_the_evidence():
         np.array([4000.0]),
         np.zeros(1, np.int64),
     )
-    mean, precision, noise = relevant(sums, np.ones(1), np.array([0, 0, 0, 1, 1, 1]))
-    assert np.allclose(mean[:3], truth[:3], atol=0.06)
-    assert np.allclose(precision[:3], 3 / np.square(truth).sum(), rtol=0.1)
-    assert precision[3:].min() > 100
-    assert np.abs(mean[3:]).max() < 0.02
-    assert np.isclose(noise, 1, atol=0.06)
+    solved = relevant(sums, np.ones(1), np.array([0, 0, 0, 1, 1, 1]))
+    assert np.allclose(solved.mean[:3], truth[:3], atol=0.06)
+    assert np.allclose(solved.precision[:3], 3 / np.square(truth).sum(), rtol=0.1)
+    assert solved.precision[3:].min() > 100
+    assert np.abs(solved.mean[3:]).max() < 0.02
+    assert np.isclose(solved.noise, 1, atol=0.06)
 
 
 def test_sums_of_groups_add_up():

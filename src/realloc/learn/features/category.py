@@ -1,7 +1,9 @@
-"""Categories without targets: a column per level where there are few, fixed random directions where there are many.
+"""Categories without targets: a column per level where there are few, fixed random directions where
+there are many.
 
-A level's direction comes from a hash of its text, so it is the same in every fit and needs no table; how often a level
-occurred in training is one more column. Missing and unseen levels have flags of their own.
+A level's direction comes from a hash of its text, so it is the same in every fit and needs no
+table; how often a level occurred in training is one more column. Missing and unseen levels have
+flags of their own.
 """
 
 import hashlib
@@ -39,7 +41,9 @@ def fit(column: pa.DictionaryArray, one_hot: int, hash_width: int) -> Levels:
 
 
 def encode(column: pa.DictionaryArray, levels: Levels) -> Block:
-    """One column per level, or hashed ones and the log frequency; then the flags `missing` and `unseen`."""
+    """One column per level, or hashed ones and the log frequency; then the flags `missing` and
+    `unseen`.
+    """
     texts = column.dictionary.to_pylist()
     place = {text: i for i, text in enumerate(levels.levels)}
     known = np.array(

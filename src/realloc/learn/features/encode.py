@@ -1,7 +1,9 @@
-"""States as numbers: robustly scaled values, log budget, categories without targets, missing flags, calendar, lags.
+"""States as numbers: robustly scaled values, log budget, categories without targets, missing flags,
+calendar, lags.
 
-Fitted on training rows only and kept as plain values, so that an encoder is its own file format. Columns are found by
-name, so neither their order nor further columns can change anything; channels in another order are refused.
+Fitted on training rows only and kept as plain values, so that an encoder is its own file format.
+Columns are found by name, so neither their order nor further columns can change anything; channels
+in another order are refused.
 """
 
 from collections.abc import Mapping
@@ -34,7 +36,8 @@ class FeatureConfig:
         check_types(self, "[features]")
         if self.clip <= 0 or self.one_hot < 2 or self.hash_width < 1:
             raise ConfigError(
-                "Expected `clip` above 0, `one_hot` of at least 2 and `hash_width` of at least 1 in [features]."
+                "Expected `clip` above 0, `one_hot` of at least 2 and `hash_width` of at least 1 "
+                "in [features]."
             )
         if not 0 <= self.lags <= lags.MOST_LAGS:
             raise ConfigError(
@@ -55,7 +58,10 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Encoder:
-    """What was learned about each feature. `encode` gives float32 columns of mean about 0 and spread about 1."""
+    """What was learned about each feature.
+
+    `encode` gives float32 columns of mean about 0 and spread about 1.
+    """
 
     channels: tuple[str, ...]
     budget: number.Scale
@@ -73,7 +79,8 @@ class Encoder:
     def encode(self, logs: Logs) -> Encoded:
         """The states of `logs`; values that training never saw are handled and counted.
 
-        Lags look back within `logs` and the memory, so hand in a whole log and take rows of the result.
+        Lags look back within `logs` and the memory, so hand in a whole log and take rows of the
+        result.
         """
         self._check_channels(logs)
         blocks: list[Floats] = []
@@ -187,7 +194,8 @@ def _numbers(logs: Logs, name: str) -> NDArray[np.float64]:
 def _category(logs: Logs, name: str) -> pa.DictionaryArray:
     if name not in logs.features or not pa.types.is_dictionary(logs.table[name].type):
         raise LogError(
-            f"Expected the categorical feature {name!r} that the model was fitted with, but the log has none."
+            f"Expected the categorical feature {name!r} that the model was fitted with, but the "
+            "log has none."
         )
     column = logs.table[name].combine_chunks()
     return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column

@@ -1,4 +1,5 @@
-"""Lags: what each unit's earlier rows say. Only strictly earlier times count, so no row sees itself, its day or later.
+"""Lags: what each unit's earlier rows say. Only strictly earlier times count, so no row sees
+itself, its day or later.
 
 The encoder keeps each unit's last rows, because at decision time only today's rows are handed in.
 """
@@ -59,7 +60,9 @@ class Lags:
 
 
 def fit(logs: Logs, count: int) -> Lags:
-    """Learn the scales of outcomes, shares, and of changes to the row before; remember the last rows."""
+    """Learn the scales of outcomes, shares, and of changes to the row before; remember the last
+    rows.
+    """
     memory = nothing(logs)
     past = look_back(logs, memory)
     return Lags(
@@ -88,7 +91,9 @@ def encode(logs: Logs, lags: Lags, clip: float) -> Iterator[tuple[str, Block]]:
 
 
 def _outcomes(past: UnitHistory, lags: Lags, clip: float) -> Iterator[tuple[str, Block]]:
-    """The last outcome and the mean of the last few, each clipped before it enters, so that none carries the mean."""
+    """The last outcome and the mean of the last few, each clipped before it enters, so that none
+    carries the mean.
+    """
     is_known = np.isfinite(past.rows.outcome)
     count = np.append(0, np.cumsum(is_known))
     first, end = count[past.first], count[past.end]
@@ -96,7 +101,8 @@ def _outcomes(past: UnitHistory, lags: Lags, clip: float) -> Iterator[tuple[str,
     yield "last outcome", _column(_at(outcome, end - 1, first), lags.outcome, clip)
     scaled = number.encode(outcome, lags.outcome, clip).values[:, 0].astype(np.float64)
     total = np.zeros(len(end))
-    # One gather per lag and no running sum, whose rounding would let one unit's outcomes touch another's features.
+    # One gather per lag and no running sum, whose rounding would let one unit's outcomes touch
+    # another's features.
     for back in range(1, lags.count + 1):
         total += np.nan_to_num(_at(scaled, end - back, first))
     mean = total / np.clip(end - first, 1, lags.count)

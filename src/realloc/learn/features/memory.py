@@ -1,4 +1,5 @@
-"""What is remembered of each unit: its last rows, so that tomorrow can look back without the whole log.
+"""What is remembered of each unit: its last rows, so that tomorrow can look back without the whole
+log.
 
 Units are matched by id, never by code: codes of two logs have nothing to do with each other.
 """
@@ -23,7 +24,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class HistoryRows:
-    """What happened: codes of units, microseconds, outcomes (NaN: not known yet), budgets, shares (m, K)."""
+    """What happened: codes of units, microseconds, outcomes (NaN: not known yet), budgets, shares
+    (m, K).
+    """
 
     codes: Integers
     times: Integers
@@ -69,7 +72,10 @@ class Memory:
 
     @cached_property
     def places(self) -> dict[int | str, int]:
-        """The code of each id. Made once: a service asks for single rows of half a million units."""
+        """The code of each id.
+
+        Made once: a service asks for single rows of half a million units.
+        """
         return {unit: code for code, unit in enumerate(self.units.to_pylist())}
 
     @cached_property
@@ -84,7 +90,10 @@ class Memory:
         return self.rows.take(np.repeat(shift, counts) + np.arange(counts.sum()))
 
     def remember(self, logs: Logs, most: int) -> "Memory":
-        """With the rows of `logs`, at most the last `most` of each unit. A row that comes again replaces the old one."""
+        """With the rows of `logs`, at most the last `most` of each unit.
+
+        A row that comes again replaces the old one.
+        """
         known = np.isfinite(logs.outcome)
         rows, fresh = _rows_of(logs if known.all() else logs.take(known), self)
         words = pa.concat_arrays([self.units, fresh])
@@ -127,7 +136,8 @@ class Memory:
             or (len(codes) and not 0 <= codes[0] <= codes[-1] < len(units))
         ):
             raise LogError(
-                f"Expected a memory of one row each of {len(units)} units in order, got arrays that disagree."
+                f"Expected a memory of one row each of {len(units)} units in order, got arrays "
+                "that disagree."
             )
         return cls(units, rows)
 
@@ -149,7 +159,10 @@ def nothing(logs: Logs) -> Memory:
 
 @dataclass(frozen=True, eq=False)
 class UnitHistory:
-    """Rows by unit and time, one per time. Asked row i stands at `end[i]`; its unit's earlier rows start at `first[i]`."""
+    """Rows by unit and time, one per time.
+
+    Asked row i stands at `end[i]`; its unit's earlier rows start at `first[i]`.
+    """
 
     rows: HistoryRows
     first: Integers
@@ -158,9 +171,11 @@ class UnitHistory:
 
 
 def look_back(logs: Logs, memory: Memory) -> UnitHistory:
-    """For every row of `logs` the rows of its unit at strictly earlier times, in the logs and in memory.
+    """For every row of `logs` the rows of its unit at strictly earlier times, in the logs and in
+    memory.
 
-    Where both have a row of the same time, the one with an outcome counts, and the log's if both have one.
+    Where both have a row of the same time, the one with an outcome counts, and the log's if both
+    have one.
     """
     asked, _ = _rows_of(logs, memory)
     codes = np.unique(asked.codes)
@@ -177,7 +192,9 @@ def look_back(logs: Logs, memory: Memory) -> UnitHistory:
 
 
 def _sort(rows: HistoryRows, rank: NDArray[Any]) -> tuple[Integers, NDArray[np.bool_]]:
-    """The order by unit, time and rank, and where a new unit or time starts in it; ties never go by position."""
+    """The order by unit, time and rank, and where a new unit or time starts in it; ties never go by
+    position.
+    """
     order = np.lexsort((rank, rows.times, rows.codes))
     codes, times = rows.codes[order], rows.times[order]
     same = (codes[1:] == codes[:-1]) & (times[1:] == times[:-1])
@@ -198,7 +215,8 @@ def _rows_of(logs: Logs, memory: Memory) -> tuple[HistoryRows, pa.Array]:
             "text" if is_text(kind) else "whole numbers" for kind in (memory.units.type, ids.type)
         )
         raise LogError(
-            f"Expected ids that are {was} in column {logs.schema.unit!r} as in training, got {got}. "
+            f"Expected ids that are {was} in column {logs.schema.unit!r} as in training, got "
+            f"{got}. "
             "The history of every unit would be lost."
         )
     used = np.flatnonzero(np.bincount(codes, minlength=len(ids)))

@@ -1,4 +1,6 @@
-"""Numbers: centred by the median, scaled by the middle half, clipped; missing ones at 0 with a flag of their own."""
+"""Numbers: centred by the median, scaled by the middle half, clipped; missing ones at 0 with a flag
+of their own.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +25,9 @@ class Scale:
 
 @dataclass(frozen=True)
 class Block:
-    """Columns of one feature, their name endings, and the part of the rows that training never saw the like of."""
+    """Columns of one feature, their name endings, and the part of the rows that training never saw
+    the like of.
+    """
 
     values: NDArray[np.float32]
     suffixes: tuple[str, ...]
@@ -31,7 +35,11 @@ class Block:
 
 
 def fit(values: NDArray[np.float64]) -> Scale:
-    """Learn a scale. Where the middle half is constant up to rounding the standard deviation serves, and 1 for a constant."""
+    """Learn a scale.
+
+    Where the middle half is constant up to rounding the standard deviation serves, and 1 for a
+    constant.
+    """
     given = values[np.isfinite(values)]
     if not len(given):
         return Scale(centre=0.0, spread=1.0, low=0.0, high=0.0, has_missing=True)
@@ -51,12 +59,17 @@ def fit(values: NDArray[np.float64]) -> Scale:
 
 
 def log(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The logarithm to nine digits, NaN where there is none: sums that should be equal differ in the sixteenth."""
+    """The logarithm to nine digits, NaN where there is none: sums that should be equal differ in
+    the sixteenth.
+    """
     return np.log(values, out=np.full(len(values), np.nan), where=values > 0).round(9)
 
 
 def encode(values: NDArray[np.float64], scale: Scale, clip: float) -> Block:
-    """(n, 1), or (n, 2) with the flag for missing. Values missing for the first time count as unseen."""
+    """(n, 1), or (n, 2) with the flag for missing.
+
+    Values missing for the first time count as unseen.
+    """
     return encode_all(values[:, None], [scale], clip)[0]
 
 

@@ -1,8 +1,8 @@
 """A bounded memory of the teacher's answers, balanced by window.
 
-Every row gets a uniform rank when it is labelled, and a window keeps its rows of lowest rank: at any size they are a uniform
-sample of that window (a reservoir), and rows that left never come back. Windows share the capacity evenly; what a small
-window does not need goes to the others.
+Every row gets a uniform rank when it is labelled, and a window keeps its rows of lowest rank: at
+any size they are a uniform sample of that window (a reservoir), and rows that left never come back.
+Windows share the capacity evenly; what a small window does not need goes to the others.
 """
 
 import numpy as np
@@ -18,7 +18,9 @@ def remember(replay: Labels | None, fresh: Labels, capacity: int) -> Labels:
 
 
 def may_stay(replay: Labels | None, capacity: int, rank: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The rows of a new window, of ranks (n,), among which `remember` will choose; the others need no labels."""
+    """The rows of a new window, of ranks (n,), among which `remember` will choose; the others need
+    no labels.
+    """
     former = (
         np.zeros(0, np.int64) if replay is None else np.unique(replay.window, return_counts=True)[1]
     )
@@ -46,7 +48,8 @@ def lowest_ranks(
 
 
 def share_capacity(counts: NDArray[np.integer], capacity: int) -> NDArray[np.int64]:
-    """How many rows each window may keep: as even as possible, newest first where it does not divide.
+    """How many rows each window may keep: as even as possible, newest first where it does not
+    divide.
 
     >>> share_capacity(np.array([10, 100, 100]), 90).tolist()
     [10, 40, 40]

@@ -1,9 +1,10 @@
-"""What the teacher tells the student: the worth of feasible moves, and the field, at places near logged shares.
+"""What the teacher tells the student: the worth of feasible moves, and the field, at places near
+logged shares.
 
 y_{k→l,δ} = [μ(x, p + δ(e_l − e_k)) − μ(x, p)] / δ,  g = P₀∇_p μ(x, p)
 
-Places are the logged shares themselves and points that a random walk of feasible transfers reaches from them: the student is
-asked along whole traces, so it must know more than where they start.
+Places are the logged shares themselves and points that a random walk of feasible transfers reaches
+from them: the student is asked along whole traces, so it must know more than where they start.
 """
 
 from collections.abc import Callable
@@ -30,7 +31,10 @@ Stays = Callable[
 
 @dataclass(frozen=True)
 class Labels:
-    """Targets of n rows × q places for M members. A place without any feasible move has step 0 and pair 0."""
+    """Targets of n rows × q places for M members.
+
+    A place without any feasible move has step 0 and pair 0.
+    """
 
     x: Singles  # (n, d)
     shares: Singles  # (n, q, K)
@@ -84,7 +88,9 @@ def label_moves(
     progress: Progress = silent,
     stays: Stays | None = None,
 ) -> Labels:
-    """Draw places and moves and ask the teacher, only about rows that a memory may keep if `stays` knows them."""
+    """Draw places and moves and ask the teacher, only about rows that a memory may keep if `stays`
+    knows them.
+    """
     random = np.random.default_rng(seed)
     n = min(len(window.x), config.rows)
     rows = np.sort(random.permutation(len(window.x))[:n])

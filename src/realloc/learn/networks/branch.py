@@ -2,8 +2,9 @@
 
 f(x, z) = ⟨a(x), z⟩ + Σ_j w_j(x) [σ(⟨V_j, z⟩ + s_j(x)) − σ(s_j(x))],  f(x, 0) = 0
 
-The state's network (the branch) runs once per state; a share vector then costs one small layer (the trunk) that the state
-shifts by s and weighs by w. σ is SiLU, so the gradient in z is smooth and written down rather than differentiated.
+The state's network (the branch) runs once per state; a share vector then costs one small layer (the
+trunk) that the state shifts by s and weighs by w. σ is SiLU, so the gradient in z is smooth and
+written down rather than differentiated.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,9 @@ class BranchShape:
 
 @dataclass(frozen=True)
 class BranchAt:
-    """What the states say: slopes a (M, n, K), shifts s and weights w (M, n, W), further heads (M, n, heads)."""
+    """What the states say: slopes a (M, n, K), shifts s and weights w (M, n, W), further heads (M,
+    n, heads).
+    """
 
     directions: Tensor  # V (M, K, W)
     a: Tensor

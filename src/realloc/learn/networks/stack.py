@@ -1,7 +1,7 @@
 """M small networks of one shape as one: every weight has a leading member axis.
 
-x (M, n, in) → (M, n, out). Hidden layers are linear, layer norm, SiLU (so that gradients are smooth)
-or ReLU. A linear path from input to output leaves only the rest to the hidden layers.
+x (M, n, in) → (M, n, out). Hidden layers are linear, layer norm, SiLU (so that gradients are
+smooth) or ReLU. A linear path from input to output leaves only the rest to the hidden layers.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""m and e by gradient boosted trees (LightGBM): one booster for the outcome, one per channel, per fit.
+"""m and e by gradient boosted trees (LightGBM): one booster for the outcome, one per channel, per
+fit.
 
 All are boosted from a ridge regression: trees would spend most of their splits on what is smooth.
 Shares are then clipped and scaled to the simplex.
@@ -28,24 +29,15 @@ def fit_boosting(
     on_step: OnStep,
 ) -> list[Prediction]:
     """Fit one job after the other."""
-    found: list[Prediction] = []
+    predictions: list[Prediction] = []
     for number, (job, start) in enumerate(zip(jobs, starts, strict=True)):
+        link = start.link
         trees = Trees(sample, job, config, seed + number)
-        found.append(_fit_job(sample, trees, start))
+        z = trees.boost_outcome(link.forward(sample.outcome), start)
+        shares = trees.boost_from(start.shares, sample.shares)
+        predictions.append(Prediction.at(job, link.mean(z), to_simplex(shares)))
         on_step(number + 1, len(jobs))
-    return found
-
-
-def _fit_job(sample: NuisanceSample, trees: "Trees", start: RidgeStart) -> Prediction:
-    link = start.link
-    z = link.forward(sample.outcome)
-    if link.kind == "real":
-        held, away = trees.boost_from(start.f[:, None], z[:, None])
-        held, away = held[:, 0], away[:, 0]
-    else:
-        held, away = trees.boost_log(z, start.f, OBJECTIVES[link.kind])
-    held_shares, shares = trees.boost_from(start.shares, sample.shares)
-    return Prediction(link.mean(held), to_simplex(held_shares), link.mean(away), to_simplex(shares))
+    return predictions
 
 
 class Trees:
@@ -54,7 +46,9 @@ class Trees:
     def __init__(
         self, sample: NuisanceSample, job: FitJob, config: NuisanceConfig, seed: int
     ) -> None:
-        self.job, self.x, self.weights = job, sample.x, sample.weights
+        self.job = job
+        self.x = sample.x
+        self.weights = sample.weights
         self.rounds = config.trees
         self.options: dict[str, Any] = {
             "learning_rate": config.shrinkage,
@@ -72,52 +66,53 @@ class Trees:
             "verbose": -1,
         }
         # Weights of mean one keep the regularisation what it is, whatever unit they come in.
-        weights = sample.weights / sample.weights[job.train].mean()
-        blank = np.zeros(len(self.x))
-        self.train = lgb.Dataset(
-            self.x[job.train],
-            blank[job.train],
-            weight=weights[job.train],
-            params=self.options,
-            free_raw_data=False,
-        ).construct()
-        self.held_out = lgb.Dataset(
-            self.x[job.held_out],
-            blank[job.held_out],
-            weight=weights[job.held_out],
-            reference=self.train,
-            params=self.options,
-            free_raw_data=False,
-        ).construct()
+        self.mean_weight = sample.weights[job.train].mean()
+        self.train = self._dataset(job.train, None)
+        self.held_out = self._dataset(job.held_out, self.train)
 
-    def boost_from(self, base: Floats, targets: Floats) -> tuple[Floats, Floats]:
-        """Trees on what `base` leaves of targets (n, t): predictions of the rows held out and away."""
+    def boost_outcome(self, z: Floats, start: RidgeStart) -> Floats:
+        """Means of z (n,), boosted from the ridge start."""
+        kind = start.link.kind
+        if kind == "real":
+            return self.boost_from(start.f[:, None], z[:, None])[:, 0]
+        return self.boost_log(z, start.f, OBJECTIVES[kind])
+
+    def boost_from(self, base: Floats, targets: Floats) -> Floats:
+        """Predictions of targets (n, t): `base` and trees on what it leaves, on rows not learned."""
         rest = targets - base
-        held, away = base[self.job.held_out], base[self.job.away]
+        predicted = base.copy()
         for k in range(targets.shape[1]):
             spread = float(rest[self.job.train, k].std())
             if spread > SMALLEST * (1 + np.abs(targets).max()):
                 booster = self._fit(rest[:, k] / spread, np.zeros(len(rest)), "l2")
-                held[:, k] += spread * self._raw(booster, self.job.held_out)
-                away[:, k] += spread * self._raw(booster, self.job.away)
-        return held, away
+                for rows in (self.job.held_out, self.job.away):
+                    predicted[rows, k] += spread * self._raw(booster, rows)
+        return predicted
 
-    def boost_log(self, z: Floats, f: Floats, objective: str) -> tuple[Floats, Floats]:
-        """Trees on the log scale from f: means of z (n,), scaled so that they sum to what was seen."""
+    def boost_log(self, z: Floats, f: Floats, objective: str) -> Floats:
+        """Means of z (n,) by trees on the log scale from f, with the total that was seen."""
         job = self.job
         if np.ptp(z[job.train]) == 0:
-            return np.full(len(job.held_out), z[job.train][0]), np.full(
-                len(job.away), z[job.train][0]
-            )
+            return np.full(len(z), z[job.train][0])
         booster = self._fit(z, f, objective)
-        train, held, away = (
-            np.exp(np.clip(f[rows] + self._raw(booster, rows), -LARGEST_LOG, LARGEST_LOG))
-            for rows in (job.train, job.held_out, job.away)
-        )
-        # Trees stopped early lean towards their start: the total is put right by what was learned from.
-        seen, weights = np.r_[job.train, job.held_out], self.weights
-        factor = (weights[seen] @ z[seen]) / (weights[seen] @ np.r_[train, held])
-        return factor * held, factor * away
+        means = np.empty(len(z))
+        for rows in (job.train, job.held_out, job.away):
+            logs = np.clip(f[rows] + self._raw(booster, rows), -LARGEST_LOG, LARGEST_LOG)
+            means[rows] = np.exp(logs)
+        # Trees stopped early stay near their start: scale them to the total of the rows seen.
+        seen = np.r_[job.train, job.held_out]
+        weights = self.weights[seen]
+        return (weights @ z[seen]) / (weights @ means[seen]) * means
+
+    def _dataset(self, rows: Indices, reference: lgb.Dataset | None) -> lgb.Dataset:
+        return lgb.Dataset(
+            self.x[rows],
+            np.zeros(len(rows)),
+            weight=self.weights[rows] / self.mean_weight,
+            reference=reference,
+            params=self.options,
+            free_raw_data=False,
+        ).construct()
 
     def _fit(self, target: Floats, start: Floats, objective: str) -> lgb.Booster:
         for part, rows in ((self.train, self.job.train), (self.held_out, self.job.held_out)):
@@ -132,6 +127,5 @@ class Trees:
 
     def _raw(self, booster: lgb.Booster, rows: Indices) -> Floats:
         """What trees add to their start."""
-        return np.asarray(
-            booster.predict(self.x[rows], raw_score=True, num_threads=1), dtype=np.float64
-        )
+        added = booster.predict(self.x[rows], raw_score=True, num_threads=1)
+        return np.asarray(added, dtype=np.float64)

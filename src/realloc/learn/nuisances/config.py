@@ -20,9 +20,8 @@ class NuisanceConfig:
 
     folds: int = 5
     models: tuple[str, ...] = MODELS  # candidates that are stacked
-    outcome: str = (
-        "real"  # real | positive (zeros allowed) | count; the last two are learned on the log scale
-    )
+    # real | positive (zeros allowed) | count; the last two are learned on the log scale
+    outcome: str = "real"
     repeats: int = 2  # fits per fold and model, each stopped by another fold, then averaged
     width: int = 64
     depth: int = 2
@@ -56,7 +55,8 @@ class NuisanceConfig:
             )
         if min(self.repeats, self.width, self.depth, self.trees) < 1 or self.leaves < 2:
             raise ConfigError(
-                f"Expected `repeats`, `width`, `depth` and `trees` of at least 1 and `leaves` of at least 2 in {where}."
+                "Expected `repeats`, `width`, `depth` and `trees` of at least 1 and `leaves` of "
+                f"at least 2 in {where}."
             )
         if not 0 < self.shrinkage <= 1:
             raise ConfigError(
@@ -67,8 +67,8 @@ class NuisanceConfig:
     def training(self, batch: int) -> TrainConfig:
         """How networks are trained.
 
-        All epochs always run: the loop stops once *all* members are stale, so patience would let one member's length
-        depend on another's rows.
+        All epochs always run. Training stops once *all* members are stale, so with patience one
+        member's length would depend on another's rows.
         """
         return TrainConfig(
             epochs=self.epochs,

@@ -1,6 +1,7 @@
 """m(H,B) ≈ E[Y|H,B] and e(H,B) ≈ E[p|H,B], cross-fitted by unit.
 
-Every row's prediction comes from models, stopping points and stack weights that no row of its fold had a part in.
+Every row's prediction comes from models, stopping points and stack weights that no row of its fold
+had a part in.
 """
 
 import zlib
@@ -24,14 +25,14 @@ from realloc.learn.nuisances.sample import (
     check_outcome,
     check_sample,
 )
-from realloc.learn.nuisances.stacking import choose, gram, simplex_weights
+from realloc.learn.nuisances.stacking import StackingChoice, choose, gram, simplex_weights
 
 FITS = {"network": fit_networks, "boosting": fit_boosting}
 
 
 @dataclass(frozen=True)
 class Nuisances:
-    """Out-of-fold predictions: outcome m (n,) in units of the outcome, shares e (n, K) on the simplex."""
+    """Out-of-fold predictions: m (n,) in units of the outcome, e (n, K) on the simplex."""
 
     outcome: Floats
     shares: Floats
@@ -57,8 +58,7 @@ def cross_fit(
     m, outcome_candidates = _combine(sample, jobs, fitted, config.models, "outcome")
     e, share_candidates = _combine(sample, jobs, fitted, config.models, "shares")
     e = e / e.sum(axis=1, keepdims=True)
-    competed = {"outcome": outcome_candidates, "shares": share_candidates}
-    return Nuisances(m, e, diagnose(sample, m, e, competed))
+    return Nuisances(m, e, diagnose(sample, m, e, outcome_candidates, share_candidates))
 
 
 def _fit(
@@ -73,17 +73,16 @@ def _fit(
     for job in jobs:
         starts.append(fit_start(sample, job, config.outcome))
         progress("nuisances: ridge", len(starts), len(jobs))
-    found: list[list[Prediction]] = []
+    fitted: list[list[Prediction]] = []
     for name in config.models:
         if name == "ridge":
-            found.append(
-                [predict_ridge(job, start) for job, start in zip(jobs, starts, strict=True)]
-            )
+            fitted.append(list(map(predict_ridge, jobs, starts)))
             continue
-        own = int(np.random.SeedSequence([seed, zlib.crc32(name.encode())]).generate_state(1)[0])
+        entropy = np.random.SeedSequence([seed, zlib.crc32(name.encode())])
+        model_seed = int(entropy.generate_state(1)[0])
         report = partial(progress, f"nuisances: {name}")
-        found.append(FITS[name](sample, jobs, starts, config, own, report))
-    return found
+        fitted.append(FITS[name](sample, jobs, starts, config, model_seed, report))
+    return fitted
 
 
 def _combine(
@@ -96,44 +95,33 @@ def _combine(
     """Weigh the models for each fold by what its own jobs predicted for the rows they held out."""
     truth: Floats = getattr(sample, target)
     away = np.zeros((len(names), *truth.shape))  # every model's out-of-fold predictions
-    mixed, stacked = np.zeros_like(truth), np.zeros_like(truth)
-    chosen: list[str] = []
-    weights: list[Floats] = []
+    mixed = np.zeros_like(truth)
+    stacked = np.zeros_like(truth)
+    choices: list[StackingChoice] = []
     for fold in range(sample.folds):
-        mine = [number for number, job in enumerate(jobs) if job.fold == fold]
-        rows = jobs[mine[0]].away
-        for model, found in enumerate(fitted):
-            away[model, rows] = np.mean([getattr(found[number], target) for number in mine], axis=0)
-        parts = [
-            _part(sample, jobs[number], [found[number] for found in fitted], target)
-            for number in mine
-        ]
+        numbers = [number for number, job in enumerate(jobs) if job.fold == fold]
+        rows = jobs[numbers[0]].away
+        for model, predictions in enumerate(fitted):
+            repeated = [getattr(predictions[number], target) for number in numbers]
+            away[model, rows] = np.mean(repeated, axis=0)
+        parts: list[Floats] = []
+        for number in numbers:
+            held_out = jobs[number].held_out
+            predicted = [getattr(model[number], f"held_{target}") for model in fitted]
+            residuals = truth[held_out] - np.stack(predicted)
+            parts.append(gram(residuals, sample.weights[held_out]))
         choice = choose(parts, names)
+        choices.append(choice)
         mixed[rows] = np.tensordot(choice.weights, away[:, rows], axes=1)
         stacked[rows] = np.tensordot(simplex_weights(np.sum(parts, axis=0)), away[:, rows], axes=1)
-        chosen.append(choice.name)
-        weights.append(choice.weights)
-    errors = {name: _error(truth, away[i], sample.weights) for i, name in enumerate(names)}
+
+    def error(predicted: Floats) -> float:
+        squares = ((truth - predicted) ** 2).reshape(len(truth), -1)
+        return float(np.average(squares.mean(axis=1), weights=sample.weights))
+
+    errors = {name: error(away[i]) for i, name in enumerate(names)}
     if len(names) > 1:
-        errors |= {
-            "stack": _error(truth, stacked, sample.weights),
-            "chosen": _error(truth, mixed, sample.weights),
-        }
-    mean = {
-        name: float(weight) for name, weight in zip(names, np.mean(weights, axis=0), strict=True)
-    }
-    return mixed, Candidates(errors, mean, tuple(chosen))
-
-
-def _part(sample: NuisanceSample, job: FitJob, found: list[Prediction], target: str) -> Floats:
-    """The models' error matrix on the rows that a job held out."""
-    predicted = np.stack([getattr(prediction, f"held_{target}") for prediction in found])
-    truth: Floats = getattr(sample, target)
-    return gram(truth[job.held_out] - predicted, sample.weights[job.held_out])
-
-
-def _error(truth: Floats, predicted: Floats, weights: Floats) -> float:
-    """Mean squared error per row (and channel)."""
-    return float(
-        np.average(((truth - predicted) ** 2).reshape(len(truth), -1).mean(axis=1), weights=weights)
-    )
+        errors |= {"stack": error(stacked), "chosen": error(mixed)}
+    weights: Floats = np.mean([choice.weights for choice in choices], axis=0)
+    mean = dict(zip(names, weights.tolist(), strict=True))
+    return mixed, Candidates(errors, mean, tuple(choice.name for choice in choices))

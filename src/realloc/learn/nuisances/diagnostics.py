@@ -1,10 +1,11 @@
-"""How good m and e are, and what they leave: errors, calibration, dependence of residuals on features, overlap."""
+"""How good m and e are: errors, calibration, overlap, dependence of residuals on features."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from realloc.learn.nuisances.sample import Floats, NuisanceSample
@@ -21,13 +22,13 @@ class Dependence:
     form: str  # linear | rank | square
     channel: int | None  # of the shares; none for the outcome
     correlation: float
-    z: float  # |correlation|·√n; rows of a unit are not independent, so it errs on the high side
-    p_value: float  # of the largest of all that were looked at (Bonferroni)
+    z: float  # |correlation|·√n, too high where rows of a unit are not independent
+    p_value: float  # of the largest of all correlations (Bonferroni)
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """What competed for one target: out-of-fold mean squared errors, mean weights, and what each fold took."""
+    """The models of one target: out-of-fold mean squared errors, mean weights, each fold's choice."""
 
     errors: dict[str, float]
     weights: dict[str, float]
@@ -42,7 +43,10 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Out-of-fold quality. `None` where a figure is undefined, because what it explains is constant."""
+    """Out-of-fold quality.
+
+    `None` where a figure is undefined, because what it explains is constant.
+    """
 
     rows: int
     folds: int
@@ -50,9 +54,8 @@ class Diagnostics:
     slope: float | None  # of the outcome on m; 1 is calibrated
     intercept: float | None
     share_r2: tuple[float | None, ...]
-    share_left: tuple[
-        float | None, ...
-    ]  # var(p − e) / var(p): what of each share features do not decide
+    # var(p − e) / var(p): the part of each share that features do not decide
+    share_left: tuple[float | None, ...]
     outcome_dependence: Dependence
     share_dependence: Dependence
     outcome: Candidates
@@ -65,96 +68,93 @@ class Diagnostics:
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> "Diagnostics":
         """The diagnostics that `to_json` gave."""
-        found: dict[str, Any] = dict(table)
-        found |= {name: tuple(table[name]) for name in ("share_r2", "share_left")}
-        found |= {
-            name: Dependence(**table[name]) for name in ("outcome_dependence", "share_dependence")
-        }
+        values: dict[str, Any] = dict(table)
+        for name in ("share_r2", "share_left"):
+            values[name] = tuple(table[name])
+        for name in ("outcome_dependence", "share_dependence"):
+            values[name] = Dependence(**table[name])
         for name in ("outcome", "shares"):
-            part = table[name]
-            found[name] = Candidates(part["errors"], part["weights"], tuple(part["chosen"]))
-        return cls(**found)
+            values[name] = Candidates(**table[name] | {"chosen": tuple(table[name]["chosen"])})
+        return cls(**values)
 
     def lines(self, features: Sequence[str] = (), channels: Sequence[str] = ()) -> list[str]:
         """Sentences for a report."""
-        found = [_outcome_line(self), self.outcome.line("outcome"), self.shares.line("shares")]
-        for k, (r2, left) in enumerate(zip(self.share_r2, self.share_left, strict=True)):
-            name = channels[k] if channels else f"channel {k}"
-            found.append(_share_line(name, r2, left))
-        found.append(_dependence_line(self.outcome_dependence, features, channels))
-        found.append(_dependence_line(self.share_dependence, features, channels))
-        return found
+        names = channels or [f"channel {k}" for k in range(len(self.share_r2))]
+        lines = [_outcome_line(self), self.outcome.line("outcome"), self.shares.line("shares")]
+        for name, r2, left in zip(names, self.share_r2, self.share_left, strict=True):
+            lines.append(_share_line(name, r2, left))
+        lines.append(_dependence_line(self.outcome_dependence, features, names))
+        lines.append(_dependence_line(self.share_dependence, features, names))
+        return lines
 
 
 def diagnose(
-    sample: NuisanceSample, outcome: Floats, shares: Floats, competed: Mapping[str, Candidates]
+    sample: NuisanceSample,
+    outcome: Floats,
+    shares: Floats,
+    outcome_candidates: Candidates,
+    share_candidates: Candidates,
 ) -> Diagnostics:
     """Figures of out-of-fold predictions m (n,) and e (n, K)."""
     w = sample.weights
     slope, intercept = calibration(sample.outcome, outcome, w)
-    channels = range(shares.shape[1])
+    columns = list(zip(sample.shares.T, shares.T, strict=True))
     return Diagnostics(
         rows=len(outcome),
         folds=sample.folds,
         outcome_r2=r_squared(sample.outcome, outcome, w),
         slope=slope,
         intercept=intercept,
-        share_r2=tuple(r_squared(sample.shares[:, k], shares[:, k], w) for k in channels),
-        share_left=tuple(_left(sample.shares[:, k], shares[:, k], w) for k in channels),
+        share_r2=tuple(r_squared(share, predicted, w) for share, predicted in columns),
+        share_left=tuple(_left(share, predicted, w) for share, predicted in columns),
         outcome_dependence=strongest(
             sample.x, (sample.outcome - outcome)[:, None], of_shares=False
         ),
         share_dependence=strongest(sample.x, sample.shares - shares, of_shares=True),
-        outcome=competed["outcome"],
-        shares=competed["shares"],
+        outcome=outcome_candidates,
+        shares=share_candidates,
     )
 
 
 def r_squared(target: Floats, predicted: Floats, weights: Floats) -> float | None:
     """1 − error / variance; none for a constant target."""
     spread = _variance(target, weights)
-    return (
-        float(1 - np.average((target - predicted) ** 2, weights=weights) / spread)
-        if spread
-        else None
-    )
+    error = np.average((target - predicted) ** 2, weights=weights)
+    return float(1 - error / spread) if spread else None
 
 
 def calibration(
     target: Floats, predicted: Floats, weights: Floats
 ) -> tuple[float | None, float | None]:
-    """Slope and intercept of the target on its prediction; none where the prediction is constant."""
+    """Slope and intercept of the target on its prediction; none for a constant prediction."""
     spread = _variance(predicted, weights)
     if not spread:
         return None, None
-    at, level = np.average(predicted, weights=weights), np.average(target, weights=weights)
+    at = np.average(predicted, weights=weights)
+    level = np.average(target, weights=weights)
     slope = float(np.average((predicted - at) * (target - level), weights=weights) / spread)
     return slope, float(level - slope * at)
 
 
-def strongest(x: Any, residuals: Floats, *, of_shares: bool) -> Dependence:
-    """The largest absolute correlation of residuals (n, t) with features (n, d), their squares and ranks."""
+def strongest(x: NDArray[np.float32], residuals: Floats, *, of_shares: bool) -> Dependence:
+    """The largest |correlation| of residuals (n, t) with features (n, d), their squares and ranks."""
     n, d = x.shape
-    standard = _standard(
-        residuals
-    )  # not ranked: ranks of skewed residuals depend on features though means do not
+    # Not ranked: ranks of skewed residuals depend on features though their means do not.
+    standard = _standard(residuals)
     best = (0, "linear", 0, 0.0)
     for j in range(d):
         column = x[:, j].astype(np.float64)
         centred = column - column.mean()
-        for form, values in (
-            ("linear", centred),
-            ("square", centred**2),
-            ("rank", stats.rankdata(column)),
-        ):
+        forms = {"linear": centred, "square": centred**2, "rank": stats.rankdata(column)}
+        for form, values in forms.items():
             r = _standard(values[:, None])[:, 0] @ standard / n
             k = int(np.abs(r).argmax())
             if abs(r[k]) > abs(best[3]):
                 best = (j, form, k, float(r[k]))
     feature, form, channel, correlation = best
     z = abs(correlation) * float(np.sqrt(n))
-    looked_at = len(FORMS) * d * residuals.shape[1]
-    p_value = min(1.0, looked_at * 2 * float(stats.norm.sf(z)))
+    tests = len(FORMS) * d * residuals.shape[1]
+    p_value = min(1.0, tests * 2 * float(stats.norm.sf(z)))
     return Dependence(feature, form, channel if of_shares else None, correlation, z, p_value)
 
 
@@ -169,8 +169,8 @@ def _standard(values: Floats) -> Floats:
 def _variance(values: Floats, weights: Floats) -> float:
     """Weighted; exactly 0 where values differ by rounding only."""
     mean = np.average(values, weights=weights)
-    found = float(np.average((values - mean) ** 2, weights=weights))
-    return found if found > (1e-9 * float(np.abs(values).max())) ** 2 else 0.0
+    variance = float(np.average((values - mean) ** 2, weights=weights))
+    return variance if variance > (1e-9 * float(np.abs(values).max())) ** 2 else 0.0
 
 
 def _left(share: Floats, predicted: Floats, weights: Floats) -> float | None:
@@ -178,37 +178,34 @@ def _left(share: Floats, predicted: Floats, weights: Floats) -> float | None:
     return _variance(share - predicted, weights) / spread if spread else None
 
 
-def _outcome_line(found: Diagnostics) -> str:
-    if found.outcome_r2 is None:
-        return f"The outcome is the same in all {found.rows} rows: there is nothing to explain."
-    text = f"Out of fold, the features explain {found.outcome_r2:.1%} of the outcome's variance"
-    if found.slope is None or found.intercept is None:
+def _outcome_line(quality: Diagnostics) -> str:
+    if quality.outcome_r2 is None:
+        return f"The outcome is the same in all {quality.rows} rows: there is nothing to explain."
+    text = f"Out of fold, the features explain {quality.outcome_r2:.1%} of the outcome's variance"
+    if quality.slope is None:
         return f"{text}; the prediction is constant."
-    return f"{text}; calibration slope {found.slope:.3f} (1 is right), intercept {found.intercept:.4g}."
+    return (
+        f"{text}; calibration slope {quality.slope:.3f} (1 is right), "
+        f"intercept {quality.intercept:.4g}."
+    )
 
 
 def _share_line(name: str, r2: float | None, left: float | None) -> str:
     if r2 is None or left is None:
         return f"{name}: its share never varies."
-    return f"{name}: features explain {r2:.1%} of its share; {left:.1%} of the variance is left to learn from."
+    return (
+        f"{name}: features explain {r2:.1%} of its share; "
+        f"{left:.1%} of the variance is left to learn from."
+    )
 
 
 def _dependence_line(found: Dependence, features: Sequence[str], channels: Sequence[str]) -> str:
     column = features[found.feature] if features else f"feature {found.feature}"
-    of = "outcome" if found.channel is None else f"share of {_name(channels, found.channel)}"
-    sure = found.p_value < 0.01
-    verdict = (
-        "no sign of more"
-        if not sure
-        else "small"
-        if abs(found.correlation) < NOTICEABLE
-        else "worth a look"
-    )
+    target = "outcome" if found.channel is None else f"share of {channels[found.channel]}"
+    verdict = "no sign of more"
+    if found.p_value < 0.01:
+        verdict = "small" if abs(found.correlation) < NOTICEABLE else "worth a look"
     return (
-        f"What is left of the {of} correlates most with {FORMS[found.form]}{column}: {found.correlation:+.3f} "
-        f"(z {found.z:.1f}; {verdict})."
+        f"What is left of the {target} correlates most with {FORMS[found.form]}{column}: "
+        f"{found.correlation:+.3f} (z {found.z:.1f}; {verdict})."
     )
-
-
-def _name(names: Sequence[str], k: int) -> str:
-    return names[k] if names else f"channel {k}"

@@ -1,8 +1,9 @@
 """Who learns from what: one job fits a model without a fold and predicts that fold.
 
-A job of fold i never sees fold i, and stops by a further fold h that it does not learn from either. So nothing about
-the rows of fold i, not even how long was trained, depends on them; and its predictions for h are a fair ground on which
-to weigh models for fold i. Folds hold whole units, so no unit is on two sides.
+A job of fold i never sees fold i, and stops by a further fold h that it does not learn from either.
+So nothing about the rows of fold i, not even the length of training, depends on them, and its
+predictions for h are fair ground for stacking models for fold i. Folds hold whole units, so no unit
+is on two sides.
 """
 
 from collections.abc import Callable
@@ -35,6 +36,11 @@ class Prediction:
     outcome: Floats
     shares: Floats
 
+    @classmethod
+    def at(cls, job: FitJob, outcome: Floats, shares: Floats) -> "Prediction":
+        """A job's part of predictions for all rows, (n,) and (n, K)."""
+        return cls(outcome[job.held_out], shares[job.held_out], outcome[job.away], shares[job.away])
+
 
 def plan_jobs(sample: NuisanceSample, repeats: int, seed: int) -> list[FitJob]:
     """`repeats` jobs per fold, each with another fold held out."""
@@ -47,31 +53,33 @@ def plan_jobs(sample: NuisanceSample, repeats: int, seed: int) -> list[FitJob]:
         for r in range(min(repeats, folds - 1)):
             h = (i + 1 + r) % folds
             train = np.flatnonzero((sample.fold != i) & (sample.fold != h))
-            jobs.append(_checked(FitJob(i, train, rows[h], rows[i]), sample))
+            jobs.append(_plan_job(sample, i, train, rows[h]))
     return jobs
 
 
 def _plan_halves(sample: NuisanceSample, seed: int) -> list[FitJob]:
-    """With two folds none is left to stop by: a fifth of the rows is (units may straddle, the fold away stays unseen)."""
-    rng = np.random.default_rng([seed, 2])
+    """With two folds none is left to stop by, so a fifth of the rows is held out.
+
+    A unit may then be on both sides of training, but the fold away stays unseen.
+    """
+    random = np.random.default_rng([seed, 2])
     jobs: list[FitJob] = []
     for i in range(2):
         other = np.flatnonzero(sample.fold != i)
         held = np.zeros(len(other), dtype=bool)
-        held[rng.permutation(len(other))[: max(1, len(other) // 5)]] = True
-        job = FitJob(i, other[~held], other[held], np.flatnonzero(sample.fold == i))
-        jobs.append(_checked(job, sample))
+        held[random.permutation(len(other))[: max(1, len(other) // 5)]] = True
+        jobs.append(_plan_job(sample, i, other[~held], other[held]))
     return jobs
 
 
-def _checked(job: FitJob, sample: NuisanceSample) -> FitJob:
-    if len(job.train) < FEW_ROWS:
+def _plan_job(sample: NuisanceSample, fold: int, train: Indices, held_out: Indices) -> FitJob:
+    if len(train) < FEW_ROWS:
         raise LogError(
-            f"Expected at least {FEW_ROWS} rows to learn from beside fold {job.fold} and the fold held out, got "
-            f"{len(job.train)}. Use more rows, or more folds."
+            f"Expected at least {FEW_ROWS} rows to learn from beside fold {fold} and the fold held "
+            f"out, got {len(train)}. Use more rows, or more folds."
         )
-    if not sample.weights[job.train].any() or not sample.weights[job.held_out].any():
+    if not sample.weights[train].any() or not sample.weights[held_out].any():
         raise LogError(
-            f"Expected weights above 0 among the rows beside fold {job.fold}, got only zeros."
+            f"Expected weights above 0 among the rows beside fold {fold}, got only zeros."
         )
-    return job
+    return FitJob(fold, train, held_out, np.flatnonzero(sample.fold == fold))

@@ -4,8 +4,9 @@ real      z = (y − mean) / sd,  m = mean + sd·f,     (f − z)²
 positive  z = y / mean,         m = mean·exp(f),     2·exp(−f/2)·(√z − exp(f/2))²
 count     z = y / mean,         m = mean·exp(f),     z·(log z − f) − z + exp(f)
 
-The second is the Tweedie deviance of power 3/2, between Poisson and Gamma: like both it needs no distribution to be
-right about the mean, it allows zeros (Gamma does not), and grows less with large values than a squared error.
+The second is the Tweedie deviance of power 3/2, between Poisson and Gamma. Like both, it is right
+about the mean whatever the distribution. It allows zeros, which Gamma does not, and grows less with
+large values than a squared error.
 """
 
 from dataclasses import dataclass
@@ -18,11 +19,7 @@ from realloc.learn.nuisances.sample import Floats
 
 LARGEST_LOG = 12.0  # exp beyond it would only come from extrapolation
 LARGEST_Z = 1e9
-OBJECTIVES = {
-    "real": "l2",
-    "positive": "tweedie",
-    "count": "poisson",
-}  # the same losses in LightGBM
+OBJECTIVES = {"positive": "tweedie", "count": "poisson"}  # the same losses in LightGBM
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,14 @@
 """m and e by one network with a joint head; the fits of all folds are members of one batched stack.
 
-loss = deviance(y, m) / deviance of the start  +  Σ_k (p_k − e_k)² / Σ_k var(p_k),    e = softmax(logits)
+loss = deviance(y, m) / deviance of the start  +  Σ_k (p_k − e_k)² / Σ_k var(p_k),    e =
+softmax(logits)
 
-The network adds to the ridge regression that m starts from.
-The squared error is least at E[p|x] also where shares are exactly zero, which a likelihood of shares would not survive.
+The network adds to the ridge regression that m starts from. The squared error is least at E[p|x]
+also where shares are exactly zero; a likelihood of shares would be infinite there.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -27,15 +29,15 @@ CHUNK = 8192
 
 @dataclass(frozen=True)
 class Problem:
-    """Scaled targets of M jobs: z, their start f and weights (M, n), prior logits (M, 1, K), loss scales (M, 1)."""
+    """Scaled targets of M jobs."""
 
     x: Tensor
     shares: Tensor
-    z: Tensor
-    start: Tensor
-    weights: Tensor
-    prior: Tensor
-    outcome_scale: Tensor
+    z: Tensor  # (M, n)
+    start: Tensor  # f (M, n)
+    weights: Tensor  # (M, n)
+    prior: Tensor  # logits (M, 1, K)
+    outcome_scale: Tensor  # of the loss (M, 1)
     share_scale: Tensor
     kind: str
 
@@ -76,9 +78,7 @@ def fit_networks(
     )
     smallest = min(len(job.train) for job in jobs)
     batch = max(16, min(config.batch, smallest // FEWEST_STEPS))
-    train(
-        stack, lambda rows: problem.loss(stack, rows), split, config.training(batch), seed, on_step
-    )
+    train(stack, partial(problem.loss, stack), split, config.training(batch), seed, on_step)
     held = _predict(stack, problem, [job.held_out for job in jobs])
     away = _predict(stack, problem, [job.away for job in jobs])
     return [
@@ -90,30 +90,34 @@ def fit_networks(
 def _problem(
     sample: NuisanceSample, jobs: list[FitJob], starts: list[RidgeStart], kind: str
 ) -> Problem:
-    n = len(sample.outcome)
-    z, f, w = (np.empty((len(jobs), n)) for _ in range(3))
-    prior, outcome_scale, share_scale = np.empty((len(jobs), sample.shares.shape[1])), [], []
-    for i, (job, start) in enumerate(zip(jobs, starts, strict=True)):
-        weights, shares = sample.weights[job.train], sample.shares[job.train]
-        z[i], w[i] = start.link.forward(sample.outcome), sample.weights / weights.mean()
-        f[i] = start.f
-        mean = np.average(shares, axis=0, weights=weights)
-        prior[i] = np.log(np.maximum(mean, SMALLEST_SHARE))
-        null = deviance(
-            kind, torch.from_numpy(z[i][job.train]), torch.from_numpy(f[i][job.train])
-        ).numpy()
-        outcome_scale.append(np.average(null, weights=weights) or 1.0)
-        share_scale.append(np.average(((shares - mean) ** 2).sum(axis=1), weights=weights) or 1.0)
+    z: list[Floats] = []
+    weights: list[Floats] = []
+    prior: list[Floats] = []
+    outcome_scale: list[float] = []
+    share_scale: list[float] = []
+    for job, start in zip(jobs, starts, strict=True):
+        train_weights = sample.weights[job.train]
+        shares = sample.shares[job.train]
+        scaled = start.link.forward(sample.outcome)
+        z.append(scaled)
+        weights.append(sample.weights / train_weights.mean())
+        mean = np.average(shares, axis=0, weights=train_weights)
+        prior.append(np.log(np.maximum(mean, SMALLEST_SHARE)))
+        at_start = torch.from_numpy(start.f[job.train])
+        null = deviance(kind, torch.from_numpy(scaled[job.train]), at_start).numpy()
+        outcome_scale.append(np.average(null, weights=train_weights) or 1.0)
+        spread = ((shares - mean) ** 2).sum(axis=1)
+        share_scale.append(np.average(spread, weights=train_weights) or 1.0)
 
-    def tensor(values: Floats | list[float]) -> Tensor:
+    def tensor(values: Floats | list[Floats] | list[float]) -> Tensor:
         return torch.tensor(np.asarray(values), dtype=torch.float32)
 
     return Problem(
         x=torch.from_numpy(sample.x),
         shares=tensor(sample.shares),
         z=tensor(z),
-        start=tensor(f),
-        weights=tensor(w),
+        start=tensor([start.f for start in starts]),
+        weights=tensor(weights),
         prior=tensor(prior).unsqueeze(1),
         outcome_scale=tensor(outcome_scale).unsqueeze(1),
         share_scale=tensor(share_scale).unsqueeze(1),
@@ -129,8 +133,9 @@ def _predict(stack: Stack, problem: Problem, rows: list[Indices]) -> list[tuple[
     z: list[Tensor] = []
     e: list[Tensor] = []
     for part in padded.split(CHUNK, dim=1):
-        f, shares = (values.double() for values in problem.means(stack, part))
-        z.append(response(problem.kind, f))
-        e.append(shares / shares.sum(-1, keepdim=True))
-    means, shares = torch.cat(z, dim=1).numpy(), torch.cat(e, dim=1).numpy()
+        f, shares = problem.means(stack, part)
+        z.append(response(problem.kind, f.double()))
+        e.append(shares.double() / shares.double().sum(-1, keepdim=True))
+    means = torch.cat(z, dim=1).numpy()
+    shares = torch.cat(e, dim=1).numpy()
     return [(means[i, : len(part)], shares[i, : len(part)]) for i, part in enumerate(rows)]

@@ -1,7 +1,9 @@
-"""m and e by ridge regression on features and, where rows allow, their products; the start of the other models.
+"""m and e by ridge regression on features and, where rows allow, their products.
 
-min_b Σ w (t − b₀ − φ(x)·b)² / Σ w + λ ‖b‖² with φ standardised; λ and φ (linear, squares, all products) are chosen by
-the rows held out. Most of what features say is smooth: networks and trees then only need to learn the rest.
+min_b Σ w (t − b₀ − φ(x)·b)² / Σ w + λ ‖b‖² with φ standardised
+
+λ and φ (linear, squares, all products) are chosen by the rows held out. Networks and trees start
+from it: most of what features say is smooth, and they only need to learn the rest.
 """
 
 from dataclasses import dataclass
@@ -16,9 +18,8 @@ from realloc.learn.nuisances.sample import Floats, Indices, NuisanceSample, to_s
 PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1)
 MOST_COLUMNS = 600
 ROWS_PER_COLUMN = 10
-FARTHEST = (
-    4.0  # standard deviations at which products stop growing, so that one odd row cannot rule a fit
-)
+# Standard deviations at which products stop growing, so that one odd row cannot rule a fit.
+FARTHEST = 4.0
 LEAST = 0.1  # of the mean outcome: where a start on the log scale begins
 CHUNK = 16_384
 
@@ -35,11 +36,11 @@ class Moments:
 
 @dataclass(frozen=True)
 class RidgeStart:
-    """Where the models of a job start, for all rows: f (n,) on the link's scale, shares (n, K) before the simplex."""
+    """Where the models of a job start, for all rows."""
 
     link: Link
-    f: Floats
-    shares: Floats
+    f: Floats  # (n,) on the link's scale
+    shares: Floats  # (n, K), not yet on the simplex
 
 
 def fit_start(sample: NuisanceSample, job: FitJob, kind: str) -> RidgeStart:
@@ -47,45 +48,43 @@ def fit_start(sample: NuisanceSample, job: FitJob, kind: str) -> RidgeStart:
     link = fit_link(kind, sample.outcome[job.train], sample.weights[job.train])
     targets = np.column_stack([link.forward(sample.outcome), sample.shares])
     smooth = fit_smooth(sample, job, targets, [slice(0, 1), slice(1, None)])
-    f = (
-        smooth[:, 0]
-        if kind == "real"
-        else np.log(np.clip(smooth[:, 0], LEAST, np.exp(LARGEST_LOG)))
-    )
+    f = smooth[:, 0]
+    if kind != "real":
+        f = np.log(np.clip(f, LEAST, np.exp(LARGEST_LOG)))
     return RidgeStart(link, f, smooth[:, 1:])
 
 
 def predict_ridge(job: FitJob, start: RidgeStart) -> Prediction:
     """The start as a model of its own."""
     z = start.f if start.link.kind == "real" else np.exp(start.f)
-    m, e = start.link.mean(z), to_simplex(start.shares)
-    return Prediction(m[job.held_out], e[job.held_out], m[job.away], e[job.away])
+    return Prediction.at(job, start.link.mean(z), to_simplex(start.shares))
 
 
 def fit_smooth(sample: NuisanceSample, job: FitJob, targets: Floats, groups: list[slice]) -> Floats:
-    """Predictions (n, t) for all rows of targets (n, t); every group of targets has φ and λ of its own."""
-    truth, weights = targets[job.held_out], sample.weights[job.held_out][:, None]
+    """Predictions (n, t) for all rows of targets (n, t); each group has its own φ and λ."""
+    truth = targets[job.held_out]
+    weights = sample.weights[job.held_out][:, None]
     least = [np.inf] * len(groups)
-    found = np.zeros_like(targets)
+    predicted = np.zeros_like(targets)
     for pairs in expansions(sample.x.shape[1], len(job.train)):
         moments = _moments(sample, job.train, targets, pairs)
         held_out = _expand(sample.x[job.held_out], pairs) - moments.center
-        taken = (
-            moments.cross * 0
-        )  # slopes of the best penalty so far, zero where this φ is no better
+        # Slopes of the best penalty so far, zero where this φ is no better.
+        best = np.zeros_like(moments.cross)
         better: set[int] = set()
         for slopes in _solutions(moments):
             errors = weights * (truth - moments.level - held_out @ slopes) ** 2
             for number, group in enumerate(groups):
                 error = float(errors[:, group].sum())
                 if error < least[number]:
-                    least[number], taken[:, group] = error, slopes[:, group]
+                    least[number] = error
+                    best[:, group] = slopes[:, group]
                     better.add(number)
         if better:
-            predicted = _predict(sample.x, pairs, moments, taken)
+            values = _predict(sample.x, pairs, moments, best)
             for number in better:
-                found[:, groups[number]] = predicted[:, groups[number]]
-    return found
+                predicted[:, groups[number]] = values[:, groups[number]]
+    return predicted
 
 
 def expansions(d: int, rows: int) -> list[Indices]:
@@ -103,11 +102,14 @@ def _expand(x: NDArray[np.float32], pairs: Indices) -> Floats:
 
 def _moments(sample: NuisanceSample, rows: Indices, targets: Floats, pairs: Indices) -> Moments:
     columns = sample.x.shape[1] + pairs.shape[1]
-    total, level = np.zeros(columns), np.zeros(targets.shape[1])
-    square, cross = np.zeros((columns, columns)), np.zeros((columns, targets.shape[1]))
+    total = np.zeros(columns)
+    level = np.zeros(targets.shape[1])
+    square = np.zeros((columns, columns))
+    cross = np.zeros((columns, targets.shape[1]))
     share = sample.weights[rows] / sample.weights[rows].sum()
     for first in range(0, len(rows), CHUNK):
-        part, w = rows[first : first + CHUNK], share[first : first + CHUNK, None]
+        part = rows[first : first + CHUNK]
+        w = share[first : first + CHUNK, None]
         phi = _expand(sample.x[part], pairs)
         weighted = w * phi
         total += weighted.sum(axis=0)

@@ -40,19 +40,23 @@ def check_sample(
     weights: ArrayLike | None,
     folds: int,
 ) -> NuisanceSample:
-    """A sample that both models can be fitted on; copies, so that the caller's arrays stay as they are."""
+    """A sample that every model can be fitted on; copies, so that the caller's arrays stay."""
     y = np.array(outcome, dtype=np.float64)
     if y.ndim != 1:
         raise LogError(f"Expected one outcome per row, got an array of shape {y.shape}.")
-    w = np.ones(len(y)) if weights is None else np.array(weights, dtype=np.float64)
     sample = NuisanceSample(
-        np.array(x, dtype=np.float32), np.array(shares, dtype=np.float64), y, w, np.array(fold)
+        x=np.array(x, dtype=np.float32),
+        shares=np.array(shares, dtype=np.float64),
+        outcome=y,
+        weights=np.ones(len(y)) if weights is None else np.array(weights, dtype=np.float64),
+        fold=np.array(fold),
     )
     _check_shapes(sample)
+    repair = "Leave out or repair these rows."
     _check_finite("features", sample.x, LARGEST_FEATURE, "Encode them first (`fit_encoder`).")
-    _check_finite("shares", sample.shares, 1 + SUM_TOLERANCE, "Leave out or repair these rows.")
-    _check_finite("outcome", y, LARGEST_OUTCOME, "Leave out or repair these rows.")
-    _check_finite("weights", w, LARGEST_OUTCOME, "Leave out or repair these rows.")
+    _check_finite("shares", sample.shares, 1 + SUM_TOLERANCE, repair)
+    _check_finite("outcome", y, LARGEST_OUTCOME, repair)
+    _check_finite("weights", sample.weights, LARGEST_OUTCOME, repair)
     _check_simplex(sample.shares)
     _check_weights(sample.weights)
     _check_folds(sample, folds)
@@ -64,8 +68,9 @@ def check_outcome(outcome: Floats, kind: str) -> None:
     negative = int((outcome < 0).sum())
     if kind != "real" and negative:
         raise LogError(
-            f'Expected an outcome of at least 0 for `outcome = "{kind}"` in [nuisances], got {negative} negative of '
-            f'{len(outcome)} rows (down to {outcome.min():.6g}). Use `outcome = "real"`, or repair these rows.'
+            f'Expected an outcome of at least 0 for `outcome = "{kind}"` in [nuisances], got '
+            f"{negative} negative of {len(outcome)} rows (down to {outcome.min():.6g}). "
+            'Use `outcome = "real"`, or repair these rows.'
         )
 
 
@@ -73,14 +78,12 @@ def _check_shapes(sample: NuisanceSample) -> None:
     n = len(sample.outcome)
     if not n:
         raise LogError("Expected rows to learn from, got none.")
-    if sample.x.ndim != 2 or sample.x.shape[0] != n or sample.x.shape[1] < 1:
-        raise LogError(
-            f"Expected features of shape ({n}, d) for {n} outcomes, got {sample.x.shape}."
-        )
-    if sample.shares.ndim != 2 or sample.shares.shape[0] != n or sample.shares.shape[1] < 2:
-        raise LogError(
-            f"Expected shares of shape ({n}, K) with K of at least 2, got {sample.shares.shape}."
-        )
+    x = sample.x.shape
+    if len(x) != 2 or x[0] != n or x[1] < 1:
+        raise LogError(f"Expected features of shape ({n}, d) for {n} outcomes, got {x}.")
+    shares = sample.shares.shape
+    if len(shares) != 2 or shares[0] != n or shares[1] < 2:
+        raise LogError(f"Expected shares of shape ({n}, K) with K of at least 2, got {shares}.")
     for name, values in (("weights", sample.weights), ("folds", sample.fold)):
         if values.shape != (n,):
             raise LogError(f"Expected {name} of shape ({n},), got {values.shape}.")
@@ -91,30 +94,31 @@ def _check_shapes(sample: NuisanceSample) -> None:
 
 
 def _check_finite(name: str, values: NDArray[np.floating], largest: float, remedy: str) -> None:
-    wrong = ~(np.abs(values) <= largest).reshape(len(values), -1).all(
-        axis=1
-    )  # NaN compares as False
+    within = np.abs(values) <= largest  # NaN compares as False
+    wrong = ~within.reshape(len(values), -1).all(axis=1)
     if wrong.any():
         raise LogError(
-            f"Expected finite {name} of at most {largest:g}, got others in {wrong.sum()} of {len(values)} rows "
-            f"(first: row {int(wrong.argmax())}). {remedy}"
+            f"Expected finite {name} of at most {largest:g}, got others in {wrong.sum()} of "
+            f"{len(values)} rows (first: row {int(wrong.argmax())}). {remedy}"
         )
 
 
 def _check_simplex(shares: Floats) -> None:
     off = (shares < -SUM_TOLERANCE).any(axis=1) | (np.abs(shares.sum(axis=1) - 1) > SUM_TOLERANCE)
     if off.any():
-        first = int(off.argmax())
+        row = int(off.argmax())
         raise LogError(
-            f"Expected shares of at least 0 that sum to 1, got others in {off.sum()} of {len(shares)} rows "
-            f"(row {first}: sum {shares[first].sum():.6g}, smallest {shares[first].min():.6g})."
+            f"Expected shares of at least 0 that sum to 1, got others in {off.sum()} of "
+            f"{len(shares)} rows (row {row}: sum {shares[row].sum():.6g}, "
+            f"smallest {shares[row].min():.6g})."
         )
 
 
 def _check_weights(weights: Floats) -> None:
-    if (weights < 0).any():
+    negative = int((weights < 0).sum())
+    if negative:
         raise LogError(
-            f"Expected weights of at least 0, got {int((weights < 0).sum())} negative of {len(weights)} "
+            f"Expected weights of at least 0, got {negative} negative of {len(weights)} "
             f"(down to {weights.min():.6g})."
         )
     if not weights.any():
@@ -122,10 +126,12 @@ def _check_weights(weights: Floats) -> None:
 
 
 def _check_folds(sample: NuisanceSample, folds: int) -> None:
-    if sample.fold.min() < 0 or sample.fold.max() >= folds:
+    first = sample.fold.min()
+    last = sample.fold.max()
+    if first < 0 or last >= folds:
         raise LogError(
-            f"Expected fold numbers from 0 to {folds - 1} for `folds = {folds}` in [nuisances], got "
-            f"{sample.fold.min()} to {sample.fold.max()}. `unit_folds` makes them."
+            f"Expected fold numbers from 0 to {folds - 1} for `folds = {folds}` in [nuisances], "
+            f"got {first} to {last}. `unit_folds` makes them."
         )
     sizes = np.bincount(sample.fold, minlength=folds)
     if not sizes.all():
@@ -135,7 +141,8 @@ def _check_folds(sample: NuisanceSample, folds: int) -> None:
     weight = np.bincount(sample.fold, weights=sample.weights)
     if not weight.all():
         raise LogError(
-            f"Expected weights above 0 in each of {folds} folds, got zeros in fold {int(weight.argmin())}."
+            f"Expected weights above 0 in each of {folds} folds, got zeros in fold "
+            f"{int(weight.argmin())}."
         )
 
 

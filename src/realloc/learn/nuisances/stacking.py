@@ -1,7 +1,7 @@
 """Weights of models: w ≥ 0, Σ w = 1, least held-out squared error.
 
-Since Σ w = 1, the error of the mix is the mix of the errors: ‖y − Pw‖² = wᵀAw with A = RᵀR, R = y − P the residuals of
-each model. So a fold is its matrix A (models × models), and everything below is arithmetic on these.
+Since Σ w = 1, the error of the mix is the mix of the errors: ‖y − Pw‖² = wᵀAw with A = RᵀR, where
+R = y − P are the residuals of each model. So a fold is its matrix A (models × models).
 """
 
 from dataclasses import dataclass
@@ -27,39 +27,40 @@ def gram(residuals: Floats, weights: Floats) -> Floats:
 
 
 def simplex_weights(a: Floats) -> Floats:
-    """argmin wᵀAw over w ≥ 0, Σ w = 1, exactly: the best feasible solution over all sets of active models."""
+    """argmin wᵀAw over w ≥ 0, Σ w = 1: the best feasible solution over all sets of active models."""
     models = len(a)
     scaled = a / (np.trace(a) or 1.0)
-    best, least = np.full(models, 1 / models), np.inf
+    best = np.full(models, 1 / models)
+    least = np.inf
     for size in range(1, models + 1):
         for active in combinations(range(models), size):
             w = np.zeros(models)
             w[list(active)] = _equality(scaled[np.ix_(active, active)])
             error = float(w @ scaled @ w)
             if (w >= 0).all() and error < least - 1e-12:
-                best, least = w, error
+                best = w
+                least = error
     return best
 
 
 def choose(parts: list[Floats], names: tuple[str, ...]) -> StackingChoice:
-    """A single model or the stack, whichever errs less on a part when its weights come from the other parts.
+    """A single model or the stack, whichever errs less on a part with weights from the other parts.
 
-    `parts` are matrices A of disjoint held-out rows. With one part only, the stack's own fit has to do.
+    `parts` are matrices A of disjoint held-out rows. With one part only, the stack is taken.
     """
     total = np.sum(parts, axis=0)
     weights = simplex_weights(total)
     if len(names) == 1:
         return StackingChoice(names[0], weights)
     if len(parts) > 1:
-        stacked = sum(_error(part, simplex_weights(total - part)) for part in parts)
+        stacked = 0.0
+        for part in parts:
+            others = simplex_weights(total - part)
+            stacked += float(others @ part @ others)
         single = int(np.diag(total).argmin())
         if total[single, single] < stacked:
             return StackingChoice(names[single], np.eye(len(names))[single])
     return StackingChoice("stack", weights)
-
-
-def _error(a: Floats, w: Floats) -> float:
-    return float(w @ a @ w)
 
 
 def _equality(a: Floats) -> Floats:

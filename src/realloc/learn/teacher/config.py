@@ -28,7 +28,8 @@ class TeacherConfig:
                 )
         if not self.surfaces or len(set(self.surfaces)) < len(self.surfaces):
             raise ConfigError(
-                f"Expected one or more different `surfaces` in [teacher], got {list(self.surfaces)}."
+                "Expected one or more different `surfaces` in [teacher], got "
+                f"{list(self.surfaces)}."
             )
         if self.few_rows < 0:
             raise ConfigError(

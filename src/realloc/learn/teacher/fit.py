@@ -1,4 +1,7 @@
-"""Stage I: the fast teacher. Surfaces learn r on one window, a held-out orthogonal loss weighs them."""
+"""Stage I: the fast teacher.
+
+Surfaces learn r on one window, a held-out orthogonal loss weighs them.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any

@@ -4,9 +4,10 @@ L = ℓ(Y, μ) + λ_res ℓ(Ỹ, r(p̃)) + λ_grad ℓ(Ỹ, ⟨g, p̃⟩),  ℓ 
 μ = m + r,  Ỹ = Y − m,  p̃ = p − e,  g = ∇r(0)
 
 As printed, with one m, the first two terms are the same, and both are off: E[Ỹ|x] = 0 while
-E[r(p̃)|x] is not, unless r is linear. `Heads` are functions of the state that take up what r cannot:
-`baseline` replaces m in the first term (the network's own, without the error of cross-fitting),
-`centre` replaces −E[r(p̃)|x] in the second. Without heads the loss is exactly the printed one.
+E[r(p̃)|x] is not, unless r is linear. `Heads` are functions of the state that take up what r
+cannot: `baseline` replaces m in the first term (the network's own, without the error of
+cross-fitting), `centre` replaces −E[r(p̃)|x] in the second. Without heads the loss is exactly the
+printed one.
 """
 
 from dataclasses import dataclass
