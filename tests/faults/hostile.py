@@ -198,7 +198,7 @@ for name, content in MANIFESTS.items():
         lambda store, content=content: store.path("model/manifest.json").write_bytes(content)
     )
 
-NO_WINDOW = {"first": "x", "last": "y", "rows": 1, "digest": "", "hole_seconds": 0}
+NO_WINDOW = {"first": "x", "last": "y", "rows": 1, "digest": "", "gap_seconds": 0}
 SEALED = {
     "files elsewhere": ("model", {"manifest": {"files": {"../../../outside/secret": {"bytes": 6, "sha256": ""}}}}),
     "an absolute file": ("model", {"manifest": {"files": {"/etc/passwd": {"bytes": 6, "sha256": ""}}}}),

@@ -101,7 +101,7 @@ def test_control_a_pointer_written_in_place_is_caught(tmp_path):
     before, operations = record(tmp_path / "disk", 3)
     place = next(i for i, o in enumerate(operations) if o[0] == "rename" and o[2].name == "HEAD")
     head = operations[place][2]
-    line = next(o[2] for o in operations if o[0] == "create" and o[1].name == "HEAD")
+    line = next(o[2] for o in operations if o[0] == "create" and o[1].name == ".HEAD.new")
     in_place = [("remove_file", head), ("create", head, line), ("sync_file", head)]
     mutant = operations[:place] + in_place + operations[place + 1 :]
     end = tmp_path / "disk" / "end"

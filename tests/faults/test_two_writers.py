@@ -59,7 +59,7 @@ def test_one_writer_wins_and_the_other_is_told(tmp_path):
 
 
 def test_control_without_the_lock_both_would_write(tmp_path, monkeypatch):
-    monkeypatch.setattr(store_module, "locked", lambda _: contextlib.nullcontext())
+    monkeypatch.setattr(store_module, "locked", lambda *_: contextlib.nullcontext())
     store = grown(tmp_path / "store", 1)
     answers = race(store.path, longest=0.3)
     assert not any("another process is writing" in answer for answer in answers)

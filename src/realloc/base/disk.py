@@ -96,3 +96,9 @@ def empty_folder(path: Path) -> None:
                 remove_file(inside)
             else:
                 remove_folder(inside)
+
+
+def describe(problem: OSError) -> str:
+    """Say what went wrong and where, for a sentence: `No space left on device at 'store/tmp'`."""
+    place = f" at {problem.filename!r}" if problem.filename else ""
+    return f"{problem.strerror or problem}{place}"

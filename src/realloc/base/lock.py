@@ -1,4 +1,4 @@
-"""Locks between processes (filelock): advisory, and free again when their holder ends, however it ends."""
+"""Locks between processes (filelock): advisory, and free again when their holder ends, even if killed."""
 
 import os
 import sys
@@ -6,32 +6,44 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout, lock_descriptor, unlock_descriptor
+from filelock import lock_descriptor, unlock_descriptor
 
 from realloc.base.errors import StoreError
-
-WAIT_SECONDS = 0.1  # enough for the rare holder that has just removed the lock's file
-POLL_SECONDS = 0.02
 
 
 @contextmanager
 def locked(path: Path, held: str) -> Generator[None]:
-    """Hold the lock file at `path`; raise StoreError with the sentence `held` if somebody else does."""
-    if sys.platform == "win32":
-        raise StoreError("Writing needs Linux, macOS or WSL, but this is Windows.")
-    lock = FileLock(path, timeout=WAIT_SECONDS, poll_interval=POLL_SECONDS, fallback_to_soft=False)
-    try:
-        lock.acquire()
-    except Timeout as problem:
-        raise StoreError(held) from problem
+    """Hold the lock file at `path`, or raise StoreError(`held`) at once if somebody else does."""
+    handle = _open(path, held)
     try:
         yield
     finally:
-        lock.release()
+        _close(handle)
+
+
+def _open(path: Path, held: str) -> int:
+    if sys.platform == "win32":
+        raise StoreError("Writing needs Linux, macOS or WSL, but this is Windows.")
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+        if not lock_descriptor(handle, blocking=False):
+            os.close(handle)
+            raise StoreError(held)
+        if os.fstat(handle).st_nlink:
+            return handle
+        os.close(handle)  # the holder before has removed the file: others would lock another one
+
+
+def _close(handle: int) -> None:
+    with suppress(OSError):
+        unlock_descriptor(handle)  # closing is not enough where a fork holds a copy
+    os.close(handle)
 
 
 def is_locked(path: Path) -> bool:
     """Whether another process holds the lock file at `path`; needs no right to write there."""
+    if sys.platform == "win32":
+        return False
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -51,9 +63,7 @@ def folder_locked(folder: Path) -> Generator[None]:
     handle = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # some network file systems lock no folders
-            lock_descriptor(handle, poll_interval=POLL_SECONDS)
+            lock_descriptor(handle)
         yield
     finally:
-        with suppress(OSError):
-            unlock_descriptor(handle)  # closing is not enough where a fork holds a copy
-        os.close(handle)
+        _close(handle)

@@ -37,7 +37,7 @@ class LightStore(Store):
     def step(self, window: int | None = None) -> Version:
         """One more round, or none where the window was applied."""
         with self.writer():
-            parent = self._current()
+            parent = self._read_current()
             number = parent.version.number + 1 if parent else 1
             digest = f"window {window or number}"
             known = parent.version.windows if parent else ()

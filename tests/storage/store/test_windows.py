@@ -20,7 +20,7 @@ def window(first, last, hole=DAY, digest="x"):
 def test_neither_the_order_of_rows_nor_of_columns_nor_of_files_changes_the_id(tmp_path):
     frame = make_frame()
     known = identify(read_logs(frame, SPENDS))
-    assert (known.first, known.last, known.rows, known.hole_seconds) == (
+    assert (known.first, known.last, known.rows, known.gap_seconds) == (
         "2025-01-06",
         "2025-01-13",
         len(frame),
@@ -75,7 +75,7 @@ def test_the_next_window_may_come_with_weekends_and_other_units_on_the_same_days
         check_order(new, known, NOON, False, False)
     check_order(
         window("2025-01-15", "2025-01-19"),
-        (replace(known[0], hole_seconds=3 * DAY),),
+        (replace(known[0], gap_seconds=3 * DAY),),
         NOON,
         False,
         False,
@@ -103,7 +103,7 @@ def test_a_hole_is_refused_unless_allowed():
     known = (window("2025-01-06", "2025-01-12"),)
     late = window("2025-01-20", "2025-01-26")
     with pytest.raises(
-        StoreError, match=r"the hole of 8 days is longer than any inside a window so far \(1\)"
+        StoreError, match=r"the gap of 8 days is longer than any inside a window so far \(1\)"
     ):
         check_order(late, known, NOON, False, False)
     check_order(late, known, NOON, True, False)

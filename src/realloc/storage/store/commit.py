@@ -2,13 +2,14 @@
 
 1. `tmp/<number>/model` is written, file by file, and checked by the gate, which reads it back.
 2. `tmp/<number>/record` is written; the folder gets its name in `versions/`.
-3. `tmp/HEAD` is written and renamed over `HEAD`. Only now the version counts.
+3. `HEAD` is replaced. Only now the version counts.
 4. Old versions are moved to `tmp/` and removed.
 
 Who is killed on the way leaves the old HEAD; the next writer clears what is half-made.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from realloc.base import disk
 from realloc.base.artifact import MANIFEST
 from realloc.base.errors import ReallocError, StoreError
-from realloc.storage.store.head import Head, point, read_head
+from realloc.storage.store.head import Head, read_head, write_head
 from realloc.storage.store.versions import (
     MODEL,
     RECORD,
@@ -30,39 +31,36 @@ from realloc.storage.store.versions import (
 )
 
 Canary = dict[str, NDArray[Any]]
-Gate = Callable[
-    [Path], Canary
-]  # reads the model that was written; raises where it may not be published
+# Reads the model that was written; raises where it may not be published.
+Gate = Callable[[Path], Canary]
 
 
 def publish(root: Path, version: Version, model: Mapping[str, bytes], gate: Gate) -> Head:
     """Write a version, let the gate read it back, give it its name and make it current."""
-    work = root / "tmp" / f"{version.number:08d}"
     try:
-        return _publish(root, work, replace(version, model=sha256(model[MANIFEST])), model, gate)
+        return _publish(root, replace(version, model=sha256(model[MANIFEST])), model, gate)
     except OSError as problem:
         raise _explain(root, version, problem) from problem
 
 
-def _publish(
-    root: Path, work: Path, version: Version, model: Mapping[str, bytes], gate: Gate
-) -> Head:
+def _publish(root: Path, version: Version, model: Mapping[str, bytes], gate: Gate) -> Head:
+    work = root / "tmp" / f"{version.number:08d}"
     disk.make_folder(work)
     _write_part(work / MODEL, model)
     try:
         canary = gate(work / MODEL)
     except ReallocError as problem:
+        aside = _put_aside(root, work)
         raise StoreError(
-            f"Expected a new version that passes its checks, but it does not: {problem} It was put aside as "
-            f"{str(_put_aside(root, work))!r}; the current version stays."
+            f"The new version failed its checks: {problem} "
+            f"It was put aside as {str(aside)!r}; the current version stays."
         ) from problem
     record = version.pack(work / RECORD, canary)
     _write_part(work / RECORD, record)
     disk.sync_folder(work)
     head = Head(version.number, sha256(record[MANIFEST]))
-    disk.rename(work, root / VERSIONS / folder_name(head.number, head.digest))
-    disk.sync_folder(root / VERSIONS)
-    point(root, head)
+    disk.put_in_place(work, root / VERSIONS / folder_name(head.number, head.digest))
+    write_head(root, head)
     return head
 
 
@@ -74,39 +72,42 @@ def _write_part(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _put_aside(root: Path, work: Path) -> Path:
-    place = root / "quarantine"
-    target = next(p for n in range(1, 10**6) if not (p := place / f"{work.name}-{n}").exists())
+    number = 1
+    while (target := root / "quarantine" / f"{work.name}-{number}").exists():
+        number += 1
     disk.rename(work, target)
     return target
 
 
 def _explain(root: Path, version: Version, problem: OSError) -> StoreError:
-    """What an error of the disk means depends on whether HEAD was renamed before it: read, not guessed."""
-    told = f"{problem.strerror or problem}{f' at {problem.filename!r}' if problem.filename else ''}"
-    try:
-        after = read_head(root)
-    except StoreError:
-        after = None
-    if after is not None and after.number == version.number:
+    """Say what a disk error means: HEAD tells whether it came before or after the version counted."""
+    reason = disk.describe(problem)
+    head = None
+    with suppress(StoreError):
+        head = read_head(root)
+    if head is not None and head.number == version.number:
         return StoreError(
-            f"Expected the disk to confirm version {version.number}, but it failed: {told}. The version is current, but a "
-            "power loss may still undo it. Check the disk, then run the same command again: nothing is applied twice."
+            f"The disk did not confirm version {version.number}: {reason}. The version is current, "
+            "but a power loss may still undo it. Check the disk, then run the same command again: "
+            "nothing is applied twice."
         )
     return StoreError(
-        f"Expected to write version {version.number} of {str(root)!r}, but it failed: {told}. "
-        "What was current before still is. Make room or check the disk, and run the same command again."
+        f"Cannot write version {version.number} of {str(root)!r}: {reason}. "
+        "What was current before still is. "
+        "Make room or check the disk, and run the same command again."
     )
 
 
 def clear_unfinished(root: Path, head: Head | None) -> None:
-    """Remove what a writer left that was stopped before HEAD named its version; needs the lock."""
+    """Remove what a stopped writer left before HEAD named its version; needs the lock."""
     number = head.number if head else 0
     folders = list_versions(root)
     newest = max(folders, default=0)
     if newest > number + 1:  # a stopped writer leaves one at most
         raise StoreError(
-            f"Expected no version after {number}, which HEAD names, but {str(folders[newest])!r} is there: HEAD was lost or "
-            f"put back. Make a version current with `realloc rollback --to {newest}`, or move the folder away."
+            f"Expected no version after {number}, which HEAD names, but {str(folders[newest])!r} "
+            "is there: HEAD was lost or put back. Make a version current with "
+            f"`realloc rollback --to {newest}`, or move the folder away."
         )
     if newest > number:
         disk.rename(folders[newest], root / "tmp" / folders[newest].name)
@@ -120,7 +121,6 @@ def forget_old(root: Path, keep: int, needed: set[int]) -> None:
     for folder in old:
         disk.rename(folder, root / "tmp" / folder.name)
     if old:
-        disk.sync_folder(
-            root / VERSIONS
-        )  # or a power loss could bring a name back whose files are gone
+        # Or a power loss could bring a name back whose files are gone.
+        disk.sync_folder(root / VERSIONS)
         disk.empty_folder(root / "tmp")

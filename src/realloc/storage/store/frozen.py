@@ -1,6 +1,7 @@
-"""The kill switch: while the file FROZEN exists, every answer is "no change". What stands in it is only for people.
+"""The kill switch: while the file FROZEN exists, every answer is "no change".
 
-It needs no lock, so it works while an update runs, and no model, so it works where none can be loaded.
+Its content is only for people. It needs no lock, so it works while an update runs, and no model, so
+it works where none can be loaded.
 """
 
 from contextlib import suppress
@@ -18,11 +19,11 @@ from realloc.storage.store.versions import Version, list_versions, read_version
 
 FROZEN = "FROZEN"
 REASON = "frozen"
-LONGEST = 1000  # signs of a reason
+LONGEST = 1000  # characters of a reason
 
 
 def freeze(root: Path, reason: str, now: datetime) -> None:
-    """Put the file there; one that is there already stays."""
+    """Make the file FROZEN; one that is there already stays."""
     if not root.is_dir():
         raise StoreError(
             f"Expected a store at {str(root)!r}, but there is no folder. Check the path."
@@ -38,12 +39,12 @@ def freeze(root: Path, reason: str, now: datetime) -> None:
         if (root / FROZEN).exists():
             return  # its existence counts, not what stands in it
         raise StoreError(
-            f"Expected to write {str(root / FROZEN)!r}, but it failed: {problem.strerror}. The store is NOT frozen."
+            f"Cannot write {str(root / FROZEN)!r}: {problem.strerror}. The store is NOT frozen."
         ) from problem
 
 
 def unfreeze(root: Path) -> bool:
-    """Take the file away; False where there was none."""
+    """Remove the file FROZEN; False where there was none."""
     try:
         disk.remove_file(root / FROZEN)
         disk.sync_folder(root)
@@ -51,38 +52,36 @@ def unfreeze(root: Path) -> bool:
         return False
     except OSError as problem:
         raise StoreError(
-            f"Expected to remove {str(root / FROZEN)!r}, but it failed: {problem.strerror}."
+            f"Cannot remove {str(root / FROZEN)!r}: {problem.strerror}. The store stays frozen."
         ) from problem
     return True
 
 
 def why_frozen(root: Path) -> str | None:
-    """What stands in the file; None where there is none. A file that cannot be read freezes too."""
-    path = root / FROZEN
+    """The content of FROZEN; None where there is no such file. One that cannot be read freezes too."""
     try:
-        text = read_plain(path, 0, 4 * LONGEST).decode(errors="replace")
+        text = read_plain(root / FROZEN, 0, 4 * LONGEST).decode(errors="replace")
     except ArtifactError as problem:
         gone = isinstance(problem.__cause__, FileNotFoundError | NotADirectoryError)
         return None if gone else "for a reason that cannot be read"
-    return (
-        "".join(sign if sign.isprintable() else " " for sign in text).strip()
-        or "no reason was given"
-    )
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return printable.strip() or "no reason was given"
 
 
 def answer_frozen(root: Path, today: Any) -> Any:
-    """Advice that changes nothing, from the newest record that can be read."""
+    """Recommend no change for any row, with the schema of the newest record that can be read."""
     version = newest_record(root)
     schema = from_table(Schema, version.schema, "the version's record")
     return recommend(lambda logs: keep(logs, REASON), today, schema, version.money_digits)
 
 
 def newest_record(root: Path) -> Version:
-    """Of the newest version whose record is whole; its model need not be."""
+    """The record of the newest version whose record is whole; its model need not be."""
     for _, folder in sorted(list_versions(root).items(), reverse=True):
         with suppress(ArtifactError, StoreError):
             return read_version(folder).version
     raise StoreError(
-        f"Expected a version whose record can be read in {str(root)!r}, to know which columns hold the mix, but there is "
-        "none. The store is frozen, so keep every mix as it is."
+        f"Expected a version whose record can be read in {str(root)!r}, "
+        "to know which columns hold the mix, but there is none. "
+        "The store is frozen, so keep every mix as it is."
     )

@@ -1,4 +1,7 @@
-"""HEAD: the one name in a store that changes. `<number> <SHA-256 of the version's record> <CRC-32>` and a newline."""
+"""HEAD names the current version: `<number> <SHA-256 of its record> <CRC-32>` and a newline.
+
+It is the one name in a store that changes.
+"""
 
 import re
 import zlib
@@ -22,13 +25,13 @@ class Head:
     digest: str
 
     def line(self) -> bytes:
-        """As it stands in the file."""
+        """The content of the file."""
         text = f"{self.number} {self.digest}"
         return f"{text} {zlib.crc32(text.encode()):08x}\n".encode()
 
 
 def read_head(root: Path) -> Head | None:
-    """The pointer of a store; None where nothing was committed yet."""
+    """Read the pointer of a store; None where nothing was committed yet."""
     path = root / HEAD
     try:
         content = read_plain(path, 0, LONGEST)
@@ -38,20 +41,18 @@ def read_head(root: Path) -> Head | None:
         raise StoreError(
             f"{problem} Or name the version to go back to: `realloc rollback --to N`."
         ) from problem
-    found = LINE.fullmatch(content.decode("latin-1"))
-    head = Head(int(found[1]), found[2]) if found else None
+    match = LINE.fullmatch(content.decode("latin-1"))
+    head = Head(int(match[1]), match[2]) if match else None
     # Compared as bytes: other spellings of the same number are changes as well.
     if head is None or head.line() != content:
         raise StoreError(
-            f"Expected a version, its digest and their checksum in {str(path)!r}, but the file was changed. "
+            f"Expected a version, its digest and their checksum in {str(path)!r}, "
+            "but the file was changed. "
             "Name the version to go back to: `realloc rollback --to N`."
         )
     return head
 
 
-def point(root: Path, head: Head) -> None:
-    """Make a version the current one: from the rename on readers see it, from the last sync on it outlives a power loss."""
-    beside = root / "tmp" / HEAD
-    disk.write_new_file(beside, head.line())
-    disk.rename(beside, root / HEAD)
-    disk.sync_folder(root)
+def write_head(root: Path, head: Head) -> None:
+    """Make a version the current one; once this returns, it stays so after a power loss."""
+    disk.replace_file(root / HEAD, head.line())

@@ -1,4 +1,4 @@
-"""The folder of a store: how it is made, what it may hold before, and on which kinds of disk it may lie."""
+"""The folder of a store: how it is made, what it may hold before, on which kinds of disk it may lie."""
 
 import os
 from contextlib import suppress
@@ -10,28 +10,14 @@ from realloc.base.errors import ArtifactError, StoreError
 
 FORMAT = "FORMAT"
 FORMAT_LINE = b"2\n"
+LOCK = "LOCK"
 LONGEST = 1000  # bytes; the line has fewer
 FOLDERS = ("tmp", "versions", "quarantine")
 MOUNTS = Path("/proc/self/mountinfo")
 NETWORK = {
-    "9p",
-    "afs",
-    "beegfs",
-    "ceph",
-    "cifs",
-    "fuse.gcsfuse",
-    "fuse.glusterfs",
-    "fuse.rclone",
-    "fuse.s3fs",
-    "fuse.sshfs",
-    "glusterfs",
-    "gpfs",
-    "lustre",
-    "ncpfs",
-    "nfs",
-    "nfs4",
-    "smb3",
-    "smbfs",
+    *("9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "ncpfs"),
+    *("nfs", "nfs4", "smb3", "smbfs"),
+    *("fuse.gcsfuse", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs"),
 }
 
 
@@ -59,7 +45,7 @@ def is_store(root: Path) -> bool:
 
 
 def make_path(root: Path) -> None:
-    """The folder and what is missing above it, each name brought down to the disk."""
+    """Make the folder and what is missing above it, each name brought down to the disk."""
     missing = [place for place in (root, *root.parents) if not place.exists()]
     for place in reversed(missing):
         with suppress(FileExistsError):  # another writer was faster
@@ -68,69 +54,61 @@ def make_path(root: Path) -> None:
 
 
 def make_store(root: Path) -> None:
-    """Make what is missing of a store: its folders and FORMAT. A store that was half made is made whole."""
+    """Make what is missing of a store: its folders and FORMAT."""
     check_folders(root)
     missing = [root / name for name in FOLDERS if not (root / name).is_dir()]
     for folder in missing:
         disk.make_folder(folder)
     if not (root / FORMAT).exists():
-        beside = root / "tmp" / FORMAT
-        if beside.exists():
-            disk.remove_file(beside)
-        disk.write_new_file(beside, FORMAT_LINE)
-        disk.rename(beside, root / FORMAT)
-    elif not missing:
-        return
-    disk.sync_folder(root)
+        disk.replace_file(root / FORMAT, FORMAT_LINE)
+    elif missing:
+        disk.sync_folder(root)
 
 
 def check_folders(root: Path) -> None:
-    """Refuse links in the place of folders of ours: `tmp` is emptied, and what a link leads to is not ours."""
-    for name in FOLDERS:
-        place = root / name
-        if place.is_symlink():
+    """Refuse links in the place of our folders: `tmp` is emptied, what a link leads to is not ours."""
+    for folder in (root / name for name in FOLDERS):
+        if folder.is_symlink():
             raise StoreError(
-                f"Expected a folder at {str(place)!r}, but it is a link. Move it away."
+                f"Expected a folder at {str(folder)!r}, but it is a link. Move it away."
             )
 
 
 def check_free(root: Path) -> None:
-    """Refuse a folder in which names of ours hold what somebody else put there: `tmp` is emptied, so it must be ours."""
+    """Refuse a folder where somebody else uses names of ours: `tmp` is emptied, so it must be ours."""
     if root.exists() and not root.is_dir():
         raise StoreError(
             f"Expected a folder for the store, but {str(root)!r} is a file. Choose another place."
         )
-    for name, ours in (("tmp", {FORMAT}), ("versions", set[str]()), ("quarantine", set[str]())):
-        place = root / name
-        strange = (
-            sorted(set(os.listdir(place)) - ours)
-            if place.is_dir()
-            else [""]
-            if place.exists()
-            else []
-        )
+    for folder in (root / name for name in FOLDERS):
+        if not folder.exists():
+            continue
+        strange = sorted(os.listdir(folder)) if folder.is_dir() else [""]
         if strange:
             raise StoreError(
-                f"Expected a store or a free folder at {str(root)!r}, but {str(place / strange[0])!r} is there and no "
-                f"{FORMAT}. Choose another folder."
+                f"Expected a store or a free folder at {str(root)!r}, "
+                f"but {str(folder / strange[0])!r} is there and no {FORMAT}. Choose another folder."
             )
 
 
 def check_local(root: Path, mounts: str | None = None) -> None:
     """Refuse network file systems, where renames and locks may mean less than they say."""
-    kind = _kind_of_disk(
-        root, MOUNTS.read_text() if mounts is None and MOUNTS.exists() else mounts or ""
-    )
+    if mounts is None:
+        mounts = MOUNTS.read_text() if MOUNTS.exists() else ""
+    kind = _kind_of_disk(root, mounts)
     if kind in NETWORK:
         raise StoreError(
-            f"Expected a store on a local disk, but {str(root)!r} lies on a network file system ({kind}), where a rename may "
-            "be seen halfway and a lock may not hold. Choose a local folder, or take the risk with `--allow-network`."
+            f"Expected a store on a local disk, but {str(root)!r} lies on a network file system "
+            f"({kind}), where a rename may be seen halfway and a lock may not hold. "
+            "Choose a local folder, or take the risk with `--allow-network`."
         )
 
 
 def _kind_of_disk(root: Path, mounts: str) -> str:
-    """The type of the file system with the longest mount point above `root`; the last one mounted there counts."""
-    place, found, longest = os.path.realpath(root), "", -1
+    """The file system with the longest mount point above `root`; the last one mounted there counts."""
+    place = os.path.realpath(root)
+    kind = ""
+    longest = -1
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
         words = before.split()
@@ -139,5 +117,6 @@ def _kind_of_disk(root: Path, mounts: str) -> str:
         point = words[4].encode().decode("unicode_escape")  # a blank in a name is written \040
         inside = place == point or place.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= longest:
-            found, longest = after.split()[0], len(point)
-    return found
+            kind = after.split()[0]
+            longest = len(point)
+    return kind

@@ -1,4 +1,4 @@
-"""What is written down about a round when its model becomes a version."""
+"""The record of a round, made when its model becomes a version."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -44,7 +44,7 @@ def next_version(
 
 
 def stamp(now: datetime, parent: str | None) -> str:
-    """The time in UTC; where the clock went back, the parent's, so that times never run against the numbers."""
+    """The time in UTC, or the parent's where the clock went back: times never run against numbers."""
     text = now.astimezone(UTC).isoformat(timespec="seconds")
     return text if parent is None else max(text, parent)
 

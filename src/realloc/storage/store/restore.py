@@ -20,19 +20,17 @@ from realloc.storage.store.versions import (
 
 
 def find_head(root: Path) -> Head:
-    """The pointer, or the newest version where HEAD cannot be read, is lost, or was put back."""
+    """Read the pointer, or take the newest version where HEAD is unreadable, lost or was put back."""
     newest = max(list_versions(root), default=0)
     with suppress(StoreError):
         head = read_head(root)
-        if (
-            head is not None and newest <= head.number + 1
-        ):  # one more is what a stopped writer leaves
+        if head is not None and newest <= head.number + 1:  # a stopped writer leaves one more
             return head
     return Head(newest, "")
 
 
 def find_target(root: Path, head: Head, to: int | None) -> Kept:
-    """The version to go back to, whole: the one named, or the one that the current model was learned from."""
+    """Find the version to go back to: the one named, or the one the current model was learned from."""
     folders = {
         number: folder for number, folder in list_versions(root).items() if number <= head.number
     }
@@ -47,7 +45,8 @@ def find_target(root: Path, head: Head, to: int | None) -> Kept:
         check_model(target)
     except (ArtifactError, StoreError) as problem:
         raise StoreError(
-            f"Expected version {number} to be whole, but it is not. {problem} Name another with `--to` (kept: {kept})."
+            f"Expected version {number} to be whole, but it is not. {problem} "
+            f"Name another with `--to` (kept: {kept})."
         ) from problem
     return target
 
@@ -57,34 +56,34 @@ def _former(folders: dict[int, Path], head: Head, kept: str) -> int:
         former = read_version(folders[head.number], head.digest).version.former
     except (ArtifactError, StoreError, KeyError) as problem:
         raise StoreError(
-            "Expected to read from HEAD and the current version's record which version comes before, but cannot. "
+            "HEAD and the current version's record do not tell which version comes before. "
             f"Name one with `--to` (kept: {kept})."
         ) from problem
     if former is None:
         raise StoreError(
-            "Expected a version to go back to, but the current one is the first. Nothing was changed."
+            "Expected a version to go back to, but the current one is the first. "
+            "Nothing was changed."
         )
     return former
 
 
 def describe_restored(root: Path, target: Kept, head: Head, now: datetime) -> Version:
-    """The record of the version that repeats the target's model."""
-    created = digest = None
+    """Describe the version that repeats the target's model."""
+    parent = None
     with suppress(ArtifactError, StoreError, KeyError):
         parent = read_version(list_versions(root)[head.number])
-        created, digest = parent.version.created, parent.digest
     return replace(
         target.version,
         number=head.number + 1,
         parent=head.number,
-        parent_digest=head.digest or digest,
+        parent_digest=head.digest or (parent.digest if parent else None),
         restores=target.version.restores or target.version.number,
-        created=stamp(now, created),
+        created=stamp(now, parent.version.created if parent else None),
     )
 
 
 def put_damaged_aside(root: Path, number: int) -> None:
-    """Move a version that is not whole to quarantine, where nothing loads it; needs the lock, and another HEAD."""
+    """Move a version that is not whole to quarantine, where nothing loads it; needs the lock."""
     folder = list_versions(root).get(number)
     if folder is None:
         return
@@ -96,5 +95,5 @@ def put_damaged_aside(root: Path, number: int) -> None:
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
-    """The files of a model, as they lie there."""
+    """The files of a model by name, as they lie there."""
     return {name: (folder / name).read_bytes() for name in sorted(NAMES, reverse=True)}

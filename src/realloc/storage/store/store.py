@@ -1,21 +1,29 @@
-"""The store that a rolling deployment holds: load the current version, commit the next one, go back, verify, freeze."""
+"""The store of a rolling deployment: load the current version, commit the next, go back, freeze."""
 
 import os
 from collections.abc import Callable, Generator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from realloc.base import disk
 from realloc.base.errors import ArtifactError, StoreError
+from realloc.base.lock import is_locked, locked
 from realloc.logs import Logs
 from realloc.storage.store import canary, frozen
 from realloc.storage.store.commit import Canary, clear_unfinished, forget_old, publish
 from realloc.storage.store.export import Writer, write_small
 from realloc.storage.store.head import Head, read_head
-from realloc.storage.store.lock import LOCK, is_locked, locked
-from realloc.storage.store.place import check_free, check_local, is_store, make_path, make_store
+from realloc.storage.store.place import (
+    LOCK,
+    check_free,
+    check_local,
+    is_store,
+    make_path,
+    make_store,
+)
 from realloc.storage.store.record import next_version
 from realloc.storage.store.restore import (
     describe_restored,
@@ -42,14 +50,15 @@ READ_ATTEMPTS = 5
 
 
 def utc_now() -> datetime:
-    """The clock."""
+    """The time in UTC."""
     return datetime.now(UTC)
 
 
 class Store:
     """A folder of whole, checked versions of a model, and one pointer to the current one.
 
-    `keep`: how many versions stay; `allow_network`: also on a network file system; `clock`: what time it is, for tests.
+    `keep`: how many versions stay; `allow_network`: also on a network file system; `clock`: what
+    time it is, for tests.
     """
 
     def __init__(
@@ -62,7 +71,7 @@ class Store:
     ) -> None:
         if keep < 2:
             raise StoreError(
-                f"Expected to keep at least 2 versions, the current one and its parent, got {keep}."
+                f"Expected to keep at least 2 versions (the current one, its parent), got {keep}."
             )
         self.path = Path(path).absolute()
         self.keep = keep
@@ -74,25 +83,28 @@ class Store:
 
     def current(self) -> Version | None:
         """The record of the current version; None where nothing was committed yet."""
-        kept = self._current()
+        kept = self._read_current()
         return kept.version if kept else None
 
     def kept(self, number: int | None = None) -> Kept:
-        """The record, the canary and the folder of a version, the current one by default; its model is not looked at."""
+        """The record, canary and folder of a version, by default the current; its model is not read."""
         head = self._head()
         return self._kept(number or head.number, head)
 
     def history(self) -> tuple[Version, ...]:
-        """The records of all versions that are kept, oldest first; those that cannot be read are left to `verify`."""
+        """The records of all versions that are kept, oldest first; `verify` names the unreadable."""
         head = self._pointer()
-        found: list[Version] = []
-        for number, folder in list_versions(self.path).items() if head else ():
-            with suppress(ArtifactError, StoreError):
-                found += [read_version(folder).version] if head and number <= head.number else []
-        return tuple(found)
+        if head is None:
+            return ()
+        records: list[Version] = []
+        for number, folder in list_versions(self.path).items():
+            if number <= head.number:
+                with suppress(ArtifactError, StoreError):
+                    records.append(read_version(folder).version)
+        return tuple(records)
 
     def load(self, number: int | None = None) -> "ReAlloc":
-        """The model of the current version or of another one, checked to the last byte and by its canary."""
+        """The model of the current or another version, checked to the last byte and by its canary."""
         self._head()  # or its sentence, before torch is waited for
         from realloc.model.realloc import load
 
@@ -118,7 +130,7 @@ class Store:
         return current is not None and _has(current, identify(window))
 
     def verify(self) -> tuple[str, ...]:
-        """Hash every version again and ask the current one's canary: a sentence for each fault, naming the file."""
+        """Hash every version, ask the current one's canary: a sentence for each fault, with the file."""
         try:
             for head in self._heads():
                 faults = find_faults(self.path, head)
@@ -133,7 +145,7 @@ class Store:
     @property
     def busy(self) -> bool:
         """Whether somebody is writing now."""
-        return is_locked(self.path)
+        return is_locked(self.path / LOCK)
 
     @property
     def empty(self) -> bool:
@@ -144,12 +156,12 @@ class Store:
 
     @contextmanager
     def writer(self) -> Generator[None]:
-        """Be the only writer: hold it over loading, learning and committing, so that nothing changes in between."""
+        """Be the only writer: hold it while you load, learn and commit, so that nothing else changes."""
         if self._writing:
             yield
             return
         with ExitStack() as stack:
-            with self._told():
+            with self._explained():
                 self._enter(stack)
             yield
 
@@ -163,12 +175,14 @@ class Store:
         allow_gap: bool = False,
         allow_overlap: bool = False,
     ) -> Version:
-        """Make a model that has just learned from `window` the current version; a window that is applied changes nothing.
+        """Make a model that has just learned from `window` the current version.
 
-        `again`: the model starts over instead of following the current version.
+        A window that was applied before changes nothing. `again`: the model starts over instead of
+        following the current version.
         """
         with self.writer():
-            parent, new = self._current(), identify(window)
+            parent = self._read_current()
+            new = identify(window)
             if parent and not again and _has(parent.version, new):
                 return parent.version
             known = parent.version.windows if parent and not again else ()
@@ -189,22 +203,22 @@ class Store:
         allow_gap: bool = False,
         allow_overlap: bool = False,
     ) -> None:
-        """Refuse a window that may not come next, before anything is learned; `model` is that of the current version."""
+        """Refuse a window that may not come next; `model` is that of the current version."""
         current = self.current()
         known = current.windows if current else ()
         check_order(identify(window), known, self.clock(), allow_gap, allow_overlap)
         _check_new(window, model, model.fitted.rounds, allow_overlap)
 
     def rollback(self, to: int | None = None) -> Version:
-        """A new version whose model is that of an older one: `to`, or the one that the current model was learned from."""
+        """Make a new version with the model of an older one: `to`, or the one learned from last."""
         if not is_store(self.path):
             raise StoreError(
                 f"Expected a store with versions at {str(self.path)!r}, but there is none."
             )
         with ExitStack() as stack:
-            with self._told():
+            with self._explained():
                 if not self._writing:
-                    stack.enter_context(locked(self.path))
+                    stack.enter_context(self._locked())
                 make_store(self.path)
                 head = find_head(self.path)
                 target = find_target(self.path, head, to)
@@ -217,7 +231,7 @@ class Store:
     def export(
         self, path: str | os.PathLike[str], number: int | None = None, write: Writer = write_small
     ) -> Version:
-        """Write a copy that answers like the current version or another one, without what only the next round needs."""
+        """Write a copy of a version that answers alike, without what only the next round needs."""
         self.load(
             number
         )  # refused here if a byte was changed, or if this program decides otherwise
@@ -236,7 +250,7 @@ class Store:
         return kept.version
 
     def freeze(self, reason: str) -> None:
-        """Every answer is "no change" from now on, also while somebody writes and where no model can be loaded."""
+        """Every answer is "no change" from now on, also where no model can be loaded."""
         frozen.freeze(self.path, reason, self.clock())
 
     def unfreeze(self) -> bool:
@@ -251,15 +265,22 @@ class Store:
     # Parts of the above
 
     @contextmanager
-    def _told(self) -> Generator[None]:
-        """An error of the disk before anything is published, as a sentence."""
+    def _explained(self) -> Generator[None]:
+        """Turn a disk error before anything is published into a sentence."""
         try:
             yield
         except OSError as problem:
             raise StoreError(
-                f"Expected to write into {str(self.path)!r}, but it failed: {problem.strerror or problem}. "
+                f"Cannot write into {str(self.path)!r}: {disk.describe(problem)}. "
                 "What was current before still is."
             ) from problem
+
+    def _locked(self) -> AbstractContextManager[None]:
+        return locked(
+            self.path / LOCK,
+            f"Expected to be the only writer of {str(self.path)!r}, but another process is writing. "
+            "Wait until it is done; nothing was changed.",
+        )
 
     def _pointer(self) -> Head | None:
         return read_head(self.path) if is_store(self.path) else None
@@ -268,11 +289,12 @@ class Store:
         head = self._pointer()
         if head is None:
             raise StoreError(
-                f"Expected a store with a model at {str(self.path)!r}, but there is none. `realloc fit` makes one."
+                f"Expected a store with a model at {str(self.path)!r}, but there is none. "
+                "`realloc fit` makes one."
             )
         return head
 
-    def _current(self) -> Kept | None:
+    def _read_current(self) -> Kept | None:
         if self._pointer() is None:
             return None
         for head in self._heads():
@@ -284,13 +306,13 @@ class Store:
         raise self._too_fast()
 
     def _heads(self) -> Generator[Head]:
-        """The pointer, again and again: a writer may be faster and remove what was old meanwhile."""
+        """The pointer, read again: a writer may be faster and remove what was old meanwhile."""
         for _ in range(READ_ATTEMPTS):
             yield self._head()
 
     def _too_fast(self) -> StoreError:
         return StoreError(
-            f"Expected to read {str(self.path)!r}, but its versions change faster than they can be read."
+            f"Cannot read {str(self.path)!r}: its versions change faster than they can be read."
         )
 
     def _kept(self, number: int, head: Head) -> Kept:
@@ -312,7 +334,7 @@ class Store:
         if not is_store(self.path) and not (self.path / LOCK).exists():
             check_free(self.path)
         make_path(self.path)
-        stack.enter_context(locked(self.path))
+        stack.enter_context(self._locked())
         if not is_store(self.path):
             check_free(self.path)
         make_store(self.path)
@@ -326,7 +348,7 @@ class Store:
         return pack_model(self.path / MODEL, model.fitted, model.config, model.known_schema)
 
     def _gate(self, folder: Path, version: Version, expected: Canary) -> Canary:
-        """Read back what was written: it must load, stay on the simplex and answer the canary as the model did."""
+        """Read back what was written: it must load and answer the canary as the model did."""
         from realloc.model.realloc import load
 
         canary.check(load(folder), expected, version.machine == canary.machine())
@@ -337,11 +359,8 @@ class Store:
             self.path, version, files, lambda folder: self._gate(folder, version, expected)
         )
         with suppress(OSError):  # the version is current; what is old now, the next writer removes
-            forget_old(
-                self.path,
-                self.keep,
-                {n for n in (version.number, version.parent, version.former) if n},
-            )
+            needed = {n for n in (version.number, version.parent, version.former) if n}
+            forget_old(self.path, self.keep, needed)
         return self._kept(head.number, head).version
 
 
@@ -350,10 +369,11 @@ def _has(version: Version, window: WindowId) -> bool:
 
 
 def _check_round(model: "ReAlloc", current: Version | None, again: bool) -> None:
-    """A model follows the current version or starts over; anything else would lose a round that somebody else wrote."""
-    wanted = current.rounds + 1 if current and not again else 1
+    """Refuse a model that neither follows the current version nor starts over: it would lose a round."""
+    before = None if again else current
+    wanted = before.rounds + 1 if before else 1
     if model.fitted.rounds != wanted:
-        after = f"after version {current.number}" if current and not again else "to start with"
+        after = f"after version {before.number}" if before else "to start with"
         raise StoreError(
             f"Expected a model of round {wanted} {after}, got round {model.fitted.rounds}. "
             "Load the current version, update it and commit that."
@@ -367,6 +387,7 @@ def _check_new(window: Logs, model: "ReAlloc", rounds: int, allow_overlap: bool)
     repeats = count_repeats(window, logged.unit[before], logged.time[before])
     if repeats and not allow_overlap:
         raise StoreError(
-            f"Expected rows that are new, but {repeats:,} of the rows that the model remembers are in this window too. "
-            "Leave out what was learned from already, or count it twice with `--allow-overlap`. Nothing was changed."
+            f"Expected rows that are new, but {repeats:,} of the rows that the model remembers "
+            "are in this window too. Leave out what was learned from already, "
+            "or count it twice with `--allow-overlap`. Nothing was changed."
         )

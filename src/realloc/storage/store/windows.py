@@ -1,7 +1,8 @@
-"""Windows by content: an id that neither the order of rows nor of files changes, and which window may come next.
+"""Windows by content: an id that the order of rows and files does not change, and what may come next.
 
-A window may be learned from if it does not end before the last one did, repeats no unit and time that is remembered, leaves no
-hole longer than the longest inside any window so far, and does not end after tomorrow.
+A window may be learned from if it does not end before the last one did, repeats no unit and time
+that is remembered, leaves no gap longer than the longest inside any window so far, and does not end
+after tomorrow.
 """
 
 import hashlib
@@ -19,13 +20,13 @@ from realloc.logs import Logs
 
 @dataclass(frozen=True)
 class WindowId:
-    """What a window is: its first and last time, its rows, the SHA-256 of them, and the longest hole between its times."""
+    """A window: its first and last time, its rows, their SHA-256, the longest gap between its times."""
 
     first: str
     last: str
     rows: int
     digest: str
-    hole_seconds: int
+    gap_seconds: int
 
     def __post_init__(self) -> None:
         if not np.datetime64(self.first) <= np.datetime64(self.last):
@@ -36,26 +37,26 @@ class WindowId:
 
 
 def identify(logs: Logs) -> WindowId:
-    """The id of a window."""
+    """Make the id of a window."""
     if not len(logs):
         raise StoreError("Expected a window with rows, got an empty one. Nothing was changed.")
     times = np.unique(logs.times)
-    holes = np.diff(times).astype("timedelta64[s]").astype(np.int64)
+    gaps = np.diff(times).astype("timedelta64[s]").astype(np.int64)
     return WindowId(
         first=str(times[0]),
         last=str(times[-1]),
         rows=len(logs),
         digest=_digest(logs),
-        hole_seconds=int(holes.max(initial=0)),
+        gap_seconds=int(gaps.max(initial=0)),
     )
 
 
 def _digest(logs: Logs) -> str:
-    """SHA-256 of every column with a part, by name, in the order of unit and time."""
-    schema, table = logs.schema, logs.to_arrow()
-    names = sorted(
-        {*(name for name in schema.fixed_columns if name in table.column_names), *logs.features}
-    )
+    """SHA-256 of every column that is learned from, by name, in the order of unit and time."""
+    schema = logs.schema
+    table = logs.to_arrow()
+    fixed = {name for name in schema.fixed_columns if name in table.column_names}
+    names = sorted(fixed | set(logs.features))
     table = table.select(names).sort_by([(schema.unit, "ascending"), (schema.time, "ascending")])
     total = hashlib.sha256()
     for name in names:
@@ -72,16 +73,14 @@ def _add_column(total: Any, column: Any) -> None:
         column = column.cast(column.type.value_type)
     total.update(np.packbits(column.is_null().to_numpy(zero_copy_only=False)).tobytes())
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        coded = (
-            column.cast(pa.large_string()).fill_null("").dictionary_encode()
-        )  # words in the order of the rows
+        # Words stand in the order of the rows.
+        coded = column.cast(pa.large_string()).fill_null("").dictionary_encode()
         words = [word.encode() for word in coded.dictionary.to_pylist()]
         total.update(np.array([len(word) for word in words], "<i8").tobytes() + b"".join(words))
         values = coded.indices.to_numpy(zero_copy_only=False).astype("<i8")
     elif pa.types.is_temporal(column.type):
-        values = (
-            column.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0).to_numpy().astype("<i8")
-        )
+        stamps = column.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0)
+        values = stamps.to_numpy().astype("<i8")
     elif pa.types.is_boolean(column.type):
         values = column.fill_null(False).to_numpy(zero_copy_only=False).astype("u1")
     else:
@@ -92,11 +91,12 @@ def _add_column(total: Any, column: Any) -> None:
 def check_order(
     new: WindowId, known: tuple[WindowId, ...], now: datetime, allow_gap: bool, allow_overlap: bool
 ) -> None:
-    """Refuse a window from the future, one that ends before the last one did, and one after a hole."""
+    """Refuse a window from the future, one that ends before the last one did, and one after a gap."""
     last = np.datetime64(new.last)
     if last >= np.datetime64((now + timedelta(days=2)).date().isoformat()):
         raise StoreError(
-            f"Expected a window that ends by tomorrow, got one until {new.last} while the clock says {now.date()}. "
+            f"Expected a window that ends by tomorrow, got one until {new.last} "
+            f"while the clock says {now.date()}. "
             "Check the dates and the clock of this machine. Nothing was changed."
         )
     if not known:
@@ -105,20 +105,21 @@ def check_order(
     if last < np.datetime64(latest.last) and not allow_overlap:
         raise StoreError(
             f"Expected windows in the order of time, got {new} after one until {latest.last}. "
-            "Apply it anyway with `--allow-overlap`, or `realloc rollback` first. Nothing was changed."
-        )
-    hole = int((np.datetime64(new.first) - np.datetime64(latest.last)) / np.timedelta64(1, "s"))
-    longest = max(window.hole_seconds for window in (*known, new))
-    if longest and hole > longest and not allow_gap:
-        raise StoreError(
-            f"Expected the window after {latest.last}, got {new}: the hole of {hole / 86400:g} days is longer than any "
-            f"inside a window so far ({longest / 86400:g}). Apply what is missing first, or use `--allow-gap`. "
+            "Apply it anyway with `--allow-overlap`, or `realloc rollback` first. "
             "Nothing was changed."
+        )
+    gap = int((np.datetime64(new.first) - np.datetime64(latest.last)) / np.timedelta64(1, "s"))
+    longest = max(window.gap_seconds for window in (*known, new))
+    if longest and gap > longest and not allow_gap:
+        raise StoreError(
+            f"Expected the window after {latest.last}, got {new}: the gap of {gap / 86400:g} days is "
+            f"longer than any inside a window so far ({longest / 86400:g}). "
+            "Apply what is missing first, or use `--allow-gap`. Nothing was changed."
         )
 
 
 def count_repeats(logs: Logs, units: NDArray[np.str_], times: NDArray[np.datetime64]) -> int:
-    """How many of the remembered rows (their units and times) are among the window's."""
+    """Count the remembered rows (their units and times) that are in the window, too."""
     names = logs.units.cast("string").to_pylist()
     code_of = {name: code for code, name in enumerate(names)}
     codes = np.array([code_of.get(str(unit), -1) for unit in units], dtype=np.int64)
