@@ -1,1 +1,1 @@
-"""Figures and pieces of pages, shared by reports and console."""
+"""Pages and figures as plain HTML and SVG: what reports and the console have in common."""

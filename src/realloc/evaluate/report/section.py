@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from realloc.evaluate.abtest.page import Bar
+from realloc.draw.svg import Bar
 from realloc.evaluate.result import Estimate
 
 
