@@ -42,13 +42,10 @@ def as_dict(matches):
     }
 
 
-@pytest.mark.parametrize("mahalanobis", [False, True])
 @pytest.mark.parametrize(("caliper", "neighbours"), [(0.2, 5), (0.5, 1), (0.5, 3), (5.0, 400)])
-def test_the_index_finds_what_brute_force_finds(caliper, neighbours, mahalanobis):
-    z, setting = (
-        standardise(VALUES, mahalanobis),
-        MatchSetting(caliper=caliper, neighbours=neighbours),
-    )
+def test_the_index_finds_what_brute_force_finds(caliper, neighbours):
+    z = standardise(VALUES)
+    setting = MatchSetting(caliper=caliper, neighbours=neighbours)
     found = match_events(z, EVENTS, CONTROLS, STRATA, setting)
     expected = brute_force(z, EVENTS, CONTROLS, STRATA, setting)
     assert as_dict(found) == expected
@@ -175,18 +172,6 @@ def test_distances_are_root_mean_squares_of_standard_deviations():
     z = standardise(VALUES)
     gap = (VALUES[0] - VALUES[1]) / VALUES.std(axis=0)
     assert np.isclose(np.linalg.norm(z[0] - z[1]), np.sqrt(np.mean(gap**2)))
-
-
-def test_mahalanobis_does_not_count_a_copied_covariate_twice():
-    copied = np.column_stack([VALUES, VALUES[:, 0]])
-    a, b = standardise(VALUES, mahalanobis=True), standardise(copied, mahalanobis=True)
-    assert b.shape == a.shape
-    one, other = cdist(a[:9], a[:9]), cdist(b[:9], b[:9])
-    assert np.allclose(one, other)
-    plain = standardise(copied)
-    assert not np.allclose(
-        cdist(plain[:9], plain[:9]), cdist(standardise(VALUES)[:9], standardise(VALUES)[:9])
-    )
 
 
 def test_what_never_varies_adds_nothing():

@@ -27,8 +27,7 @@ def test_right_propensities_have_even_p_values():
     checks = [check_propensities(varied(500, seed)) for seed in range(150)]
     assert kstest([check.p_value for check in checks], "uniform").pvalue > 1e-3
     inside = [
-        one.low <= 1 <= one.high
-        for one in (check.estimates["mean_inverse_over_arms"] for check in checks)
+        one.low <= 1 <= one.high for one in (check["mean_inverse_over_arms"] for check in checks)
     ]
     assert abs(np.mean(inside) - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 150)
 
@@ -40,7 +39,7 @@ def test_wrong_propensities_are_found():
     )
     assert not check.consistent
     assert "do not fit the draws (chi-square" in check.reason
-    assert check.estimates["arm_0_drawn_over_expected"].low > 1
+    assert check["arm_0_drawn_over_expected"].low > 1
     assert check_propensities(rows).consistent
 
 

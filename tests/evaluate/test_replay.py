@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from realloc import ConfigError, LogError
+from realloc.evaluate.bootstrap import Bootstrap
 from realloc.evaluate.events import find_events
 from realloc.evaluate.matching import MatchSetting
-from realloc.evaluate.ranking import Bootstrap
 from realloc.evaluate.replay import MatchedReplayConfig, match_window, matched_replay, rank_window
 from realloc.world.platform import Marketplace
 from tests.evaluate.moved import FIRST, START, moved_frame, read, true_gain
@@ -193,12 +193,6 @@ def test_advice_is_asked_before_the_decision_and_counted():
     assert np.isclose(result["update_rate"].value, 0.5, atol=0.01)
     assert np.isclose(result["support_violation"].value, 0.5, atol=0.02)
     assert "orders" not in asked[0].table.column_names
-
-
-def test_mahalanobis_distances_balance_as_well():
-    found = match_window(logs_of(), START, replace(CONFIG, mahalanobis=True))
-    assert found.selection.balance.largest < 0.1
-    assert not np.array_equal(found.matches.events, window().matches.events)
 
 
 def test_the_same_log_gives_the_same_answer_to_the_bit():

@@ -5,9 +5,10 @@ from scipy.stats import t
 from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.weights import (
     IntervalConfig,
+    Kernel,
+    Term,
     default_bandwidth,
     effective_size,
-    kernel_weights,
     menu_weights,
     target_arms,
     target_mix,
@@ -73,7 +74,7 @@ def test_targets_that_are_none_are_refused():
 )
 def test_kernel_weights_average_to_one(alpha, target, across):
     rows = density_rows(8000, alpha, seed=3)
-    weights, kept = kernel_weights(rows, np.tile(target, (8000, 1)), 0.15, across, points=256)
+    weights, kept = Kernel(rows, np.tile(target, (8000, 1)), 0.15, across).weights(points=256)
     assert kept.all()
     error = weights.std() / np.sqrt(8000)
     assert (
@@ -87,7 +88,7 @@ def test_a_smaller_bandwidth_across_asks_for_the_direction():
     target = np.tile([0.5, 1 / 6, 1 / 3], (4000, 1))
     ahead = target[0] - rows.start[0]
     used = [
-        rows.shares[kernel_weights(rows, target, 0.2, across)[0] > 0] - rows.start[0]
+        rows.shares[Kernel(rows, target, 0.2, across).weights()[0] > 0] - rows.start[0]
         for across in (1.0, 0.25)
     ]
     cosine = [
@@ -103,7 +104,7 @@ def test_a_target_far_outside_the_densitys_support_is_not_valued():
     known = rows.density_at
     half = type(rows)(**{**vars(rows), "density_at": None})
     object.__setattr__(half, "density_at", lambda p, r: known(p, r) * (p[:, 0] < 0.4))
-    kept = kernel_weights(half, np.tile([0.7, 0.2, 0.1], (500, 1)), 0.1)[1]
+    kept = Kernel(half, np.tile([0.7, 0.2, 0.1], (500, 1)), 0.1).weights()[1]
     assert not kept.any()
 
 
@@ -119,18 +120,18 @@ def test_effective_size():
 
 def test_a_weighted_mean_by_hand():
     values, weights, unit = np.array([1.0, 2.0, 6.0]), np.array([1.0, 1.0, 2.0]), np.arange(3)
-    found = weighted_mean("x", (values * weights, weights), unit, CLUSTER)
+    found = weighted_mean("x", Term(values * weights, weights), unit, CLUSTER)
     without = np.array([14 / 3, 13 / 3, 3 / 2])  # the mean of the other two
     half = 4.302653 * np.sqrt(2 * without.var())  # Student's t with 2 degrees of freedom
     assert np.isclose(found.value, 3.75)
     assert np.allclose([found.low, found.high], [3.75 - half, 3.75 + half])
-    lift = weighted_mean("x", (values * weights, weights), unit, CLUSTER, (values, np.ones(3)))
+    lift = weighted_mean("x", Term(values * weights, weights), unit, CLUSTER, Term(values))
     assert np.isclose(lift.value, 0.75)
 
 
 def test_a_mean_of_even_units_has_the_textbook_interval():
     values = np.random.default_rng(0).uniform(-1, 1, 50)  # tails lighter than a normal's
-    found = weighted_mean("x", (values, np.ones(50)), np.arange(50), CLUSTER)
+    found = weighted_mean("x", Term(values), np.arange(50), CLUSTER)
     assert np.allclose(
         (found.low, found.high),
         t.interval(0.95, 49, values.mean(), values.std(ddof=1) / np.sqrt(50)),
@@ -139,14 +140,14 @@ def test_a_mean_of_even_units_has_the_textbook_interval():
 
 def test_where_one_unit_is_all_there_is_the_variance_rests_on_two_degrees_of_freedom():
     values = np.append(np.random.default_rng(0).uniform(-1, 1, 99), 1e6)
-    found = weighted_mean("x", (values, np.ones(100)), np.arange(100), CLUSTER)
+    found = weighted_mean("x", Term(values), np.arange(100), CLUSTER)
     multiplier = (found.high - found.value) / (values.std(ddof=1) / 10)
     assert np.isclose(multiplier, t.ppf(0.975, 2), rtol=0.05)
 
 
 def test_a_unit_that_holds_a_whole_denominator_leaves_no_interval():
     found = weighted_mean(
-        "x", (np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])), np.arange(3), CLUSTER
+        "x", Term(np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])), np.arange(3), CLUSTER
     )
     assert found.value == 1
     assert np.isnan([found.low, found.high]).all()
@@ -158,7 +159,7 @@ def test_self_normalised_means_are_covered_where_few_units_carry_the_weight():
     for _ in range(repeats):
         weights = 10 * (rng.random(100) < 0.1) * rng.choice([0.5, 1.0, 2.0], 100)
         values = rng.standard_normal(100) + rng.exponential(1.0, 100)
-        found = weighted_mean("x", (weights * values, weights), np.arange(100), CLUSTER)
+        found = weighted_mean("x", Term(weights * values, weights), np.arange(100), CLUSTER)
         hits += found.low <= 1 <= found.high
         influence = weights * (values - found.value) / weights.mean()
         careless += abs(found.value - 1) <= t.ppf(0.975, 99) * influence.std(ddof=1) / 10
@@ -175,7 +176,7 @@ def test_few_bootstrap_draws_make_no_shorter_intervals():
     for draws in width:
         for seed in range(30):
             config = IntervalConfig(kind="bootstrap", draws=draws, seed=seed)
-            found = weighted_mean("x", (values, np.ones(200)), unit, config)
+            found = weighted_mean("x", Term(values), unit, config)
             width[draws] += (found.high - found.low) / 30
     assert width[100] > 0.99 * width[2000]
 
@@ -183,10 +184,8 @@ def test_few_bootstrap_draws_make_no_shorter_intervals():
 def test_rows_of_one_unit_count_once():
     rng = np.random.default_rng(0)
     values, one = rng.standard_normal(100), np.ones(100)
-    apart = weighted_mean("x", (values, one), np.arange(100), CLUSTER)
-    copied = weighted_mean(
-        "x", (np.tile(values, 4), np.ones(400)), np.tile(np.arange(100), 4), CLUSTER
-    )
+    apart = weighted_mean("x", Term(values, one), np.arange(100), CLUSTER)
+    copied = weighted_mean("x", Term(np.tile(values, 4)), np.tile(np.arange(100), 4), CLUSTER)
     assert np.allclose([apart.low, apart.high], [copied.low, copied.high])
 
 
@@ -198,17 +197,17 @@ def test_both_intervals_agree_where_both_are_right(two):
         rng.standard_normal(400)[unit] + rng.standard_normal(1200),
         rng.exponential(1.0, 1200),
     )
-    other = (rng.standard_normal(1200), np.ones(1200)) if two else None
-    cluster = weighted_mean("x", (values * weights, weights), unit, CLUSTER, other)
-    resampled = weighted_mean("x", (values * weights, weights), unit, BOOTSTRAP, other)
+    other = Term(rng.standard_normal(1200)) if two else None
+    cluster = weighted_mean("x", Term(values * weights, weights), unit, CLUSTER, other)
+    resampled = weighted_mean("x", Term(values * weights, weights), unit, BOOTSTRAP, other)
     assert cluster.value == resampled.value
     assert np.isclose(resampled.high - resampled.low, cluster.high - cluster.low, rtol=0.12)
 
 
 def test_nothing_to_divide_by_gives_no_number_and_one_unit_no_interval():
-    assert np.isnan(weighted_mean("x", (np.ones(3), np.zeros(3)), np.arange(3), CLUSTER).value)
+    assert np.isnan(weighted_mean("x", Term(np.ones(3), np.zeros(3)), np.arange(3), CLUSTER).value)
     for config in (CLUSTER, BOOTSTRAP):
-        one = weighted_mean("x", (np.ones(3), np.ones(3)), np.zeros(3, dtype=int), config)
+        one = weighted_mean("x", Term(np.ones(3)), np.zeros(3, dtype=int), config)
         assert one.value == 1
         assert np.isnan(one.low)
 

@@ -24,6 +24,7 @@ from realloc.evaluate.result import Estimate, EstimateTable, mean_estimate
 if TYPE_CHECKING:
     from realloc.evaluate.agreement import agreement_lift
     from realloc.evaluate.balance import balance_table, select_setting
+    from realloc.evaluate.bootstrap import Bootstrap
     from realloc.evaluate.ceiling import effect_sd, noise_ceiling
     from realloc.evaluate.events import at_previous, find_events
     from realloc.evaluate.matching import MatchSetting, match_events
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from realloc.evaluate.propensity import check_propensities, estimate_propensities
     from realloc.evaluate.randomized import RandomizedMoves, RandomizedShares, randomized_moves
     from realloc.evaluate.ranking import (
-        Bootstrap,
         aligned_gap,
         mean_response,
         rank_correlation,
@@ -113,7 +113,7 @@ __all__ = [
 __getattr__ = load_when_used(
     __name__,
     {
-        "Bootstrap": "ranking",
+        "Bootstrap": "bootstrap",
         "RandomizedMoves": "randomized",
         "RandomizedShares": "randomized",
         "MatchedReplay": "replay",

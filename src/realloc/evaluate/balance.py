@@ -1,7 +1,9 @@
-"""Balance: standardised mean differences before and after matching, and the loosest matching that keeps them small.
+"""Balance: standardised mean differences (SMD) before and after matching, and the loosest matching that
+keeps them small.
 
-SMD_j = (mean of events − mean of controls) / √((var of events + var of controls) / 2). Both sides of a table are divided by
-the spread before matching, so that a matched sample that is merely narrower does not look worse or better.
+SMD_j = (mean of events − mean of controls) / √((var of events + var of controls) / 2). Both sides of a
+table are divided by the spread before matching, so that a matched sample that is merely narrower does
+not look worse or better.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from realloc.base.errors import ConfigError, LogError
-from realloc.evaluate.events import Floats, Rows
+from realloc.base.simplex import Floats
+from realloc.evaluate.events import Rows
 from realloc.evaluate.matching import Matches, MatchSetting, Strata, match_events
 
 if TYPE_CHECKING:
@@ -72,8 +75,8 @@ class Selection:
     def to_frame(self) -> "pd.DataFrame":
         """One row per setting that was tried."""
         rows = [
-            vars(trial.setting)
-            | {
+            {
+                **vars(trial.setting),
                 "matched": trial.matched,
                 "worst": trial.balance.worst,
                 "largest": trial.balance.largest,
@@ -91,16 +94,18 @@ def balance_table(
     matches: Matches | None = None,
 ) -> Balance:
     """SMD of covariates (n, d): all events against all controls, then matched ones against theirs."""
-    mine, theirs = values[events], values[controls]
-    if not len(mine) or not len(theirs):
+    if not len(events) or not len(controls):
         raise LogError(
-            f"Expected events and controls to compare, got {len(mine)} and {len(theirs)}."
+            f"Expected events and controls to compare, got {len(events)} and {len(controls)}."
         )
-    spread = np.sqrt((mine.var(axis=0) + theirs.var(axis=0)) / 2)
-    before = _ratio(mine.mean(axis=0) - theirs.mean(axis=0), spread)
-    if matches is None or not len(matches):
-        return Balance(names, before, np.full(len(names), np.nan))
-    return Balance(names, before, _ratio(matches.contrast(values).mean(axis=0), spread))
+    moved = values[events]
+    held = values[controls]
+    spread = np.sqrt((moved.var(axis=0) + held.var(axis=0)) / 2)
+    before = _ratio(moved.mean(axis=0) - held.mean(axis=0), spread)
+    after = np.full(len(names), np.nan)
+    if matches is not None and len(matches):
+        after = _ratio(matches.contrast(values).mean(axis=0), spread)
+    return Balance(names, before, after)
 
 
 def ladder(categories: Sequence[str] = ()) -> tuple[MatchSetting, ...]:
@@ -129,7 +134,7 @@ def select_setting(
     settings: Sequence[MatchSetting],
     limit: float = LIMIT,
 ) -> Selection:
-    """The setting that matches most events while every |SMD| stays below `limit`; at equal counts the earlier one.
+    """The setting that matches most events while every |SMD| stays below `limit`; if equal, the earlier.
 
     `strata` gives every row's stratum for a category level. Without a balanced setting nothing is chosen.
     """
@@ -140,41 +145,33 @@ def select_setting(
     kept: Matches | None = None
     for category in dict.fromkeys(setting.category for setting in settings):
         level = [setting for setting in settings if setting.category == category]
-        every = match_events(pool.z, pool.events, pool.controls, strata(category), _widest(level))
+        widest = MatchSetting(
+            caliper=max(setting.caliper for setting in level),
+            neighbours=max(setting.neighbours for setting in level),
+        )
+        every = match_events(pool.z, pool.events, pool.controls, strata(category), widest)
         for setting in level:
             matches = every.within(setting.caliper, setting.neighbours)
             balance = balance_table(pool.names, pool.values, pool.events, pool.controls, matches)
-            trials.append(Trial(setting, len(matches), balance))
-            if balance.largest < limit and (best is None or len(matches) > best.matched):
-                best, kept = trials[-1], matches
+            trial = Trial(setting, len(matches), balance)
+            trials.append(trial)
+            if balance.largest < limit and (best is None or trial.matched > best.matched):
+                best = trial
+                kept = matches
         if best is not None and best.matched == len(pool.events):
             break  # a coarser category could not match more
     if best is None:
         return _refuse(pool, trials, limit)
-    return Selection(
-        best.setting, kept, best.balance, tuple(trials), _praise(pool, best, trials, limit)
-    )
-
-
-def _widest(level: Sequence[MatchSetting]) -> MatchSetting:
-    """A setting that finds whatever one of them finds."""
-    return MatchSetting(
-        caliper=max(setting.caliper for setting in level),
-        neighbours=max(setting.neighbours for setting in level),
-    )
-
-
-def _praise(pool: Pool, best: Trial, trials: list[Trial], limit: float) -> str:
     most = max(trial.matched for trial in trials)
-    more = (
-        "none matches more"
-        if best.matched == most
-        else f"settings that match up to {most:,} lose balance"
+    others = "none matches more"
+    if best.matched < most:
+        others = f"settings that match up to {most:,} lose balance"
+    why = (
+        f"Chosen of {len(trials)} settings: {best.setting}. It matches {best.matched:,} of "
+        f"{len(pool.events):,} events with every |SMD| below {limit:g} (largest "
+        f"{best.balance.largest:.3f}, {best.balance.worst}); {others}."
     )
-    return (
-        f"Chosen of {len(trials)} settings: {best.setting}. It matches {best.matched:,} of {len(pool.events):,} events with "
-        f"every |SMD| below {limit:g} (largest {best.balance.largest:.3f}, {best.balance.worst}); {more}."
-    )
+    return Selection(best.setting, kept, best.balance, tuple(trials), why)
 
 
 def _refuse(pool: Pool, trials: list[Trial], limit: float) -> Selection:
@@ -182,21 +179,21 @@ def _refuse(pool: Pool, trials: list[Trial], limit: float) -> Selection:
     some = [trial for trial in trials if trial.matched]
     if not some:
         why = (
-            f"none of {len(pool.events):,} events has a control of its date and category within the widest caliper. "
-            "Allow a wider caliper or a coarser category, or match on fewer features."
+            f"none of {len(pool.events):,} events has a control of its date and category within the "
+            "widest caliper. Allow a wider caliper or a coarser category, or match on fewer features."
         )
         return Selection(None, None, trials[0].balance, tuple(trials), why)
     nearest = min(some, key=lambda trial: trial.balance.largest)
+    balance = nearest.balance
     why = (
         f"no matching keeps every |SMD| below {limit:g}. The nearest ({nearest.setting}) leaves "
-        f"{nearest.balance.largest:.3f} on {nearest.balance.worst!r} with {nearest.matched:,} of {len(pool.events):,} events."
+        f"{balance.largest:.3f} on {balance.worst!r} with {nearest.matched:,} of "
+        f"{len(pool.events):,} events."
     )
-    return Selection(None, None, nearest.balance, tuple(trials), why)
+    return Selection(None, None, balance, tuple(trials), why)
 
 
 def _ratio(difference: Floats, spread: Floats) -> Floats:
-    """Difference over spread; a covariate that never varies is balanced if it is the same on both sides."""
-    same = np.abs(difference) <= 1e-12
-    return np.where(
-        same, 0.0, np.divide(difference, spread, out=np.full(len(spread), np.inf), where=spread > 0)
-    )
+    """Difference over spread; a covariate that never varies is balanced if both sides are the same."""
+    quotient = np.divide(difference, spread, out=np.full(len(spread), np.inf), where=spread > 0)
+    return np.where(np.abs(difference) <= 1e-12, 0.0, quotient)

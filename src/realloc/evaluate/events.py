@@ -1,6 +1,7 @@
-"""Events and controls: rows whose shares differ from their unit's row before, and rows that held theirs.
+"""Events and controls: rows whose shares differ from their unit's previous row, and rows that held theirs.
 
-‖Δp‖₁ is the distance to the shares of the unit's previous row. A unit's first row is neither an event nor a control.
+‖Δp‖₁ is the distance to the shares of the unit's previous row. A unit's first row is neither an event
+nor a control.
 """
 
 from dataclasses import dataclass, replace
@@ -10,9 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
+from realloc.base.simplex import Floats
 from realloc.logs import Logs
 
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 
@@ -46,30 +47,31 @@ def find_events(logs: Logs, tolerance: float = TOLERANCE) -> Events:
         raise ConfigError(
             f"Expected a tolerance from 0 to below 2 (the largest ‖Δp‖₁), got {tolerance}."
         )
-    units, times, shares = logs.unit_codes, logs.times, logs.shares
+    units = logs.unit_codes
+    times = logs.times
     order = np.lexsort((times, units))
-    later, earlier = order[1:], order[:-1]
+    later = order[1:]
+    earlier = order[:-1]
     same_unit = units[later] == units[earlier]
     twice = np.flatnonzero(same_unit & (times[later] == times[earlier]))
     if len(twice):
         row = int(later[twice[0]])
-        unit = logs.units[int(units[row])].as_py()
         raise LogError(
-            f"Expected one row per unit and time, got two of {unit!r} on {times[row]}. "
+            f"Expected one row per unit and time, got two of "
+            f"{logs.units[int(units[row])].as_py()!r} on {times[row]}. "
             "Which of them came first cannot be known: leave one out or sum them up."
         )
     previous = np.full(len(logs), -1, dtype=np.intp)
     previous[later[same_unit]] = earlier[same_unit]
-    moved_by = np.full(len(logs), np.nan)
-    rows = np.flatnonzero(previous >= 0)
-    moved_by[rows] = np.abs(shares[rows] - shares[previous[rows]]).sum(axis=1)
-    return Events(previous, moved_by, tolerance)
+    moved_by = np.abs(logs.shares - logs.shares[previous]).sum(axis=1)
+    return Events(previous, np.where(previous >= 0, moved_by, np.nan), tolerance)
 
 
 def at_previous(logs: Logs, events: Events, rows: Rows | None = None) -> Logs:
-    """Rows as they stood before the decision: the row's own state and budget, split by the previous shares.
+    """Rows as they stood before the decision: their own state and budget, split by the previous shares.
 
-    `rows`: positions with a previous row; all events unless given. Outcomes are left out: no policy can know them.
+    `rows`: positions with a previous row; all events unless given. Outcomes are left out: no policy can
+    know them.
     """
     rows = np.flatnonzero(events.is_event) if rows is None else rows
     before = events.previous[rows]
@@ -77,15 +79,14 @@ def at_previous(logs: Logs, events: Events, rows: Rows | None = None) -> Logs:
         raise LogError(
             "Expected rows that have a previous row of their unit, got the first row of a unit."
         )
-    schema, table = logs.schema, logs.table.take(pa.array(rows))
+    schema = logs.schema
+    table = logs.table.take(pa.array(rows)).drop_columns(
+        [name for name in (schema.outcome, *schema.guardrails) if name in logs.table.column_names]
+    )
     amounts = logs.shares[before]
     if schema.budget is None:
         amounts = amounts * logs.budget[rows][:, None]
     for k, channel in enumerate(schema.channels):
-        table = table.set_column(
-            table.column_names.index(channel), channel, pa.array(amounts[:, k])
-        )
-    after = {schema.outcome, *schema.guardrails}
-    return replace(
-        logs, table=table.select([name for name in table.column_names if name not in after])
-    )
+        place = table.column_names.index(channel)
+        table = table.set_column(place, channel, pa.array(amounts[:, k]))
+    return replace(logs, table=table)

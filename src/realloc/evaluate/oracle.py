@@ -1,10 +1,10 @@
-"""The paper's metrics where the truth is known: pure functions of true gains, supports, edge scores and shares.
+"""The paper's metrics where the truth is known: functions of true gains, supports, edge scores and shares.
 
-Δ_i is the true gain of the recommended over the factual shares, S_i whether the recommendation is supported. A unit that
-is not moved has nothing to reject: callers pass it as supported. Edge scores are (n, E) in the order of `simplex.edges`.
+Δ_i is the true gain of the recommended over the factual shares, S_i whether the recommendation is
+supported. A unit that is not moved has nothing to reject: callers pass it as supported. Edge scores
+are (n, E) in the order of `simplex.edges`.
 """
 
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
 from realloc.base.simplex import Floats, edge_directions
-from realloc.evaluate.result import CONFIDENCE, Estimate, mean_estimate, standard_error
+from realloc.evaluate.result import (
+    NAN,
+    NORMAL_QUANTILE,
+    Estimate,
+    mean_estimate,
+    standard_error,
+)
 
 Mask = NDArray[np.bool_]
 Clusters = NDArray[np.integer[Any]] | None
@@ -25,7 +31,7 @@ def raw_uplift(gain: Floats, clusters: Clusters = None) -> Estimate:
 
 
 def deployable_uplift(gain: Floats, supported: Mask, clusters: Clusters = None) -> Estimate:
-    """U_dep = (1/N) Σ 1{supported_i} Δ_i: unsupported recommendations fall back to the factual shares."""
+    """U_dep = (1/N) Σ 1{supported_i} Δ_i: what is unsupported falls back to the factual shares."""
     return mean_estimate("deployable_uplift", np.where(supported, gain, 0.0), clusters)
 
 
@@ -47,8 +53,8 @@ def safe_local_recovery(
     deployed = np.where(supported, gain, 0.0)
     whole = float(oracle_gain.mean()) + SMALL
     value = float(deployed.mean()) / whole
-    half = _quantile() * standard_error((deployed - value * oracle_gain) / whole, clusters)
-    return Estimate("safe_local_recovery", value, value - half, value + half, len(gain))
+    error = standard_error((deployed - value * oracle_gain) / whole, clusters)
+    return Estimate.around("safe_local_recovery", value, NORMAL_QUANTILE * error, len(gain))
 
 
 def harm_rate(gain: Floats, moved: Mask, clusters: Clusters = None) -> Estimate:
@@ -70,16 +76,12 @@ def mean_movement(start: Floats, shares: Floats, clusters: Clusters = None) -> E
 
 
 def path_nonconformity(nonconformity: Floats, quantile: float = 0.9) -> Estimate:
-    """90th percentile of the largest −log density on the way, with the order-statistic (binomial) interval."""
-    n, ordered = len(nonconformity), np.sort(nonconformity)
-    half = _quantile() * np.sqrt(quantile * (1 - quantile) / n)
+    """90th percentile of the largest −log density on the way, with its order-statistic interval."""
+    n = len(nonconformity)
+    half = NORMAL_QUANTILE * np.sqrt(quantile * (1 - quantile) / n)
     # Order statistics, not interpolation: a way over a zero share is infinitely far.
-    at = np.clip(
-        np.ceil(n * np.array([quantile, quantile - half, quantile + half])).astype(int) - 1,
-        0,
-        n - 1,
-    )
-    value, low, high = ordered[at]
+    ranks = np.ceil(n * np.array([quantile, quantile - half, quantile + half])).astype(int)
+    value, low, high = np.sort(nonconformity)[np.clip(ranks - 1, 0, n - 1)]
     return Estimate("path_nonconformity_90", float(value), float(low), float(high), n)
 
 
@@ -93,18 +95,22 @@ def edge_scores(field: Floats) -> Floats:
 
 
 def pairwise_corr(learned: Floats, oracle: Floats) -> Estimate:
-    """Pearson correlation of all edge scores; Fisher's interval with one draw per anchor, as its edges are not independent."""
+    """Pearson correlation of all edge scores, with Fisher's interval.
+
+    An anchor counts as one draw, as its edges are not independent.
+    """
     _same_rows(learned, oracle)
     n = len(learned)
     if learned.std() == 0 or oracle.std() == 0:
-        return Estimate("pairwise_corr", float("nan"), float("nan"), float("nan"), n)
+        return Estimate.point("pairwise_corr", NAN, n)
     value = float(np.corrcoef(learned.ravel(), oracle.ravel())[0, 1])
     if n <= 3:
-        return Estimate("pairwise_corr", value, float("nan"), float("nan"), n)
-    centre, half = np.arctanh(np.clip(value, -1 + 1e-15, 1 - 1e-15)), _quantile() / np.sqrt(n - 3)
-    return Estimate(
-        "pairwise_corr", value, float(np.tanh(centre - half)), float(np.tanh(centre + half)), n
-    )
+        return Estimate.point("pairwise_corr", value, n)
+    centre = np.arctanh(np.clip(value, -1 + 1e-15, 1 - 1e-15))
+    half = NORMAL_QUANTILE / np.sqrt(n - 3)
+    low = float(np.tanh(centre - half))
+    high = float(np.tanh(centre + half))
+    return Estimate("pairwise_corr", value, low, high, n)
 
 
 def top_edge_acc(learned: Floats, oracle: Floats, clusters: Clusters = None) -> Estimate:
@@ -122,22 +128,19 @@ def top_edge_regret(learned: Floats, oracle: Floats, clusters: Clusters = None) 
 
 
 def edge_ndcg(learned: Floats, oracle: Floats, clusters: Clusters = None) -> Estimate:
-    """NDCG of the ranking of all transfers, relevance max(D*, 0); anchors without a gaining transfer are left out."""
+    """NDCG of the ranking of all transfers, relevance max(D*, 0).
+
+    Anchors without a gaining transfer are left out.
+    """
     _same_rows(learned, oracle)
     relevance = np.maximum(oracle, 0)
     discount = 1 / np.log2(np.arange(oracle.shape[1]) + 2)
-    ranked = (
-        np.take_along_axis(relevance, np.argsort(-learned, axis=1, kind="stable"), axis=1)
-        @ discount
-    )
+    order = np.argsort(-learned, axis=1, kind="stable")
+    ranked = np.take_along_axis(relevance, order, axis=1) @ discount
     ideal = -np.sort(-relevance, axis=1) @ discount
     useful = ideal > 0
     picked = None if clusters is None else clusters[useful]
     return mean_estimate("edge_ndcg", ranked[useful] / ideal[useful], picked)
-
-
-def _quantile() -> float:
-    return NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 
 
 def _same_rows(one: Floats, other: Floats) -> None:

@@ -1,12 +1,12 @@
 """m(x, p) ≈ E[Y | state, start, shares], cross-fitted by unit: no row is predicted by trees that saw its unit.
 
-Trees start from a ridge regression, as most of an outcome is smooth in what is known before. The model takes noise out
-of a value; it cannot bias one that has the right propensities.
+Trees start from a ridge regression, as most of an outcome is smooth in what is known before. The model
+takes noise out of a value; it cannot bias one that has the right propensities.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from realloc.base.errors import ConfigError, LogError
 from realloc.base.simplex import Floats
 from realloc.evaluate.randomized import Randomized, Rows
+from realloc.evaluate.trees import boost
 
-OutcomeModel = Callable[
-    [Floats, Rows], Floats
-]  # (shares (r, K), row numbers (r,)) → expected outcome (r,)
-PATIENCE = 20
+if TYPE_CHECKING:
+    import lightgbm as lgb
+
+# (shares (r, K), row numbers (r,)) → expected outcome (r,)
+OutcomeModel = Callable[[Floats, Rows], Floats]
 FURTHEST = 8.0  # standard deviations beyond which a line is not trusted
 
 
@@ -40,15 +42,26 @@ class OutcomeModelConfig:
             )
         if self.trees < 1 or self.leaves < 2 or not 0 < self.shrinkage <= 1 or self.ridge < 0:
             raise ConfigError(
-                "Expected `trees` of at least 1, `leaves` of at least 2, `shrinkage` above 0 and up to 1, and `ridge` of at "
-                "least 0 in the outcome model."
+                "Expected `trees` of at least 1, `leaves` of at least 2, `shrinkage` above 0 and up "
+                "to 1, and `ridge` of at least 0 in the outcome model."
             )
 
+    @property
+    def tree_options(self) -> dict[str, Any]:
+        """LightGBM's names for these."""
+        return {
+            "num_iterations": self.trees,
+            "learning_rate": self.shrinkage,
+            "num_leaves": self.leaves,
+            "seed": self.seed,
+        }
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Ridge:
     """A linear start: standardise, fill missing values with the mean, then weights."""
 
+    columns: Rows  # those that a line may use: codes have no order
     centre: Floats
     scale: Floats
     weights: Floats
@@ -59,29 +72,37 @@ class Ridge:
         return self.constant + self.standardise(x) @ self.weights
 
     def standardise(self, x: Floats) -> Floats:
-        """Columns of mean 0 and spread 1; what is missing counts as the mean."""
-        return np.clip(np.nan_to_num((x - self.centre) / self.scale), -FURTHEST, FURTHEST)
+        """Columns of mean 0 and spread 1; missing values count as the mean."""
+        z = np.nan_to_num((x[:, self.columns] - self.centre) / self.scale)
+        return np.clip(z, -FURTHEST, FURTHEST)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldFit:
+    """What was learned without one fold: a line, and trees on what it leaves."""
+
+    line: Ridge
+    trees: "lgb.Booster"
 
 
 @dataclass(frozen=True, eq=False)
 class CrossFitted:
-    """One ridge and one booster per fold; a call predicts each row by those that never saw its unit."""
+    """One fit per fold; a call predicts each row by the fit that never saw its unit."""
 
     rows: Randomized
     fold: Rows  # (n,)
-    fits: tuple[tuple[Ridge, Any], ...]  # LightGBM ships no types
+    fits: tuple[FoldFit, ...]
 
     def __call__(self, shares: Floats, rows: Rows) -> Floats:
         """The expected outcome of rows (by number) at `shares` (r, K)."""
         x = design(self.rows, shares, rows)
-        found = np.empty(len(rows))
-        for fold, (start, booster) in enumerate(self.fits):
-            mine = self.fold[rows] == fold
-            if mine.any():
-                found[mine] = start(_linear(x[mine], self.rows)) + booster.predict(
-                    x[mine], num_threads=1
-                )
-        return found
+        outcome = np.empty(len(rows))
+        for fold, fit in enumerate(self.fits):
+            here = self.fold[rows] == fold
+            if here.any():
+                rest = fit.trees.predict(x[here], num_threads=1)
+                outcome[here] = fit.line(x[here]) + np.asarray(rest)
+        return outcome
 
 
 def fit_outcome_model(rows: Randomized, config: OutcomeModelConfig | None = None) -> CrossFitted:
@@ -89,46 +110,14 @@ def fit_outcome_model(rows: Randomized, config: OutcomeModelConfig | None = None
     config = config or OutcomeModelConfig()
     fold = unit_fold(rows.unit, config.folds, config.seed)
     x = design(rows, rows.logged, np.arange(len(rows)))
-    fits: list[tuple[Ridge, Any]] = []
+    options = {"objective": "l2", "boost_from_average": False, **config.tree_options}
+    columns = np.setdiff1d(np.arange(x.shape[1]), rows.categorical)
+    fits: list[FoldFit] = []
     for train, stop in splits(fold):
-        start = _fit_ridge(_linear(x[train], rows), rows.outcome[train], config.ridge)
-        rest = rows.outcome - start(_linear(x, rows))
-        options = {
-            "objective": "l2",
-            "boost_from_average": False,
-            **tree_options(config, len(train)),
-        }
-        fits.append((start, boost(x, rest, (train, stop), rows.categorical, options)))
+        line = _fit_ridge(x[train], rows.outcome[train], columns, config.ridge)
+        trees = boost(x, rows.outcome - line(x), train, stop, options, rows.categorical)
+        fits.append(FoldFit(line, trees))
     return CrossFitted(rows, fold, tuple(fits))
-
-
-def boost(
-    x: Floats,
-    label: NDArray[Any],
-    parts: tuple[Rows, Rows],
-    categorical: tuple[int, ...],
-    options: dict[str, Any],
-    start: Floats | None = None,
-) -> Any:
-    """Trees learned on the first part, as many as are best on the second: a LightGBM booster. `start`: scores to add to."""
-    # Costs most of a second, and only fitting needs it.
-    import lightgbm as lgb
-
-    kind: Any = list(categorical)
-    learn, judge = (
-        lgb.Dataset(
-            x[part],
-            label[part],
-            init_score=None if start is None else start[part],
-            categorical_feature=kind,
-            params=options,
-        )
-        for part in parts
-    )
-    judge.set_reference(learn)
-    return lgb.train(
-        options, learn, valid_sets=[judge], callbacks=[lgb.early_stopping(PATIENCE, verbose=False)]
-    )
 
 
 def no_model(shares: Floats, rows: Rows) -> Floats:
@@ -163,38 +152,16 @@ def splits(fold: Rows) -> Iterator[tuple[Rows, Rows]]:
         yield train, stop
 
 
-def tree_options(config: OutcomeModelConfig, n: int) -> dict[str, Any]:
-    """LightGBM's options: deterministic, one thread, leaves that are not too small for n rows."""
-    return {
-        "num_iterations": config.trees,
-        "learning_rate": config.shrinkage,
-        "num_leaves": config.leaves,
-        "min_data_in_leaf": max(5, min(40, n // 50)),
-        "feature_fraction": 0.7,
-        "lambda_l2": 5.0,
-        "seed": config.seed,
-        "deterministic": True,
-        "force_row_wise": True,
-        "num_threads": 1,
-        "verbose": -1,
-    }
-
-
-def _linear(x: Floats, rows: Randomized) -> Floats:
-    """The columns a line may use: codes have no order."""
-    return np.delete(x, rows.categorical, axis=1)
-
-
-def _fit_ridge(x: Floats, y: Floats, penalty: float) -> Ridge:
-    known = ~np.isnan(x)
+def _fit_ridge(x: Floats, y: Floats, columns: Rows, penalty: float) -> Ridge:
+    used = x[:, columns]
+    known = ~np.isnan(used)
     count = np.maximum(known.sum(axis=0), 1)
-    centre = np.where(known, x, 0.0).sum(axis=0) / count
-    spread = np.sqrt(np.square(np.where(known, x - centre, 0.0)).sum(axis=0) / count)
-    scale = np.where(
-        spread > 1e-12 * (1 + np.abs(centre)), spread, np.inf
-    )  # a constant column says nothing
-    start = Ridge(centre, scale, np.zeros(x.shape[1]), float(y.mean()))
-    z = start.standardise(x)
-    gram = z.T @ z + penalty * len(x) * np.eye(x.shape[1])
+    centre = np.where(known, used, 0.0).sum(axis=0) / count
+    spread = np.sqrt(np.square(np.where(known, used - centre, 0.0)).sum(axis=0) / count)
+    # A constant column says nothing.
+    scale = np.where(spread > 1e-12 * (1 + np.abs(centre)), spread, np.inf)
+    flat = Ridge(columns, centre, scale, np.zeros(len(columns)), float(y.mean()))
+    z = flat.standardise(x)
+    gram = z.T @ z + penalty * len(x) * np.eye(len(columns))
     weights = np.linalg.lstsq(gram, z.T @ (y - y.mean()), rcond=None)[0]
-    return replace(start, weights=weights)
+    return replace(flat, weights=weights)

@@ -11,58 +11,76 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from realloc.base.errors import LogError
 from realloc.base.simplex import Floats
+from realloc.evaluate.trees import as_numbers
 from realloc.logs import Logs
 
 Rows = NDArray[np.integer[Any]]
+Mask = NDArray[np.bool_]
 Density = Callable[[Floats, Rows], Floats]  # (shares (r, K), row numbers (r,)) → density (r,)
 SUM_TOLERANCE = 1e-6
 SAME_MOVE = (
     1e-4  # largest difference of a share at which a logged move counts as an arm of the menu
 )
-REMEDY = "Leave out or repair these rows."
+REPAIR = "Leave out or repair these rows."
+POSSIBLE = "What was drawn was possible."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RandomizedMoves:
-    """n rows, each with one of M moves drawn from a menu; probability 0 says that a row could not get an arm."""
+class RandomizedRows:
+    """What n randomized rows have in common, however their shares were drawn."""
 
-    start: Floats  # (n, K) shares before the move
-    moves: Floats  # (M, K) changes of the shares; an arm of zeros holds
-    probabilities: Floats  # (n, M)
-    drawn: Rows  # (n,) the logged arm
+    start: Floats  # (n, K) shares before the draw
     outcome: Floats  # (n,)
     unit: Rows  # (n,)
     state: Floats  # (n, d) what was known before, for the outcome model
     categorical: tuple[int, ...] = ()  # columns of the state that hold codes
+
+    def __post_init__(self) -> None:
+        n = len(self.outcome)
+        if n == 0:
+            raise LogError(
+                "Expected randomized rows, got none. Log propensities, or run an exploration first."
+            )
+        check_shares("start shares", self.start, (n, self.start.shape[-1]))
+        for name, values in (("outcome", self.outcome), ("unit", self.unit)):
+            if values.shape != (n,):
+                raise LogError(f"Expected {name} of shape {(n,)} for {n} rows, got {values.shape}.")
+        if self.state.ndim != 2 or len(self.state) != n:
+            raise LogError(f"Expected a state of shape ({n}, d), got {self.state.shape}.")
+        _refuse(~np.isfinite(self.outcome), "finite outcomes", "NaN or infinite ones", REPAIR)
+        infinite = np.isinf(self.state).any(axis=1)
+        _refuse(infinite, "states that are finite or missing", "infinite ones", REPAIR)
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RandomizedMoves(RandomizedRows):
+    """Rows that drew one of M moves from a menu; probability 0 says that a row could not get an arm."""
+
+    moves: Floats  # (M, K) changes of the shares; an arm of zeros holds
+    probabilities: Floats  # (n, M)
+    drawn: Rows  # (n,) the logged arm
     estimated: bool = False  # probabilities were estimated from these rows
 
     def __post_init__(self) -> None:
-        _check_common(self.start, self.outcome, self.unit, self.state)
+        super().__post_init__()
         _check_menu(self.start, self.moves, self.probabilities)
         n, arms = self.probabilities.shape
         if self.drawn.shape != (n,) or not np.issubdtype(self.drawn.dtype, np.integer):
             raise LogError(
-                f"Expected one logged arm (a whole number) for each of {n} rows, got {self.drawn.shape}."
+                f"Expected one logged arm (a whole number) for each of {n} rows, got "
+                f"{self.drawn.shape}."
             )
-        _refuse(
-            (self.drawn < 0) | (self.drawn >= arms),
-            f"logged arms from 0 to {arms - 1}",
-            "others",
-            REMEDY,
-        )
-        _refuse(
-            self.propensity <= 0,
-            "propensities above 0 for logged arms",
-            "0",
-            "What was drawn was possible.",
-        )
-
-    def __len__(self) -> int:
-        return len(self.outcome)
+        unknown = (self.drawn < 0) | (self.drawn >= arms)
+        _refuse(unknown, f"logged arms from 0 to {arms - 1}", "others", REPAIR)
+        impossible = self.propensity <= 0
+        _refuse(impossible, "propensities above 0 for logged arms", "0", POSSIBLE)
 
     @property
     def logged(self) -> Floats:
@@ -72,7 +90,7 @@ class RandomizedMoves:
     @property
     def propensity(self) -> Floats:
         """Probability of the logged arm, (n,)."""
-        return np.take_along_axis(self.probabilities, self.drawn[:, None], axis=1)[:, 0]
+        return self.probabilities[np.arange(len(self)), self.drawn]
 
     @property
     def hold(self) -> int | None:
@@ -82,23 +100,19 @@ class RandomizedMoves:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class RandomizedShares:
-    """n rows whose shares were drawn from a density over the simplex (in its first K − 1 shares, as Dirichlet's is).
+class RandomizedShares(RandomizedRows):
+    """Rows that drew shares from a density over the simplex (in its first K − 1 shares, like Dirichlet's).
 
-    `density_at`, where given, tells the density of other shares too: then support and integral can be checked.
+    `density_at`, where given, tells the density of other shares too: then support and integral can be
+    checked.
     """
 
-    start: Floats  # (n, K)
     shares: Floats  # (n, K) as drawn
     density: Floats  # (n,) of the drawn shares
-    outcome: Floats
-    unit: Rows
-    state: Floats
-    categorical: tuple[int, ...] = ()
     density_at: Density | None = None
 
     def __post_init__(self) -> None:
-        _check_common(self.start, self.outcome, self.unit, self.state)
+        super().__post_init__()
         check_shares("drawn shares", self.shares, self.start.shape)
         _refuse(
             self.shares.min(axis=1) <= 0,
@@ -107,9 +121,6 @@ class RandomizedShares:
             "Leave out channels that are closed, or evaluate moves of a menu (`RandomizedMoves`).",
         )
         _check_density(self)
-
-    def __len__(self) -> int:
-        return len(self.outcome)
 
     @property
     def logged(self) -> Floats:
@@ -127,15 +138,17 @@ def randomized_moves(
     probabilities: Floats,
     *,
     outcome: Floats | None = None,
-) -> tuple[RandomizedMoves, NDArray[np.bool_]]:
+) -> tuple[RandomizedMoves, Mask]:
     """The randomized rows of a log (finite probabilities), and which ones they are.
 
-    `start` (n, K) and `probabilities` (n, M) are per log row; NaN probabilities mark rows that were not randomized.
+    `start` (n, K) and `probabilities` (n, M) are per log row; NaN probabilities mark rows that were not
+    randomized.
     """
-    if probabilities.shape != (len(logs), len(moves)):
-        wanted = (len(logs), len(moves))
+    shape = (len(logs), len(moves))
+    if probabilities.shape != shape:
         raise LogError(
-            f"Expected probabilities of shape {wanted}, a row per log row, got {probabilities.shape}."
+            f"Expected probabilities of shape {shape}, a row per log row, got "
+            f"{probabilities.shape}."
         )
     picked = np.asarray(~np.isnan(probabilities).all(axis=1))
     if not picked.any():
@@ -143,23 +156,21 @@ def randomized_moves(
             f"Expected randomized rows, got none among {len(logs):,} rows: no row has propensities. "
             "Log the propensity of every randomized move, or run an exploration first."
         )
-    part, values = logs.take(picked), logs.outcome if outcome is None else outcome
+    part = logs.take(picked)
     state, categorical = state_of(part)
-    drawn = find_arms(np.asarray(part.shares) - start[picked], moves)
     rows = RandomizedMoves(
         start=start[picked],
         moves=moves,
         probabilities=probabilities[picked],
-        drawn=drawn,
-        outcome=np.asarray(values)[picked],
+        drawn=find_arms(part.shares - start[picked], moves),
+        outcome=part.outcome if outcome is None else outcome[picked],
         unit=part.unit_codes,
         state=state,
         categorical=categorical,
     )
     if part.propensity is not None:
-        stated = part.propensity
         _refuse(
-            ~(np.abs(stated - rows.propensity) <= SUM_TOLERANCE),
+            ~(np.abs(part.propensity - rows.propensity) <= SUM_TOLERANCE),
             f"the log's {logs.schema.propensity!r} to equal the menu's probability of the logged arm",
             "others",
             "Check that menu and log belong together.",
@@ -168,57 +179,32 @@ def randomized_moves(
 
 
 def state_of(logs: Logs) -> tuple[Floats, tuple[int, ...]]:
-    """Budget and features as numbers (n, d) and which columns are codes; missing values stay NaN, as trees take them."""
-    columns: list[Floats] = [np.asarray(logs.budget, dtype=np.float64)]
-    codes: list[int] = []
-    for name in logs.features:
-        column = logs.table[name].combine_chunks()
-        if pa.types.is_dictionary(column.type):
-            codes.append(len(columns))
-            column = column.indices
-        elif pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
-            column = column.cast(pa.timestamp("us")).cast(pa.int64())
-        columns.append(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    """Budget and features as numbers (n, d), NaN where missing, and which columns are codes."""
+    columns = [np.asarray(logs.budget, dtype=np.float64)]
+    columns += [as_numbers(logs.feature(name)) for name in logs.features]
+    codes = [
+        1 + k
+        for k, name in enumerate(logs.features)
+        if pa.types.is_dictionary(logs.feature(name).type)
+    ]
     return np.stack(columns, axis=1), tuple(codes)
 
 
 def find_arms(changes: Floats, moves: Floats) -> NDArray[np.int64]:
     """The arm of each change (n, K) of the shares; −1 where the menu has none."""
-    found = np.full(len(changes), -1, dtype=np.int64)
-    for arm in range(len(moves) - 1, -1, -1):
-        found[np.abs(changes - moves[arm]).max(axis=1) <= SAME_MOVE] = arm
-    return found
+    arms = np.full(len(changes), -1, dtype=np.int64)
+    for arm in reversed(range(len(moves))):
+        arms[np.abs(changes - moves[arm]).max(axis=1) <= SAME_MOVE] = arm
+    return arms
 
 
 def observed_menu(
     start: Floats, shares: Floats, digits: int = 3
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """The distinct moves of a log (M, K), rounded, and the arm of each row: for logs that come without a menu."""
+    """The distinct moves of a log (M, K), rounded, and the arm of each row: for logs without a menu."""
     changes = np.round(shares - start, digits) + 0.0  # no negative zeros
     moves, drawn = np.unique(changes, axis=0, return_inverse=True)
     return moves, drawn.reshape(-1).astype(np.int64)
-
-
-def _check_common(start: Floats, outcome: Floats, unit: Rows, state: Floats) -> None:
-    n = len(outcome)
-    if n == 0:
-        raise LogError(
-            "Expected randomized rows, got none. Log propensities, or run an exploration first."
-        )
-    check_shares("start shares", start, (n, start.shape[-1]))
-    for name, values, shape in (
-        ("outcome", outcome, (n,)),
-        ("unit", unit, (n,)),
-        ("state", state, (n, *state.shape[1:])),
-    ):
-        if values.shape != shape:
-            raise LogError(f"Expected {name} of shape {shape} for {n} rows, got {values.shape}.")
-    if state.ndim != 2:
-        raise LogError(f"Expected a state of shape ({n}, d), got {state.shape}.")
-    _refuse(~np.isfinite(outcome), "finite outcomes", "NaN or infinite ones", REMEDY)
-    _refuse(
-        np.isinf(state).any(axis=1), "states that are finite or missing", "infinite ones", REMEDY
-    )
 
 
 def check_shares(name: str, shares: Floats, shape: tuple[int, ...]) -> None:
@@ -227,10 +213,9 @@ def check_shares(name: str, shares: Floats, shape: tuple[int, ...]) -> None:
         raise LogError(
             f"Expected {name} of shape {shape} with at least 2 channels, got {shares.shape}."
         )
-    off = ~(
-        (np.abs(shares.sum(axis=1) - 1) <= SUM_TOLERANCE) & (shares.min(axis=1) >= -SUM_TOLERANCE)
-    )  # NaN too
-    _refuse(off, f"{name} of at least 0 that sum to 1", "others", REMEDY)
+    sums_to_one = np.abs(shares.sum(axis=1) - 1) <= SUM_TOLERANCE
+    right = sums_to_one & (shares.min(axis=1) >= -SUM_TOLERANCE)  # false for NaN
+    _refuse(~right, f"{name} of at least 0 that sum to 1", "others", REPAIR)
 
 
 def _check_menu(start: Floats, moves: Floats, probabilities: Floats) -> None:
@@ -239,41 +224,25 @@ def _check_menu(start: Floats, moves: Floats, probabilities: Floats) -> None:
         raise LogError(
             f"Expected a menu of at least 2 moves of {channels} channels each, got {moves.shape}."
         )
-    _refuse(
-        ~(np.abs(moves.sum(axis=1)) <= SUM_TOLERANCE),
-        "moves that sum to 0",
-        "others",
-        "Check the menu.",
-        "moves",
-    )
+    unbalanced = ~(np.abs(moves.sum(axis=1)) <= SUM_TOLERANCE)
+    _refuse(unbalanced, "moves that sum to 0", "others", "Check the menu.", "moves")
     if probabilities.shape != (n, len(moves)):
         raise LogError(
             f"Expected probabilities of shape {(n, len(moves))}, got {probabilities.shape}."
         )
-    where, advice = (
-        "probabilities of the menu",
-        "Leave out rows that were not randomized, or repair these.",
-    )
-    _refuse(np.isnan(probabilities).any(axis=1), f"{where} that are numbers", "NaN", advice)
-    _refuse((probabilities < 0).any(axis=1), f"{where} of at least 0", "negative ones", advice)
-    _refuse(
-        (probabilities > 1 + SUM_TOLERANCE).any(axis=1),
-        f"{where} of at most 1",
-        "larger ones",
-        advice,
-    )
     total = probabilities.sum(axis=1)
-    off = np.abs(total - 1) > SUM_TOLERANCE
-    _refuse(
-        off,
-        f"{where} that sum to 1 in every row",
-        f"sums from {total.min():.6g} to {total.max():.6g}",
-        advice,
-    )
+    sums = f"sums from {total.min():.6g} to {total.max():.6g}"
+    for wrong, expected, got in (
+        (np.isnan(probabilities).any(axis=1), "that are numbers", "NaN"),
+        ((probabilities < 0).any(axis=1), "of at least 0", "negative ones"),
+        ((probabilities > 1 + SUM_TOLERANCE).any(axis=1), "of at most 1", "larger ones"),
+        (np.abs(total - 1) > SUM_TOLERANCE, "that sum to 1 in every row", sums),
+    ):
+        advice = "Leave out rows that were not randomized, or repair these."
+        _refuse(wrong, f"probabilities of the menu {expected}", got, advice)
     leaves = (start[:, None, :] + moves).min(axis=2) < -SAME_MOVE  # (n, M)
-    overdrawn = (leaves & (probabilities > 0)).any(axis=1)
     _refuse(
-        overdrawn,
+        (leaves & (probabilities > 0)).any(axis=1),
         "probability 0 for moves that overdraw a channel",
         "more",
         "Check start shares and menu.",
@@ -284,22 +253,18 @@ def _check_density(rows: RandomizedShares) -> None:
     n, channels = rows.shares.shape
     if rows.density.shape != (n,):
         raise LogError(f"Expected one density for each of {n} rows, got {rows.density.shape}.")
-    _refuse(~np.isfinite(rows.density), "finite densities", "NaN or infinite ones", REMEDY)
-    _refuse(
-        rows.density <= 0,
-        "densities above 0 for drawn shares",
-        "0 or negative ones",
-        "What was drawn was possible.",
-    )
-    volume = 1 / factorial(
-        channels - 1
-    )  # of the simplex in its first K − 1 shares; E[1/f] is the volume of f's support
+    _refuse(~np.isfinite(rows.density), "finite densities", "NaN or infinite ones", REPAIR)
+    none = rows.density <= 0
+    _refuse(none, "densities above 0 for drawn shares", "0 or negative ones", POSSIBLE)
+    # The volume of the simplex in its first K − 1 shares; E[1/f] is the volume of f's support.
+    volume = 1 / factorial(channels - 1)
     inverse = 1 / rows.density
     error = float(inverse.std() / np.sqrt(n))
     if inverse.mean() - 5 * error > volume * (1 + SUM_TOLERANCE):
         raise LogError(
-            f"Expected densities that integrate to 1, so that their inverses average at most {volume:.4g}, got "
-            f"{inverse.mean():.4g} ± {error:.2g}. State them in the first {channels - 1} shares."
+            "Expected densities that integrate to 1, so that their inverses average at most "
+            f"{volume:.4g}, got {inverse.mean():.4g} ± {error:.2g}. State them in the first "
+            f"{channels - 1} shares."
         )
     if rows.density_at is not None:
         _check_integral(rows, rows.density_at, volume)
@@ -311,31 +276,28 @@ def _check_integral(
     """One even draw from the simplex per row and repeat: the mean density times the volume must be 1."""
     n, channels = rows.shares.shape
     every = np.arange(n)
-    off = ~np.isclose(density_at(rows.shares, every), rows.density, rtol=1e-6)
     _refuse(
-        off,
+        ~np.isclose(density_at(rows.shares, every), rows.density, rtol=1e-6),
         "`density_at` to give the stated densities",
         "others",
         "Check that both belong together.",
     )
     rng = np.random.default_rng(0)
-    found = (
-        np.array([density_at(rng.dirichlet(np.ones(channels), n), every) for _ in range(repeats)])
-        * volume
+    even = np.ones(channels)
+    integral = volume * np.array(
+        [density_at(rng.dirichlet(even, n), every) for _ in range(repeats)]
     )
-    error = float(found.std() / np.sqrt(found.size))
-    if abs(found.mean() - 1) > max(0.02, 5 * error):
+    error = float(integral.std() / np.sqrt(integral.size))
+    if abs(integral.mean() - 1) > max(0.02, 5 * error):
         raise LogError(
-            f"Expected densities that integrate to 1, got {found.mean():.4g} ± {error:.2g}. "
+            f"Expected densities that integrate to 1, got {integral.mean():.4g} ± {error:.2g}. "
             f"State them in the first {channels - 1} shares."
         )
 
 
-def _refuse(wrong: Any, expected: str, got: str, advice: str, what: str = "rows") -> None:
-    """`wrong` is a flag per row."""
-    flags: NDArray[np.bool_] = np.asarray(wrong)
-    if flags.any():
-        count, first = int(flags.sum()), int(flags.argmax())
-        raise LogError(
-            f"Expected {expected}, got {got} in {count} of {len(flags)} {what} (first: {first}). {advice}"
-        )
+def _refuse(flags: ArrayLike, expected: str, got: str, advice: str, what: str = "rows") -> None:
+    """`flags` says for each row whether it is wrong."""
+    wrong = np.asarray(flags)
+    if wrong.any():
+        where = f"{int(wrong.sum())} of {len(wrong)} {what} (first: {int(wrong.argmax())})"
+        raise LogError(f"Expected {expected}, got {got} in {where}. {advice}")

@@ -1,5 +1,6 @@
 """What an evaluation returns: a value, its interval and how many rows it rests on; and tables of such."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CONFIDENCE = 0.95
+NORMAL_QUANTILE = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+NAN = float("nan")
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,16 @@ class Estimate:
     low: float
     high: float
     n: int
+
+    @classmethod
+    def point(cls, name: str, value: float, n: int) -> "Estimate":
+        """A number without an interval."""
+        return cls(name, float(value), NAN, NAN, n)
+
+    @classmethod
+    def around(cls, name: str, value: float, half: float, n: int) -> "Estimate":
+        """A number in the middle of its interval, which reaches `half` to either side."""
+        return cls(name, float(value), float(value - half), float(value + half), n)
 
     def __str__(self) -> str:
         interval = "" if np.isnan(self.low) else f" [{self.low:.4g}, {self.high:.4g}]"
@@ -68,16 +81,17 @@ def mean_estimate(
     >>> mean_estimate("gain", np.array([1.0, 3.0])).value
     2.0
     """
-    n = len(values)
-    if n == 0:
-        return Estimate(name, float("nan"), float("nan"), float("nan"), 0)
-    value = float(values.mean())
-    half = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2) * standard_error(values, clusters)
-    return Estimate(name, value, value - half, value + half, n)
+    if not len(values):
+        return Estimate.point(name, NAN, 0)
+    half = NORMAL_QUANTILE * standard_error(values, clusters)
+    return Estimate.around(name, values.mean(), half, len(values))
 
 
 def standard_error(values: Floats, clusters: NDArray[np.integer[Any]] | None = None) -> float:
-    """Standard error of the mean: √(G/(G−1) Σ_g (Σ_{i∈g} (x_i − x̄))²) / n over G clusters; NaN with fewer than two."""
+    """Standard error of the mean over G clusters; NaN with fewer than two.
+
+    √(G/(G−1) Σ_g (Σ_{i∈g} (x_i − x̄))²) / n
+    """
     residuals = values - values.mean()
     if clusters is not None:
         if len(clusters) != len(values):
@@ -88,5 +102,10 @@ def standard_error(values: Floats, clusters: NDArray[np.integer[Any]] | None = N
         residuals = np.bincount(codes, weights=residuals)
     groups = len(residuals)
     if groups < 2:
-        return float("nan")
+        return NAN
     return float(np.sqrt(groups / (groups - 1) * np.square(residuals).sum()) / len(values))
+
+
+def without_nan(value: Any) -> Any:
+    """Lists, texts and numbers for a JSON file, which knows no NaN: null stands for it."""
+    return json.loads(json.dumps(value), parse_constant=lambda _: None)
