@@ -16,7 +16,7 @@ from realloc.storage.store import Store
 from tests.small import CONFIG, fitted, schema_of, window
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "results.md", ROOT / "docs" / "glossary.md"]
+PAGES = [ROOT / "README.md", *[ROOT / "docs" / f"{n}.md" for n in "results glossary decide model logs evaluate abtest batch monitor store".split()]]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 COMMANDS = typer.main.get_command(app).commands
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -77,6 +77,7 @@ def given(folder: Path) -> dict:
     logs = window()
     table = window(1).to_arrow()
     pq.write_table(table, folder / "last_week.parquet")
+    pq.write_table(table.drop_columns(["orders"]), folder / "today.parquet")
     store = Store(folder / "store")
     with store.writer():
         store.commit(model, logs)
@@ -89,12 +90,19 @@ def given(folder: Path) -> dict:
     }
 
 
+def run(call: str) -> None:
+    result = CliRunner().invoke(app, shlex.split(call)[1:], catch_exceptions=False)
+    assert result.exit_code == 0, (call, result.output)
+
+
 PYTHON = [page for page in PAGES if blocks(page, "python")]
 
 
 @pytest.mark.parametrize("page", PYTHON, ids=[page.stem for page in PYTHON])
 def test_the_python_of_the_page_runs(page, folder, capsys):
     names = {} if page.name == "README.md" else given(folder)
+    if page.stem == "batch":  # its example reads the decisions of a run
+        run("realloc recommend today.parquet --store store --out recs.parquet --jobs 1")
     for number, block in enumerate(blocks(page, "python"), start=1):
         exec(compile(block, f"{page.name}, block {number}", "exec"), names)  # noqa: S102
     if page.name == "README.md":
@@ -117,8 +125,7 @@ def test_the_shell_of_the_readme_runs(folder):
     calls = commands(ROOT / "README.md")
     assert [shlex.split(call)[1] for call in calls][-1] == "recommend"
     for call in calls:
-        result = CliRunner().invoke(app, shlex.split(call)[1:], catch_exceptions=False)
-        assert result.exit_code == 0, (call, result.output)
+        run(call)
         if call.startswith("realloc init"):
             with (folder / "realloc.toml").open("a") as config:
                 config.write(SMALL)
