@@ -16,7 +16,7 @@ from realloc.storage.store import Store
 from tests.small import CONFIG, fitted, schema_of, window
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *[ROOT / "docs" / f"{n}.md" for n in "results glossary decide model logs evaluate abtest batch monitor store".split()]]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 COMMANDS = typer.main.get_command(app).commands
 README = (ROOT / "README.md").read_text(encoding="utf-8")
