@@ -84,3 +84,9 @@ def test_every_table_of_the_config_file_is_on_the_page():
 def test_the_keys_of_a_table_are_those_of_its_config(table):
     heading = next(line for line in re.findall(r"^### (.+)$", PAGE, re.M) if f"[{table}]" in line)
     assert sorted(names(heading)) == sorted(keys(TABLES[table]))
+
+
+def test_nothing_else_is_written_as_a_name():
+    cells = re.findall(r"^\| `([^`]+)` \|", PAGE, re.M)
+    headings = re.findall(r"^### `(\[\w+\])`", PAGE, re.M)
+    assert set(re.findall(r"`([^`\n]+)`", PAGE)) == {*cells, *headings}
