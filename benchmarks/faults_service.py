@@ -35,8 +35,8 @@ from tests.serve.http.asking import (
 )
 from tests.serve.http.fuzz import draw_request, mutate
 from tests.serve.http.test_fuzz import fuzz
+from tests.serve.http.test_protocol import GARBAGE
 from tests.serve.http.test_records import ask_until_killed
-from tests.serve.http.test_sockets import GARBAGE
 
 from realloc.batch.audit import audit
 from realloc.serve.http.app import App

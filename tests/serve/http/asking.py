@@ -17,7 +17,7 @@ from pathlib import Path
 from realloc.serve.http.app import App
 from realloc.serve.http.config import ServeConfig
 from realloc.serve.http.metrics import Metrics
-from realloc.serve.http.queue import Line
+from realloc.serve.http.queue import RequestQueue
 from realloc.serve.http.versions import Versions
 from realloc.storage.store import Store
 from tests.small import fitted, today, updated, window
@@ -62,9 +62,9 @@ def open_app(store: Path, tokens=None, clock=None, **settings) -> App:
     versions.start()
     if "poll_seconds" not in settings:
         versions.stop()  # or it would look at the disk during other tests
-    line = Line(versions)
-    line.start()
-    return App(versions, line, tokens, HOSTS)
+    queue = RequestQueue(versions)
+    queue.start()
+    return App(versions, queue, tokens, HOSTS)
 
 
 class Answer:
@@ -87,7 +87,7 @@ async def ask_async(
     again: tuple = (),
     gone: bool = False,
 ) -> Answer:
-    """One request; `again`: headers that come twice, `gone`: the client goes away although it had more to say."""
+    """One request; `again`: headers that come twice, `gone`: the client leaves before the end."""
     scope = {"type": "http", "method": method, "path": path}
     pairs = [*headers.items(), *again]
     scope["headers"] = [

@@ -1,4 +1,4 @@
-"""Requests that nobody would send on purpose: mutated bytes, swapped values, strange headers, and what must hold for all."""
+"""Broken requests: mutated bytes, swapped values, strange headers; and what must hold for all."""
 
 import json
 import random

@@ -1,16 +1,16 @@
 """What the service answers: the version's own decisions, or the mix as it is and why."""
 
 import json
-import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from realloc import serve as serving
 from realloc.decide.types import REASONS
+from realloc.serve.http.answers import Answers
+from realloc.serve.http.http_error import HttpError
 from realloc.serve.scorer import Scorer
 from realloc.storage.store import Store
 from tests.serve.http.asking import INTERNALS, ask, open_app, some_rows
@@ -160,7 +160,7 @@ def test_so_do_failures_of_the_other_routes_and_outside_of_the_scorer(made, monk
         patch.setattr(Scorer, "explain", lambda *_: 1 / 0)
         assert ask(app, "/v1/explain", {"row": some_rows(1)[0]}).json["transfers"] == []
     with monkeypatch.context() as patch:
-        patch.setattr(app.line, "ask", lambda *_: 1 / 0)
+        patch.setattr(app.queue, "submit", lambda *_: 1 / 0)
         found = ask(app, "/v1/recommend", ROWS)
     assert (found.status, found.json["error"]) == (503, "internal_failure")
     assert not [word for word in INTERNALS if word in found.body]
@@ -187,40 +187,57 @@ def test_a_row_that_cannot_be_read_gets_its_own_reason_and_stops_no_other(app):
     assert "bad_input" not in (reasons[0], reasons[2])
 
 
-def test_what_is_told_about_itself(app):
-    assert ask(app, "/healthz").json == {"status": "alive"}
-    assert ask(app, "/readyz").json == {
-        "ready": True,
-        "version": 2,
-        "frozen": False,
-        "stale": False,
-        "problem": None,
-    }
-    assert ask(app, "/version").json["version"] == 2
-    assert b"realloc_version 2.0" in ask(app, "/metrics").body
-    document = ask(app, "/openapi.json").json
-    assert set(document["paths"]) == {
-        *(f"/v1/{n}" for n in ("recommend", "batch", "explain", "field", "whatif"))
-    } | {
-        "/healthz",
-        "/readyz",
-        "/version",
-        "/metrics",
-        "/openapi.json",
-    }
-    row = document["paths"]["/v1/recommend"]["post"]["requestBody"]["content"]["application/json"][
-        "schema"
+def test_requests_of_several_routes_are_answered_with_their_own_rows(app):
+    one = [json.dumps({"rows": [row]}).encode() for row in some_rows(4)]
+    whatif = {"rows": some_rows(2), "to": {"ads": 0.2, "coupon": 0.5, "rebate": 0.3}}
+    number = json.dumps({"rows": [some_rows(1)[0] | {"item_id": 7}]}).encode()
+    unknown = one[0].replace(b'"ads"', b'"adz"')
+    bodies = [
+        ("recommend", one[0]),
+        ("field", one[1]),
+        ("batch", one[2]),
+        ("whatif", json.dumps(whatif).encode()),
+        ("recommend", b"{"),
+        ("recommend", unknown),
+        ("recommend", number),  # an id of another type is read into a table of its own
+        ("recommend", one[3]),
     ]
-    assert set(row["properties"]["rows"]["items"]["required"]) == set(some_rows(1)[0])
-    assert ask(app, "/healthz", method="HEAD").body == b""
+    answers = Answers(app.versions, app.versions.current)
+    together = answers.respond(bodies)
+    alone = [answers.respond([body])[0] for body in bodies]
+    assert [result.status for result in together[4:6]] == [400, 422]
+    for result, expected in zip(together, alone, strict=True):
+        if not isinstance(result, HttpError):
+            assert result == expected
 
 
-def test_the_document_is_the_one_in_the_repository(made):
-    """Whoever changes the interface sees it in the review: write the new one by REALLOC_WRITE_OPENAPI=1 and this test."""
-    kept = Path(__file__).parents[3] / "docs" / "openapi.json"
-    found = (
-        json.dumps(ask(open_app(made), "/openapi.json").json, indent=1, ensure_ascii=False) + "\n"
+def test_a_bad_row_does_not_keep_others_from_being_decided_together(app, monkeypatch):
+    sizes = []
+    real = Scorer.decide
+    monkeypatch.setattr(
+        Scorer, "decide", lambda self, logs, *a: sizes.append(len(logs)) or real(self, logs, *a)
     )
-    if os.environ.get("REALLOC_WRITE_OPENAPI"):
-        kept.write_text(found)
-    assert kept.read_text() == found
+    bodies = [("recommend", json.dumps({"rows": [row]}).encode()) for row in some_rows(6)]
+    bodies.insert(3, ("recommend", bodies[0][1].replace(b'"ads"', b'"adz"')))
+    results = Answers(app.versions, app.versions.current).respond(bodies)
+    assert [isinstance(result, HttpError) for result in results] == [i == 3 for i in range(7)]
+    units = [json.loads(r)["answers"][0]["unit"] for r in results if isinstance(r, bytes)]
+    assert units == [row["item_id"] for row in some_rows(6)]
+    assert sizes == [6]
+
+
+def test_a_number_that_is_none_moves_nothing(made, monkeypatch):
+    app = open_app(made)
+    real = Scorer.decide
+
+    def broken(self, logs, *asked):
+        decision = real(self, logs, *asked)
+        n = len(logs)
+        return replace(decision, gain=np.full(n, np.nan), reason=np.full(n, "moved"))
+
+    monkeypatch.setattr(Scorer, "decide", broken)
+    rows = ask(app, "/v1/recommend", {"rows": some_rows(2)}).json["answers"]
+    rows += ask(app, "/v1/explain", {"row": some_rows(1)[0]}).json["answers"]
+    assert {(a["reason"], a["moved"], a["gain"]) for a in rows} == {
+        ("internal_failure", False, 0.0)
+    }

@@ -1,4 +1,4 @@
-"""Thousands of broken requests in this process (100,000 in `make faults`): no 5xx, no inside, no hang."""
+"""Broken requests in this process (100,000 in `make faults`): no 5xx, no internals, no hang."""
 
 import asyncio
 import json

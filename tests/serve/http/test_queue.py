@@ -1,4 +1,4 @@
-"""Under more load than it can bear the service turns requests away at once, and answers the others."""
+"""Under overload the service refuses requests at once, and answers the others."""
 
 import asyncio
 import json
@@ -6,12 +6,10 @@ import threading
 import time
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from realloc.serve.http import answers
-from realloc.serve.http import queue as line
-from realloc.serve.http.http_error import Refusal
+from realloc.serve.http import queue
+from realloc.serve.http.answers import Answers
 from realloc.serve.scorer import Scorer
 from realloc.storage.store import Store
 from tests.serve.http.asking import ask_async, open_app, some_rows
@@ -38,12 +36,13 @@ def count_decisions(monkeypatch):
 
 @pytest.fixture
 def slow(monkeypatch):
-    """A scorer that waits until it is let go."""
+    """A scorer that waits in the queue's threads until it is let go; the canary does not wait."""
     let_go = threading.Event()
     real = Scorer.decide
 
     def wait(self, *asked):
-        let_go.wait(20)
+        if threading.current_thread().name.startswith("scorer"):
+            let_go.wait(20)
         return real(self, *asked)
 
     monkeypatch.setattr(Scorer, "decide", wait)
@@ -66,7 +65,7 @@ def together(app, count, let_go, after=0.3):
     return asyncio.run(run())
 
 
-def test_what_does_not_fit_into_the_line_is_turned_away_at_once(made, slow):
+def test_what_does_not_fit_into_the_queue_is_refused_at_once(made, slow):
     app = open_app(made, waiting_requests=5, rows_at_once=1, scorers=1)
     found = together(app, 20, slow)
     answered = [a for a, _ in found if a.status == 200]
@@ -91,7 +90,7 @@ def test_who_waits_too_long_is_told_to_come_again_and_costs_nothing_more(made, s
     assert {a.status for a, _ in found} == {503}
     assert {a.json["error"] for a, _ in found} == {"too_busy"}
     assert all(a.headers["retry-after"] == "2" for a, _ in found)
-    app.line.config = replace(app.config, answer_seconds=20.0)
+    app.queue.config = replace(app.config, answer_seconds=20.0)
     assert (
         together(app, 1, slow)[0][0].status == 200
     )  # though nobody was there to take the others' answers
@@ -100,7 +99,7 @@ def test_who_waits_too_long_is_told_to_come_again_and_costs_nothing_more(made, s
 
 def test_bytes_that_wait_are_bounded_too(made, slow, monkeypatch):
     app = open_app(made, rows_at_once=1, scorers=1)
-    monkeypatch.setattr(line, "MOST_BYTES", 4 * len(body()))
+    monkeypatch.setattr(queue, "MAX_BYTES", 4 * len(body()))
     statuses = [a.status for a, _ in together(app, 20, slow)]
     assert 4 <= statuses.count(200) <= 5
     assert statuses.count(429) == 20 - statuses.count(200)
@@ -116,8 +115,10 @@ REAL_DECIDE = Scorer.decide
 
 
 def inside_at_once(monkeypatch, app, count, seconds=0.3):
-    """The most threads that were deciding at the same time while some requests were answered, one coming after the other."""
-    lock, inside, most, real = threading.Lock(), 0, 0, REAL_DECIDE
+    """The most threads that decided at the same time while some requests came one by one."""
+    lock = threading.Lock()
+    inside = most = 0
+    real = REAL_DECIDE
 
     def stay(self, *asked):
         nonlocal inside, most
@@ -152,20 +153,20 @@ def test_a_second_thread_scores_where_a_full_turn_waits_and_not_before(made, mon
 def test_a_thread_that_fails_is_free_again(made, monkeypatch):
     app = open_app(made, rows_at_once=256)
     with monkeypatch.context() as patch:
-        patch.setattr(line, "read", lambda *_: 1 / 0)
+        patch.setattr(Answers, "respond", lambda *_: 1 / 0)
         assert [asyncio.run(post(app, body())).status for _ in range(3)] == [503] * 3
     for _ in range(200):  # the answer is given a moment before the thread is free
-        if app.line._busy == 0:
+        if app.queue._busy == 0:
             break
         time.sleep(0.01)
-    assert app.line._busy == 0
+    assert app.queue._busy == 0
     assert asyncio.run(post(app, body())).status == 200
 
 
 @pytest.mark.parametrize("why", ["a cap over all rows", "lags"])
 def test_requests_whose_rows_see_each_other_are_scored_alone(made, slow, monkeypatch, why):
     app, sizes = open_app(made), count_decisions(monkeypatch)
-    scorer = app.versions.current.scorer
+    scorer = app.versions.current.model
     if (
         why == "lags"
     ):  # what a model with lags remembers is of no use to this one, so it is asked for nothing
@@ -188,7 +189,7 @@ def test_after_the_end_nobody_waits_and_before_it_all_are_answered(made, slow, m
             break
         time.sleep(0.02)
     threading.Timer(0.2, slow.set).start()
-    app.line.stop()
+    app.queue.stop()
     assert slow.is_set()  # what was under way was waited for
     client.join()
     assert found == [200]
@@ -200,7 +201,7 @@ def test_after_the_end_nobody_waits_and_before_it_all_are_answered(made, slow, m
 def test_nothing_ends_the_thread_that_scores(made, monkeypatch):
     app = open_app(made, answer_seconds=1.0)
     with monkeypatch.context() as patch:
-        patch.setattr(line, "answer", lambda *_: 1 / 0)
+        patch.setattr(Answers, "_respond", lambda *_: 1 / 0)
         found = asyncio.run(post(app, body()))
     assert (found.status, found.json["error"]) == (503, "internal_failure")
     assert asyncio.run(post(app, body())).status == 200
@@ -211,21 +212,22 @@ def test_an_answer_that_nobody_waits_for_is_dropped():
         loop = asyncio.get_running_loop()
         gone = loop.create_future()
         gone.cancel()
-        line.Waiting("recommend", b"", 1, 0.0, gone, loop)._set(b"late")
+        queue.QueuedRequest("recommend", b"", 1, 0.0, gone)._set(b"late")
 
     asyncio.run(run())
 
 
 def test_an_answer_comes_from_the_version_that_its_rows_were_read_for(own, monkeypatch):
-    app, real = open_app(own), line.read
+    app = open_app(own)
+    real = Answers._parse
 
     def swap(*asked):
-        found = real(*asked)
+        request = real(*asked)
         Store(own).rollback(to=1)
         assert app.versions.look()
-        return found
+        return request
 
-    monkeypatch.setattr(line, "read", swap)
+    monkeypatch.setattr(Answers, "_parse", swap)
     assert asyncio.run(post(app, body())).json["version"] == 2
 
 
@@ -311,54 +313,3 @@ def test_poison_among_requests_that_are_scored_together_spoils_only_itself(made,
     assert found[2] == "internal_failure"
     assert "internal_failure" not in (found[0], found[1], found[3])
     assert 3 in sizes  # they were scored together first
-
-
-def test_requests_of_several_routes_are_answered_with_their_own_rows(app):
-    versions, current = app.versions, app.versions.current
-    one = [json.dumps({"rows": [row]}).encode() for row in some_rows(4)]
-    wanted = {"rows": some_rows(2), "to": {"ads": 0.2, "coupon": 0.5, "rebate": 0.3}}
-    asked = [
-        ("recommend", one[0]),
-        ("field", one[1]),
-        ("batch", one[2]),
-        ("whatif", json.dumps(wanted).encode()),
-    ]
-    asked += [("recommend", b"{"), ("recommend", one[3])]
-    read = answers.read(versions, current, asked)
-    assert isinstance(read.pop(4), Refusal)
-    alone = [
-        answers.answer(versions, current, answers.read(versions, current, [each]))[0]
-        for each in asked
-        if each[1] != b"{"
-    ]
-    assert answers.answer(versions, current, read) == alone
-
-
-def test_rows_that_were_read_apart_are_put_together_in_their_order(app):
-    whole = app.versions.current.columns.table(some_rows(6))
-    first, second = whole.slice(0, 4), whole.slice(4, 2)
-    parts = [answers.Asked("recommend", *where, {}) for where in ((first, 1, 2), (second, 0, 2))]
-    assert answers._together(parts)["item_id"].to_pylist() == [
-        whole["item_id"][i].as_py() for i in (1, 2, 4, 5)
-    ]
-    parts = [answers.Asked("recommend", whole, *where, {}) for where in ((0, 5), (5, 1))]
-    assert answers._together(parts) is whole
-
-
-def test_a_number_that_is_none_moves_nothing(made, monkeypatch):
-    app, real = open_app(made), Scorer.decide
-
-    def broken(self, logs, *asked):
-        return replace(
-            real(self, logs, *asked),
-            gain=np.full(len(logs), np.nan),
-            reason=np.full(len(logs), "moved"),
-        )
-
-    monkeypatch.setattr(Scorer, "decide", broken)
-    told = asyncio.run(ask_async(app, "POST", "/v1/recommend", body(2), HEADERS)).json["answers"]
-    row = json.dumps({"row": some_rows(1)[0]}).encode()
-    told += asyncio.run(ask_async(app, "POST", "/v1/explain", row, HEADERS)).json["answers"]
-    assert {(a["reason"], a["moved"], a["gain"]) for a in told} == {
-        ("internal_failure", False, 0.0)
-    }

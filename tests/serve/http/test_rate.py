@@ -3,31 +3,31 @@
 import pytest
 
 from realloc.serve.http.auth import read_tokens
-from realloc.serve.http.http_error import Refusal
-from realloc.serve.http.rate import Rate
+from realloc.serve.http.http_error import HttpError
+from realloc.serve.http.rate import RateLimit
 from tests.serve.http.asking import ask, open_app, some_rows
 
 
 def test_a_bucket_empties_and_fills_and_says_when():
     now = [0.0]
-    rate = Rate(10.0, 30, lambda: now[0])
+    rate = RateLimit(10.0, 30, lambda: now[0])
     rate.take(0, 30)
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(HttpError) as refused:
         rate.take(0, 15)
     assert (refused.value.status, dict(refused.value.headers)[b"retry-after"]) == (429, b"2")
     rate.take(1, 30)  # another token has a bucket of its own
     now[0] = 1.5
     rate.take(0, 15)
-    with pytest.raises(Refusal):
+    with pytest.raises(HttpError):
         rate.take(0, 1)
     now[0] = 1000.0
     rate.take(0, 30)
-    with pytest.raises(Refusal):  # never more than a full bucket
+    with pytest.raises(HttpError):  # never more than a full bucket
         rate.take(0, 1)
 
 
 def test_without_a_limit_nothing_is_counted():
-    rate = Rate(0.0, 10)
+    rate = RateLimit(0.0, 10)
     for _ in range(100):
         rate.take(0, 1000)
 

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 import realloc
-from realloc import ReAlloc
+from realloc import ReAlloc, Schema
+from realloc.serve.http.http_error import HttpError
+from realloc.serve.http.rows import RequestColumns
 from realloc.storage.store import Store
 from tests.serve.http.asking import ask, open_app, some_rows
 from tests.small import CONFIG, window
@@ -47,3 +49,47 @@ def test_each_type_is_taken_as_it_was_learned(app):
 )
 def test_and_as_nothing_else(app, name, value):
     assert status(app, **{name: value}) == 422
+
+
+COLUMNS = RequestColumns(
+    Schema(unit="u", time="t", outcome="y", channels=["a", "b"], features=["f"], categorical=["f"]),
+    {"f": "text"},
+)
+ROW = {"u": "x", "t": "2026-01-01", "a": 1, "b": 2, "f": "red"}
+
+
+def test_features_of_text_are_text_or_null_and_short():
+    assert COLUMNS.table([ROW, ROW | {"f": None}])["f"].to_pylist() == ["red", None]
+    for wrong in (3, True, [], "x" * 500, "a\nb"):
+        with pytest.raises(HttpError, match="'f'"):
+            COLUMNS.table([ROW, ROW | {"f": wrong}])
+
+
+def test_minus_zero_is_zero():
+    assert str(COLUMNS.table([ROW | {"a": -0.0}])["a"][0].as_py()) == "0.0"
+    assert str(COLUMNS.shares({"a": -0.0, "b": 1}, 1)[0, 0]) == "0.0"
+
+
+SENTENCES = {
+    "u": [({}, "Expected ids that are all text or all integers in 'u' of row 1")],
+    "t": [
+        ([], "Expected a date such as 2026-11-16 .* in 't' of row 1"),
+        ("2026-02-30", "Expected a date that exists in 't' of row 1"),
+    ],
+    "a": [
+        ("1", "Expected a number in 'a' of row 1"),
+        (1e31, "Expected a number up to 1e.30 in 'a' of row 1"),
+    ],
+    "f": [("x" * 257, "'f' in row 1 is longer than 256 characters")],
+}
+
+
+@pytest.mark.parametrize(("name", "cases"), SENTENCES.items())
+def test_errors_name_the_row_and_the_key(name, cases):
+    for value, sentence in cases:
+        with pytest.raises(HttpError, match=sentence):
+            COLUMNS.table([ROW, ROW | {name: value}])
+
+
+def test_ids_may_be_integers():
+    assert COLUMNS.table([ROW | {"u": 7}])["u"].to_pylist() == [7]

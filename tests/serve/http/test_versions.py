@@ -1,4 +1,4 @@
-"""New versions are taken over while requests run; a bad one leaves the old in service and is told."""
+"""New versions are swapped in while requests run; a bad one leaves the old one in service."""
 
 import os
 import subprocess
@@ -77,15 +77,15 @@ def test_neither_is_one_with_strangers_another_digest_or_format_taken(own):
 
 
 def test_a_bad_version_is_not_read_again_at_every_look(own, monkeypatch):
-    app, real, read = open_app(own), module.fetch, []
+    app, real, read = open_app(own), module.load_version, []
     damage(Store(own), 2)
     Store(own).rollback(to=1)
     damage(Store(own), 3)
-    monkeypatch.setattr(module, "fetch", lambda *asked: read.append(asked) or real(*asked))
+    monkeypatch.setattr(module, "load_version", lambda *asked: read.append(asked) or real(*asked))
     for _ in range(3):
         assert not app.versions.look()
     assert len(read) == 1
-    monkeypatch.setattr(module, "AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.0)
     app.versions.look()
     assert len(read) == 2
     assert (
@@ -155,10 +155,13 @@ def test_without_any_version_the_answer_is_to_keep_the_mix_and_try_later(tmp_pat
 
 def test_serving_a_store_loads_no_training_code(made):
     code = (
-        "import sys; from pathlib import Path; from realloc.serve.http.server import make_app, Address;"
-        "from realloc.serve.http.config import ServeConfig; import realloc.cli.main;"
-        "app = make_app(Path(sys.argv[1]), ServeConfig(), Address()); assert app.versions.current.scorer;"
-        "print(sorted({'torch', 'lightgbm', 'sklearn', 'scipy.stats', 'scipy.optimize'} & set(sys.modules)))"
+        "import sys; from pathlib import Path; import realloc.cli.main;"
+        "from realloc.serve.http.server import make_app, Address;"
+        "from realloc.serve.http.config import ServeConfig;"
+        "app = make_app(Path(sys.argv[1]), ServeConfig(), Address());"
+        "assert app.versions.current.model;"
+        "heavy = {'torch', 'lightgbm', 'sklearn', 'scipy.stats', 'scipy.optimize'};"
+        "print(sorted(heavy & set(sys.modules)))"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, made], capture_output=True, check=True, text=True

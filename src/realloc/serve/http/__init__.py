@@ -1,1 +1,1 @@
-"""The HTTP service: strict at the door, one version per answer, and "keep the mix" whenever anything goes wrong inside."""
+"""HTTP service (`realloc serve`): requests are checked, queued, decided on, logged, answered."""

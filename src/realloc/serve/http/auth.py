@@ -1,4 +1,4 @@
-"""Who may ask: bearer tokens, kept as hashes, with an end date where one is given. Up to a few live at once, to rotate them."""
+"""Who may call: bearer tokens, kept as hashes, each with an optional last day; and host names."""
 
 import hashlib
 import hmac
@@ -11,9 +11,11 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from realloc.base.errors import ConfigError
+from realloc.serve.http.http_error import HttpError
 
 VARIABLE = "REALLOC_TOKEN"
-SHORTEST, MOST = 16, 8
+MIN_LENGTH = 16  # characters of a token
+MAX_TOKENS = 8  # several, to rotate them
 
 
 @dataclass(frozen=True)
@@ -22,22 +24,30 @@ class Tokens:
 
     known: tuple[tuple[bytes, date | None], ...]
 
-    def who(self, header: bytes) -> int | None:
-        """Which of them an `Authorization` header holds; all are compared, each in constant time."""
-        kind, _, given = header.partition(b" ")
-        digest, today, found = (
-            hashlib.sha256(given.strip()).digest(),
-            datetime.now(UTC).date(),
-            None,
-        )
-        for number, (known, end) in enumerate(self.known):
-            if hmac.compare_digest(digest, known) and (end is None or today <= end):
-                found = number
-        return found if kind.lower() == b"bearer" else None
+    def find(self, authorization: bytes) -> int:
+        """Return the number of the token in an `Authorization` header; raises 401 without one.
+
+        All tokens are compared, each in constant time.
+        """
+        scheme, _, token = authorization.partition(b" ")
+        digest = hashlib.sha256(token.strip()).digest()
+        today = datetime.now(UTC).date()
+        matches = [
+            number
+            for number, (known, end) in enumerate(self.known)
+            if hmac.compare_digest(digest, known) and (end is None or today <= end)
+        ]
+        if not matches or scheme.lower() != b"bearer":
+            sentence = "Expected a valid token: Authorization: Bearer …"
+            raise HttpError(401, "no_token", sentence, ((b"www-authenticate", b"Bearer"),))
+        return matches[0]
 
 
 def read_tokens(path: Path | None, environment: Mapping[str, str] = os.environ) -> Tokens | None:
-    """From a file with one token a line (`<token> [last day, as 2026-12-31]`), or from the environment; None: there are none."""
+    """Read tokens from a file, or one from the environment; None where there are none.
+
+    Each line of the file is `<token> [last day, as 2026-12-31]`.
+    """
     if path is None:
         lines = [environment.get(VARIABLE, "")]
     else:
@@ -52,52 +62,50 @@ def read_tokens(path: Path | None, environment: Mapping[str, str] = os.environ) 
             raise ConfigError(
                 f"Expected {str(path)!r} to be closed to others. Run: chmod 600 {path}"
             )
-    found = tuple(_read_line(line) for line in lines if line.strip() and not line.startswith("#"))
-    if path is not None and not 1 <= len(found) <= MOST:
-        raise ConfigError(f"Expected 1 to {MOST} tokens in {str(path)!r}, got {len(found)}.")
-    return Tokens(found) if found else None
+    tokens = tuple(_read_line(line) for line in lines if line.strip() and not line.startswith("#"))
+    if path is not None and not 1 <= len(tokens) <= MAX_TOKENS:
+        raise ConfigError(f"Expected 1 to {MAX_TOKENS} tokens in {str(path)!r}, got {len(tokens)}.")
+    return Tokens(tokens) if tokens else None
 
 
 def _read_line(line: str) -> tuple[bytes, date | None]:
-    token, _, end = line.strip().partition(" ")
-    if len(token) < SHORTEST:
+    token, _, day = line.strip().partition(" ")
+    if len(token) < MIN_LENGTH:
         raise ConfigError(
-            f"Expected tokens of at least {SHORTEST} signs, got a shorter one. One is made by: python -c "
-            "'import secrets; print(secrets.token_urlsafe(32))'"
+            f"Expected tokens of at least {MIN_LENGTH} characters, got a shorter one. To make one: "
+            "python -c 'import secrets; print(secrets.token_urlsafe(32))'"
         )
     try:
-        return hashlib.sha256(token.encode()).digest(), date.fromisoformat(
-            end.strip()
-        ) if end.strip() else None
+        end = date.fromisoformat(day.strip()) if day.strip() else None
     except ValueError as problem:
         raise ConfigError("Expected a token's last day as 2026-12-31.") from problem
+    return hashlib.sha256(token.encode()).digest(), end
 
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can call."""
-    if host == "localhost":
-        return True
     try:
-        return ip_address(host.strip("[]")).is_loopback
+        return host == "localhost" or ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
 
 
 def allowed_hosts(host: str, more: tuple[str, ...]) -> frozenset[str]:
-    """Names that a `Host` header may hold."""
+    """Return the names that a `Host` header may hold."""
     wildcard = host in ("0.0.0.0", "::", "")  # noqa: S104
     if wildcard and not more:
         raise ConfigError(
-            "Expected the names under which the service is called when it is bound to every address. "
-            "Give them by `--allow-host`, e.g. --allow-host budget.internal."
+            "Expected the names under which the service is called when it is bound to every "
+            "address. Give them by `--allow-host`, e.g. --allow-host budget.internal."
         )
-    own = () if wildcard else (host.lower(),)
-    near = ("localhost", "127.0.0.1", "::1") if wildcard or is_loopback(host) else ()
-    return frozenset(name.lower().strip("[]") for name in (*own, *near, *more))
+    names = [*more] if wildcard else [host, *more]
+    if wildcard or is_loopback(host):
+        names += ["localhost", "127.0.0.1", "::1"]
+    return frozenset(name.lower().strip("[]") for name in names)
 
 
 def host_of(header: bytes) -> str:
-    """The name in a `Host` header, without its port."""
+    """Return the name in a `Host` header, without its port."""
     text = header.decode("latin-1").lower()
     if text.startswith("["):
         return text[1:].partition("]")[0]

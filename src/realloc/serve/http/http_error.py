@@ -1,24 +1,33 @@
-"""What a request is told that cannot be answered: a status, a word for programs and sentences for people."""
+"""Error responses: a status, a code for programs and a sentence for people."""
 
-import json
+import orjson
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
-class Refusal(Exception):
-    """Why not. Sentences name places and what is expected, never what was sent."""
+class HttpError(Exception):
+    """The sentence says where and what was expected; it never repeats what was sent."""
 
-    def __init__(self, status: int, error: str, sentence: str, headers: Headers = ()) -> None:
+    def __init__(self, status: int, code: str, sentence: str, headers: Headers = ()) -> None:
         super().__init__(sentence)
-        self.status, self.error, self.sentence, self.headers = status, error, sentence, headers
+        self.status = status
+        self.code = code
+        self.sentence = sentence
+        self.headers = headers
 
     def body(self, request_id: str) -> bytes:
-        """As JSON."""
-        told = {"error": self.error, "detail": [self.sentence], "request_id": request_id}
-        return json.dumps(told, ensure_ascii=False).encode()
+        """Return the JSON that is sent."""
+        detail = [self.sentence]
+        return orjson.dumps({"error": self.code, "detail": detail, "request_id": request_id})
 
 
-def too_busy(seconds: int, status: int = 429) -> Refusal:
-    """More is waiting than can be answered in time."""
+def too_busy(seconds: int, status: int = 429) -> HttpError:
+    """Tell the client to retry: the request queue is full or too slow."""
     sentence = f"Too many rows are waiting. Try again in {seconds} s."
-    return Refusal(status, "too_busy", sentence, ((b"retry-after", str(seconds).encode()),))
+    return HttpError(status, "too_busy", sentence, ((b"retry-after", b"%d" % seconds),))
+
+
+def internal_failure() -> HttpError:
+    """Say that something failed inside, and nothing of what."""
+    sentence = "The service failed to answer. Keep the current mix."
+    return HttpError(503, "internal_failure", sentence)

@@ -1,4 +1,6 @@
-"""What Prometheus is told. Labels come from fixed lists only, never from a request."""
+"""Prometheus metrics. Labels come from fixed lists only, never from a request."""
+
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -9,51 +11,40 @@ class Metrics:
     """Counters, gauges and durations of one service."""
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
-        self.requests = Counter(
-            "realloc_requests",
-            "Requests by route and status.",
-            ("route", "status"),
-            registry=registry,
+        self.registry = CollectorRegistry()
+        counter = partial(Counter, registry=self.registry)
+        gauge = partial(Gauge, registry=self.registry)
+        self.requests = counter(
+            "realloc_requests", "Requests by route and status.", ("route", "status")
         )
-        self.answers = Counter(
-            "realloc_answers", "Rows answered, by reason.", ("reason",), registry=registry
+        self.refused_connections = counter(
+            "realloc_refused_connections",
+            "Connections that got no answer of the application: answered 503 over the limit, "
+            "closed unanswered over twice the limit, or closed unanswered for slow headers.",
+            ("outcome",),
         )
+        self.answers = counter("realloc_answers", "Rows answered, by reason.", ("reason",))
         self.seconds = Histogram(
             "realloc_request_seconds",
-            "From the request to its answer.",
+            "From the request to its response.",
             ("route",),
-            registry=registry,
+            registry=self.registry,
             buckets=BUCKETS,
         )
-        self.scoring = Counter("realloc_scoring_seconds", "Spent deciding.", registry=registry)
-        self.failures = Counter(
-            "realloc_internal_failures", "Requests answered by keeping the mix.", registry=registry
+        self.scoring = counter("realloc_scoring_seconds", "CPU time spent deciding.")
+        self.failures = counter(
+            "realloc_internal_failures", "Requests answered by keeping the mix after a failure."
         )
-        self.recorded = Counter(
-            "realloc_recorded_rows", "Answers written to the decision log.", registry=registry
-        )
-        self.swaps = Counter("realloc_swaps", "Versions taken into service.", registry=registry)
-        self.bad_versions = Counter(
-            "realloc_bad_versions", "Versions that were found unusable.", registry=registry
-        )
-        self.version = Gauge(
-            "realloc_version", "The version that answers; 0: none.", registry=registry
-        )
-        self.newest = Gauge(
-            "realloc_newest_version", "The version that HEAD names.", registry=registry
-        )
-        self.age = Gauge(
-            "realloc_model_age_seconds", "Since the version was made.", registry=registry
-        )
-        self.frozen = Gauge("realloc_frozen", "Whether the store is frozen.", registry=registry)
-        self.stale = Gauge(
-            "realloc_stale", "Whether the model is too old to move anything.", registry=registry
-        )
-        self.waiting = Gauge(
-            "realloc_waiting_rows", "Rows that wait to be scored.", registry=registry
-        )
+        self.recorded = counter("realloc_recorded_rows", "Answers written to the decision log.")
+        self.swaps = counter("realloc_swaps", "Versions taken into service.")
+        self.bad_versions = counter("realloc_bad_versions", "Versions that could not be used.")
+        self.version = gauge("realloc_version", "The version that answers; 0: none.")
+        self.newest = gauge("realloc_newest_version", "The version that HEAD names.")
+        self.age = gauge("realloc_model_age_seconds", "Age of the version that answers.")
+        self.frozen = gauge("realloc_frozen", "Whether the store is frozen.")
+        self.stale = gauge("realloc_stale", "Whether the model is too old to move anything.")
+        self.waiting = gauge("realloc_waiting_rows", "Rows in the request queue.")
 
     def text(self) -> bytes:
-        """In Prometheus' own format."""
+        """Return all of them in Prometheus' text format."""
         return generate_latest(self.registry)

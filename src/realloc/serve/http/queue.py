@@ -1,4 +1,4 @@
-"""The line: requests wait here, bounded, until a thread that scores takes as many of them as fit together."""
+"""The request queue: bounded, first come first served, emptied by the threads that decide."""
 
 import asyncio
 import logging
@@ -6,52 +6,52 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from realloc.base.errors import ReallocError
-from realloc.serve.http.answers import Asked, answer, read, timed
-from realloc.serve.http.config import ServeConfig
-from realloc.serve.http.http_error import Refusal, too_busy
+from realloc.serve.http.answers import Answers
+from realloc.serve.http.http_error import HttpError, internal_failure, too_busy
 from realloc.serve.http.versions import Versions
 
 log = logging.getLogger("realloc.serve.http")
 
-MOST_BYTES = 64 * 1024 * 1024  # of bodies that wait
-RETRY = ((b"retry-after", b"5"),)
+MAX_BYTES = 64 * 1024 * 1024  # of bodies in the queue
 
 
 @dataclass(eq=False)
-class Waiting:
-    """A request in the line."""
+class QueuedRequest:
+    """A request that waits for its answer."""
 
     route: str
     body: bytes
-    rows: int  # an estimate until it is read
+    rows: int  # at most; they are counted before the body is read
     deadline: float
     future: "asyncio.Future[bytes]"
-    loop: asyncio.AbstractEventLoop = field(repr=False)
 
-    def settle(self, found: bytes | Refusal) -> None:
-        """Hand the answer to whoever waits for it."""
+    def settle(self, result: bytes | HttpError) -> None:
+        """Hand the result to the event loop, from any thread."""
         with suppress(RuntimeError):  # the server has ended meanwhile
-            self.loop.call_soon_threadsafe(self._set, found)
+            self.future.get_loop().call_soon_threadsafe(self._set, result)
 
-    def _set(self, found: bytes | Refusal) -> None:
-        if self.future.done():
-            return  # nobody waits any more
-        if isinstance(found, Refusal):
-            self.future.set_exception(found)
+    def _set(self, result: bytes | HttpError) -> None:
+        if self.future.done():  # settled before, or its client is gone
+            return
+        if isinstance(result, HttpError):
+            self.future.set_exception(result)
         else:
-            self.future.set_result(found)
+            self.future.set_result(result)
 
 
-class Line:
-    """First come, first served; what cannot be answered in time is turned away at the door."""
+class RequestQueue:
+    """Applies backpressure: a request that does not fit is refused at once with 429."""
 
     def __init__(self, versions: Versions) -> None:
-        self.versions, self.config = versions, versions.config
-        self._waiting: deque[Waiting] = deque()
-        self._rows = self._bytes = self._busy = 0
+        self.versions = versions
+        self.config = versions.config
+        self._requests: deque[QueuedRequest] = deque()
+        self._rows = 0
+        self._bytes = 0
+        self._busy = 0  # threads that decide just now
         self._changed = threading.Condition()
         self._stopped = False
         self._threads = [
@@ -60,133 +60,103 @@ class Line:
         ]
 
     def start(self) -> None:
-        """Begin to score."""
+        """Start the threads that decide."""
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """Answer what waits, then end."""
+        """Answer what is in the queue, then end."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
         until = time.monotonic() + self.config.drain_seconds
         for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
-        with suppress(ReallocError, OSError):  # else the next service makes an entry of the journal
+        with suppress(ReallocError, OSError):  # the next service makes an entry of the journal
             self.versions.records.close()
 
-    async def ask(self, route: str, body: bytes) -> bytes:
-        """The answer to a request, or a `Refusal`."""
-        loop = asyncio.get_running_loop()
-        rows = rows_in(body, self.config)
-        waiting = Waiting(
-            route,
-            body,
-            rows,
-            time.monotonic() + self.config.answer_seconds,
-            loop.create_future(),
-            loop,
-        )
-        self._enter(waiting)
+    async def submit(self, route: str, body: bytes, rows: int) -> bytes:
+        """Queue a request and wait for its answer; raises HttpError."""
+        seconds = self.config.answer_seconds
+        future = asyncio.get_running_loop().create_future()
+        request = QueuedRequest(route, body, rows, time.monotonic() + seconds, future)
+        self._put(request)
         try:
-            async with asyncio.timeout(self.config.answer_seconds):
-                return await waiting.future
+            async with asyncio.timeout(seconds):
+                return await future
         except TimeoutError:
             raise too_busy(2, 503) from None
 
-    def _enter(self, waiting: Waiting) -> None:
+    def _put(self, request: QueuedRequest) -> None:
         with self._changed:
-            full = (
-                self._rows + waiting.rows > self.config.waiting_rows
-                or self._bytes + len(waiting.body) > MOST_BYTES
-            )
-            if self._stopped or full or len(self._waiting) >= self.config.waiting_requests:
+            if (
+                self._stopped
+                or len(self._requests) >= self.config.waiting_requests
+                or self._rows + request.rows > self.config.waiting_rows
+                or self._bytes + len(request.body) > MAX_BYTES
+            ):
                 raise too_busy(1)
-            self._waiting.append(waiting)
-            self._rows += waiting.rows
-            self._bytes += len(waiting.body)
-            self.versions.metrics.waiting.set(self._rows)
+            self._requests.append(request)
+            self._count(request, 1)
             self._changed.notify()
 
-    def _take(self) -> list[Waiting] | None:
-        """As many requests as may be scored together; None at the end."""
+    def _count(self, request: QueuedRequest, sign: int) -> None:
+        self._rows += sign * request.rows
+        self._bytes += sign * len(request.body)
+        self.versions.metrics.waiting.set(self._rows)
+
+    def _take(self) -> list[QueuedRequest]:
+        """Wait for requests and take as many as may be decided together; none at the end.
+
+        One turn costs less than two, so a second thread starts only where a full turn waits.
+        """
+        limit = self.config.rows_at_once
         with self._changed:
-            while not self._is_due() and not self._stopped:
-                self._changed.wait()
-            if not self._waiting:
-                return None
-            taken, rows = [], 0
-            while self._waiting and (
-                not taken or rows + self._waiting[0].rows <= self.config.rows_at_once
-            ):
-                taken.append(self._waiting.popleft())
-                rows += taken[-1].rows
-            self._rows -= rows
-            self._bytes -= sum(len(waiting.body) for waiting in taken)
-            self._busy += 1
-            self.versions.metrics.waiting.set(self._rows)
+            self._changed.wait_for(
+                lambda: (
+                    self._stopped or (self._requests and (not self._busy or self._rows >= limit))
+                )
+            )
+            taken: list[QueuedRequest] = []
+            rows = 0
+            while self._requests and (not taken or rows + self._requests[0].rows <= limit):
+                request = self._requests.popleft()
+                taken.append(request)
+                rows += request.rows
+                self._count(request, -1)
+            self._busy += bool(taken)
             return taken
 
-    def _is_due(self) -> bool:
-        """Whether a thread should begin: what waits costs less in one turn than in two, unless it would fill one by itself."""
-        return bool(self._waiting) and (not self._busy or self._rows >= self.config.rows_at_once)
-
-    def _done(self) -> None:
-        with self._changed:
-            self._busy -= 1
-
     def _work(self) -> None:
-        while (taken := self._take()) is not None:
-            late = [waiting for waiting in taken if waiting.deadline < time.monotonic()]
-            for waiting in late:
-                waiting.settle(too_busy(2, 503))  # its client has given up: spend nothing on it
+        while taken := self._take():
+            begun = time.thread_time()
             try:
-                timed(
-                    self.versions,
-                    lambda now=taken, gone=late: self._score([w for w in now if w not in gone]),
-                )
+                self._answer(taken)
             except Exception as problem:  # nothing may end this thread
-                log.error("an unexpected %s while scoring", type(problem).__name__)
-                for waiting in taken:
-                    waiting.settle(
-                        Refusal(
-                            503,
-                            "internal_failure",
-                            "No answer can be given now. Keep the mix as it is.",
-                        )
-                    )
+                log.error("an unexpected %s while deciding", type(problem).__name__)
+                for request in taken:
+                    request.settle(internal_failure())
             finally:
-                self._done()
+                self.versions.metrics.scoring.inc(time.thread_time() - begun)
+                with self._changed:
+                    self._busy -= 1
 
-    def _score(self, taken: list[Waiting]) -> None:
+    def _answer(self, requests: list[QueuedRequest]) -> None:
         current = self.versions.current  # once: all these answers come from this version
         if current is None:
-            for waiting in taken:
-                waiting.settle(
-                    Refusal(
-                        503, "no_model", "No model is loaded yet. Keep the mix as it is.", RETRY
-                    )
-                )
+            sentence = "No model is loaded yet. Keep the current mix."
+            error = HttpError(503, "no_model", sentence, ((b"retry-after", b"5"),))
+            for request in requests:
+                request.settle(error)
             return
-        asked: list[tuple[Waiting, Asked]] = []
-        found = read(self.versions, current, [(waiting.route, waiting.body) for waiting in taken])
-        for waiting, one in zip(taken, found, strict=True):
-            if isinstance(one, Refusal):
-                waiting.settle(one)
-            else:
-                asked.append((waiting, one))
-        try:
-            bodies = answer(self.versions, current, [one for _, one in asked])
-        except Refusal as refusal:
-            bodies = [refusal] * len(asked) if len(asked) == 1 else None
-        if bodies is None:  # one of several was refused while being answered: each alone
-            for waiting, _ in asked:
-                self._score([waiting])
-            return
-        for (waiting, _), body in zip(asked, bodies, strict=True):
-            waiting.settle(body)
+        now = time.monotonic()
+        in_time = [request for request in requests if request.deadline >= now]
+        answers = Answers(self.versions, current)
+        results = answers.respond([(request.route, request.body) for request in in_time])
+        for request, result in zip(in_time, results, strict=True):
+            request.settle(result)
 
 
-def rows_in(body: bytes, config: ServeConfig) -> int:
-    """How many rows a body holds at most, before it is read."""
-    return min(max(1, body.count(b"{") - 1), config.batch_rows)
+def count_rows(body: bytes, limit: int) -> int:
+    """Return the largest number of rows that a body may hold, before it is read."""
+    return min(max(1, body.count(b"{") - 1), limit)

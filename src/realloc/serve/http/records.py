@@ -1,4 +1,4 @@
-"""The service's decision log: an answer is on the disk before it is given. One `fsync` for all that is scored together."""
+"""The service's decision log: an answer is on disk before it is sent, with one `fsync` per turn."""
 
 import json
 import os
@@ -21,18 +21,18 @@ from realloc.storage.store.versions import Version
 
 
 class Records:
-    """Writes down every answer, with what it was made from and by; off where nobody wants it."""
+    """Writes every answer to the decision log, unless it is off."""
 
     def __init__(self, root: Path, on: bool, metrics: Metrics) -> None:
-        self.ledger, self.on, self.metrics = Ledger(root / "decisions"), on, metrics
+        self.ledger = Ledger(root / "decisions")
+        self.on = on
+        self.metrics = metrics
         self._lock = threading.Lock()
         self._recorder: Recorder | None = None
-        self._said: tuple[int, bytes] | None = (
-            None  # the version and settings of the entry that is being written
-        )
+        self._entry: tuple[int, bytes] | None = None  # version and settings of the open entry
 
     def open(self) -> None:
-        """Make entries of what a service that was stopped has left; refused where the log cannot be written."""
+        """Make entries of what a stopped service has left; raises where the log is not writable."""
         if not self.on or not self.ledger.path.parent.is_dir():
             return
         try:
@@ -42,8 +42,9 @@ class Records:
             recover(self.ledger)
         except (OSError, LedgerError) as problem:
             raise ConfigError(
-                f"Expected to write the decision log in {str(self.ledger.path)!r}, but it failed: {problem}. Let the user of the "
-                "service write there, or set `record = false` in [serve]: answers are then written down nowhere."
+                f"Expected to write the decision log in {str(self.ledger.path)!r}, but it failed: "
+                f"{problem}. Let the user of the service write there, or set `record = false` in "
+                "[serve]: answers are then written nowhere."
             ) from problem
 
     def keep(
@@ -54,23 +55,21 @@ class Records:
         settings: dict[str, Any],
         now: datetime,
     ) -> None:
-        """Write the answers down; raises where that fails, and then nothing may be moved by them."""
+        """Write the answers; where that raises, nothing may be moved by them."""
         if not self.on:
             return
-        said = version.number, orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)
-        rows = log_rows(
-            answers, today.logs, today.positions, 0, Run(uuid.uuid4().hex, now, version.number)
-        )
+        entry = version.number, orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)
+        run = Run(uuid.uuid4().hex, now, version.number)
+        rows = log_rows(answers, today.logs, today.positions, 0, run)
         with self._lock:  # no other thread may change the entry before these rows are in it
-            if self._recorder is None or self._said != said:
-                self._begin(version, today, settings, now)
-                self._said = said
-            assert self._recorder is not None  # noqa: S101
+            if self._recorder is None or self._entry != entry:
+                self._recorder = self._begin(version, today, settings, now)
+                self._entry = entry
             self._recorder.write(rows)
         self.metrics.recorded.inc(answers.num_rows)
 
     def look(self) -> None:
-        """Make an entry of what has waited long enough."""
+        """Make an entry of rows that have waited long enough."""
         if self._recorder is not None:
             self._recorder.flush_if_old()
 
@@ -81,7 +80,7 @@ class Records:
 
     def _begin(
         self, version: Version, today: Today, settings: dict[str, Any], now: datetime
-    ) -> None:
+    ) -> Recorder:
         entry = Entry(
             number=0,
             previous=None,
@@ -96,6 +95,6 @@ class Records:
             settings=settings,
         )
         if self._recorder is None:
-            self._recorder = Recorder(self.ledger, entry, aside=True)
-        else:
-            self._recorder.change(entry)
+            return Recorder(self.ledger, entry, aside=True)
+        self._recorder.change(entry)
+        return self._recorder

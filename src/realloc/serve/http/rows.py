@@ -2,219 +2,166 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from realloc.learn.features.encode import Encoder
+from realloc.base.simplex import Floats
 from realloc.logs import Schema
-from realloc.serve.http.http_error import Refusal
-from realloc.serve.http.strict_json import check_text
+from realloc.serve.http.http_error import HttpError
 
-LONGEST_TEXT = 256
-LARGEST = 1e30
+MAX_TEXT = 256  # characters
+MAX_NUMBER = 1e30
 DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?", re.ASCII)
 
-Row = dict[str, Any]
+Values = Sequence[Any]
 
 
-class Columns:
-    """Which columns a row has, and how each is read."""
+class RequestColumns:
+    """The columns of a row, and how each is read."""
 
-    def __init__(
-        self, schema: Schema, encoder: Encoder | None, types: Mapping[str, str | None]
-    ) -> None:
+    def __init__(self, schema: Schema, types: Mapping[str, str]) -> None:
+        """`types` says of each feature whether it is a number, flag, date or text."""
         self.schema = schema
-        texts = set(schema.categorical or ()) if encoder is None else set(encoder.categories)
-        features = [name for name in schema.features or () if name not in texts]
-        read: dict[str, Callable[[Sequence[Any], str], pa.Array]] = {
-            schema.unit: _ids,
-            schema.time: _times,
+        self.readers: dict[str, Callable[[Values, str], pa.Array]] = {
+            schema.unit: _read_ids,
+            schema.time: _read_times,
         }
-        read |= dict.fromkeys(schema.channels, _amounts)
-        read |= {schema.budget: _amounts} if schema.budget else {}
-        read |= {schema.currency: _texts} if schema.currency else {}
-        read |= {name: READERS[types.get(name)] for name in features}
-        read |= {name: _texts for name in schema.features or () if name in texts}
-        self.read = read
-        self.names = frozenset(read)
+        self.readers |= dict.fromkeys(schema.channels, _read_amounts)
+        if schema.budget:
+            self.readers[schema.budget] = _read_amounts
+        if schema.currency:
+            self.readers[schema.currency] = _read_texts
+        self.readers |= {name: READERS[types[name]] for name in schema.features or ()}
+        self.names = frozenset(self.readers)
 
     def table(self, rows: list[Any]) -> pa.Table:
-        """Rows as a table; what is missing, unknown or of another type is named by row and key."""
+        """Read rows; what is missing, unknown or of another type is named by row and key."""
         for number, row in enumerate(rows):
             if type(row) is not dict:
-                raise _bad(f"Expected row {number} to be an object.")
+                raise bad_rows(f"Expected row {number} to be an object.")
             if row.keys() != self.names:
                 missing = sorted(self.names - row.keys())
-                if missing:
-                    raise _bad(
-                        f"Expected the key {missing[0]!r} in row {number}. A feature that is not known is null."
-                    )
-                raise _bad(
-                    f"Unknown key in row {number}. Expected {', '.join(sorted(self.names))}."
+                raise bad_rows(
+                    f"Expected the key {missing[0]!r} in row {number}. Send null for an unknown "
+                    "feature."
+                    if missing
+                    else f"Unknown key in row {number}. Expected {', '.join(sorted(self.names))}."
                 )
         return pa.table(
-            {name: read([row[name] for row in rows], name) for name, read in self.read.items()}
+            {name: read([row[name] for row in rows], name) for name, read in self.readers.items()}
         )
 
-    def shares(self, given: Any, rows: int) -> np.ndarray:
-        """Wanted shares (n, K): one object for every row, or one for all."""
-        listed = given if type(given) is list else [given] * rows
-        if len(listed) != rows or any(
-            type(item) is not dict or item.keys() != set(self.schema.channels) for item in listed
+    def shares(self, to: Any, rows: int) -> Floats:
+        """Read target shares (n, K): one object for all rows, or a list with one for each."""
+        channels = self.schema.channels
+        targets = to if type(to) is list else [to] * rows
+        if len(targets) != rows or any(
+            type(target) is not dict or target.keys() != set(channels) for target in targets
         ):
-            raise _bad(
-                f"Expected `to` as an object with a share for each of {', '.join(self.schema.channels)}, or a list of them, "
-                "one for each row."
+            raise bad_rows(
+                f"Expected `to` as an object with a share for each of {', '.join(channels)}, or a "
+                "list of them, one for each row."
             )
-        found = [
-            [_number(item[name], "to", number) for name in self.schema.channels]
-            for number, item in enumerate(listed)
-        ]
-        shares = np.array(found, dtype=np.float64)
+        columns = [_numbers([target[name] for target in targets], "to") for name in channels]
+        shares = np.stack(columns, axis=1)
         if shares.min() < 0 or np.abs(shares.sum(axis=1) - 1).max() > 1e-6:
-            raise _bad("Expected shares of at least 0 that sum to 1 in `to`.")
+            raise bad_rows("Expected shares of at least 0 that sum to 1 in `to`.")
         return shares
 
 
-def check_rows(rows: Any, most: int) -> list[Any]:
-    """The rows of a request: at least one, not too many."""
-    if type(rows) is not list or not rows:
-        raise _bad("Expected `rows` to be a list of at least one row.")
-    if len(rows) > most:
-        raise Refusal(
-            413,
-            "too_many_rows",
-            f"Expected at most {most} rows in a request. Split it, or use /v1/batch.",
+def bad_rows(sentence: str) -> HttpError:
+    """Refuse rows that cannot be read."""
+    return HttpError(422, "bad_rows", sentence)
+
+
+def _check_types(values: Values, name: str, types: set[type], expected: str) -> None:
+    if not types.issuperset(map(type, values)):
+        row = next(row for row, value in enumerate(values) if type(value) not in types)
+        raise bad_rows(f"Expected {expected} in {name!r} of row {row}.")
+
+
+def _numbers(values: Values, name: str) -> Floats:
+    _check_types(values, name, {int, float}, "a number")
+    numbers = np.array(values, np.float64)
+    too_large = np.abs(numbers) > MAX_NUMBER
+    if too_large.any():
+        raise bad_rows(
+            f"Expected a number up to {MAX_NUMBER:g} in {name!r} of row {too_large.argmax()}."
         )
-    return rows
+    return numbers + 0.0  # −0 becomes 0
 
 
-def _bad(sentence: str) -> Refusal:
-    return Refusal(422, "bad_rows", sentence)
+def _read_amounts(values: Values, name: str) -> pa.Array:
+    return pa.array(_numbers(values, name))
 
 
-def _number(value: Any, name: str, row: int) -> float:
-    if type(value) not in (int, float) or not abs(value) <= LARGEST:
-        raise _bad(f"Expected a number in {name!r} of row {row}.")
-    return float(value)
-
-
-def _read_numbers(values: Sequence[Any], name: str) -> NDArray[np.float64]:
-    """All at once; where one of them is none, one by one, to say which."""
-    if set(map(type, values)) <= {int, float}:
-        found = np.array(values, np.float64)
-        if (np.abs(found) <= LARGEST).all():
-            return found + 0.0  # −0 is 0
-    return np.array([_number(value, name, row) for row, value in enumerate(values)])
-
-
-def _amounts(values: Sequence[Any], name: str) -> pa.Array:
-    return pa.array(_read_numbers(values, name))
-
-
-def _numbers(values: Sequence[Any], name: str) -> pa.Array:
-    """A feature in numbers; null is missing."""
+def _read_numbers(values: Values, name: str) -> pa.Array:
     if None not in values:
-        return pa.array(_read_numbers(values, name))
-    return pa.array(
-        _read_numbers([0.0 if value is None else value for value in values], name),
-        mask=_missing(values),
-    )
+        return pa.array(_numbers(values, name))
+    missing = np.array([value is None for value in values])
+    filled = [0.0 if value is None else value for value in values]
+    return pa.array(_numbers(filled, name), mask=missing)
 
 
-def _flags(values: Sequence[Any], name: str) -> pa.Array:
-    """A feature that is true or false."""
+def _read_flags(values: Values, name: str) -> pa.Array:
+    _check_types(values, name, {bool, type(None)}, "true, false or null")
+    return pa.array(values, pa.bool_())
+
+
+def _read_dates(values: Values, name: str) -> pa.Array:
     for row, value in enumerate(values):
-        if value is not None and type(value) is not bool:
-            raise _bad(f"Expected true, false or null in {name!r} of row {row}.")
-    return pa.array(np.array([bool(value) for value in values]), mask=_missing(values))
-
-
-def _dates(values: Sequence[Any], name: str) -> pa.Array:
-    """A feature in dates."""
-    stamps = np.array(
-        ["NaT" if v is None else _date(v, name, row) for row, v in enumerate(values)],
-        "datetime64[us]",
-    )
-    return pa.array(stamps.astype(np.int64), pa.int64(), mask=_missing(values)).cast(
-        pa.timestamp("us")
-    )
-
-
-def _any(values: Sequence[Any], name: str) -> pa.Array:
-    """A feature of a version that does not say as what its values were given: all flags, all dates, or numbers."""
-    given = {type(value) for value in values if value is not None}
-    read = _dates if given == {str} else _flags if given == {bool} else _numbers
-    return read(values, name)
-
-
-def _missing(values: Sequence[Any]) -> NDArray[np.bool_]:
-    return np.array([value is None for value in values])
-
-
-READERS = {"number": _numbers, "flag": _flags, "date": _dates, None: _any}
-
-
-def _texts(values: Sequence[Any], name: str) -> pa.Array:
-    if _are_plain(values):
-        return pa.array(values, pa.string())
-    for row, value in enumerate(values):
-        if value is not None and type(value) is not str:
-            raise _bad(f"Expected text or null in {name!r} of row {row}.")
         if value is not None:
-            _short(value, name, row)
-    return pa.array(values, pa.string())
+            _check_date(value, name, row)
+    return pa.array(np.array(values, "datetime64[us]"))
 
 
-def _ids(values: Sequence[Any], name: str) -> pa.Array:
-    if all(type(value) is int for value in values):
-        return pa.array(np.array(values, dtype=np.int64))
-    if _are_plain(values) and all(values):
-        return pa.array(values, pa.string())
+def _read_times(values: Values, name: str) -> pa.Array:
+    checked: set[str] = set()  # often one day for all rows
     for row, value in enumerate(values):
-        if type(value) is not str or not value:
-            raise _bad(
-                f"Expected ids that are all text or all whole numbers in {name!r}, got another in row {row}."
-            )
-        _short(value, name, row)
+        if type(value) is not str or value not in checked:
+            checked.add(_check_date(value, name, row))
     return pa.array(values, pa.string())
 
 
-def _times(values: Sequence[Any], name: str) -> pa.Array:
-    if set(map(type, values)) == {str}:  # often one day for all: each is looked at once
-        first = {value: row for row, value in reversed(list(enumerate(values)))}
-        for value, row in sorted(first.items(), key=itemgetter(1)):
-            _date(value, name, row)
-        return pa.array(values, pa.string())
-    return pa.array([_date(value, name, row) for row, value in enumerate(values)], pa.string())
-
-
-def _date(value: Any, name: str, row: int) -> str:
+def _check_date(value: Any, name: str, row: int) -> str:
     if type(value) is not str or not DATE.fullmatch(value):
-        raise _bad(
+        raise bad_rows(
             f"Expected a date such as 2026-11-16 or 2026-11-16T09:30:00 in {name!r} of row {row}."
         )
     try:
         np.datetime64(value)
     except ValueError:
-        raise _bad(f"Expected a date that exists in {name!r} of row {row}.") from None
+        raise bad_rows(f"Expected a date that exists in {name!r} of row {row}.") from None
     return value
 
 
-def _are_plain(values: Sequence[Any]) -> bool:
-    """Whether all are texts that may be taken; where not, each is looked at, to say which."""
-    return (
-        set(map(type, values)) == {str}
-        and max(map(len, values)) <= LONGEST_TEXT
-        and "".join(values).isprintable()
-    )
+def _read_texts(values: Values, name: str) -> pa.Array:
+    _check_types(values, name, {str, type(None)}, "text or null")
+    for row, value in enumerate(values):
+        if value is None:
+            continue
+        if len(value) > MAX_TEXT:
+            raise bad_rows(f"{name!r} in row {row} is longer than {MAX_TEXT} characters.")
+        if not value.isprintable():
+            sentence = f"Expected text without control characters in {name!r} of row {row}."
+            raise HttpError(400, "bad_json", sentence)
+    return pa.array(values, pa.string())
 
 
-def _short(value: str, name: str, row: int) -> None:
-    if len(value) > LONGEST_TEXT:
-        raise _bad(f"Expected at most {LONGEST_TEXT} signs in {name!r} of row {row}.")
-    check_text(value)
+def _read_ids(values: Values, name: str) -> pa.Array:
+    if set(map(type, values)) == {int}:
+        return pa.array(values, pa.int64())
+    _check_types(values, name, {str}, "ids that are all text or all integers")
+    if "" in values:
+        raise bad_rows(f"Expected an id in {name!r} of row {values.index('')}, got empty text.")
+    return _read_texts(values, name)
+
+
+READERS = {
+    "number": _read_numbers,
+    "flag": _read_flags,
+    "date": _read_dates,
+    "text": _read_texts,
+}
