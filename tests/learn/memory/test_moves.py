@@ -98,7 +98,8 @@ def test_where_a_channel_is_empty_nothing_is_taken_from_it(channels):
         0.985,
         0.015,
     )  # the second can give 0.01 only, the others nothing
-    source, target, step = draw_moves(shares, (0.01, 0.05), np.random.default_rng(0))
+    moves = draw_moves(shares, (0.01, 0.05), np.random.default_rng(0))
+    source, target, step = moves.source, moves.target, moves.step
     assert set(zip(source.ravel().tolist(), step.ravel().tolist(), strict=True)) == {
         (0, 0.01),
         (0, 0.05),
@@ -109,7 +110,8 @@ def test_where_a_channel_is_empty_nothing_is_taken_from_it(channels):
 
 def test_every_feasible_move_is_drawn_about_as_often():
     shares = np.full((6000, 1, 3), 1 / 3)
-    source, target, step = draw_moves(shares, (0.01, 0.02), np.random.default_rng(0))
+    moves = draw_moves(shares, (0.01, 0.02), np.random.default_rng(0))
+    source, target, step = moves.source, moves.target, moves.step
     _, counts = np.unique(
         np.stack([source, target, step * 100]).reshape(3, -1), axis=1, return_counts=True
     )

@@ -13,11 +13,12 @@ def fit(times: NDArray[np.datetime64]) -> tuple[str, ...]:
     """The cycles that the log spans at least twice, on more than one phase."""
     days = np.unique(times.astype("datetime64[D]").astype(np.int64))
     span = int(days[-1] - days[0]) + 1
-    return tuple(
-        name
-        for name, length in DAYS.items()
-        if span >= FEWEST_CYCLES * length and len(np.unique(days % int(length))) > 1
-    )
+    cycles: list[str] = []
+    for name, length in DAYS.items():
+        phases = np.unique(days % int(length))
+        if span >= FEWEST_CYCLES * length and len(phases) > 1:
+            cycles.append(name)
+    return tuple(cycles)
 
 
 def encode(times: NDArray[np.datetime64], cycle: str) -> Block:

@@ -1,9 +1,8 @@
-"""States as numbers: robustly scaled values, log budget, categories without targets, missing flags,
-calendar, lags.
+"""States as numbers: scaled values, log budget, categories, missing flags, calendar and lags.
 
 Fitted on training rows only and kept as plain values, so that an encoder is its own file format.
-Columns are found by name, so neither their order nor further columns can change anything; channels
-in another order are refused.
+Columns are found by name, so neither their order nor further columns matter; channels in another
+order are refused.
 """
 
 from collections.abc import Mapping
@@ -51,9 +50,8 @@ class Encoded:
 
     values: Floats
     names: tuple[str, ...]
-    report: dict[str, float] = field(
-        default_factory=dict
-    )  # per feature: part of the rows that training never saw
+    # per feature: part of the rows that training never saw
+    report: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -83,29 +81,21 @@ class Encoder:
         result.
         """
         self._check_channels(logs)
-        blocks: list[Floats] = []
-        names: list[str] = []
-        report: dict[str, float] = {}
-
-        def add(found: number.Block, feature: str) -> None:
-            blocks.append(found.values)
-            names.extend(f"{feature}{suffix}" for suffix in found.suffixes)
-            if found.unseen:
-                report[feature] = found.unseen
-
         numbers = [number.log(logs.budget), *(_numbers(logs, name) for name in self.numbers)]
-        scaled = number.encode_all(
-            np.stack(numbers, axis=1), [self.budget, *self.numbers.values()], self.clip
-        )
-        for name, block in zip(("log budget", *self.numbers), scaled, strict=True):
-            add(block, name)
+        scales = [self.budget, *self.numbers.values()]
+        scaled = number.encode_all(np.stack(numbers, axis=1), scales, self.clip)
+        blocks = list(zip(("log budget", *self.numbers), scaled, strict=True))
         for name, levels in self.categories.items():
-            add(category.encode(_category(logs, name), levels), name)
+            blocks.append((name, category.encode(_category(logs, name), levels)))
         for cycle in self.cycles:
-            add(calendar.encode(logs.times, cycle), "")
-        for name, block in lags.encode(logs, self.history, self.clip) if self.history else ():
-            add(block, name)
-        return Encoded(np.concatenate(blocks, axis=1), tuple(names), report)
+            blocks.append(("", calendar.encode(logs.times, cycle)))
+        if self.history:
+            blocks.extend(lags.encode(logs, self.history, self.clip))
+        return Encoded(
+            values=np.concatenate([block.values for _, block in blocks], axis=1),
+            names=tuple(f"{name}{suffix}" for name, block in blocks for suffix in block.suffixes),
+            report={name: block.unseen for name, block in blocks if block.unseen},
+        )
 
     def remember(self, logs: Logs) -> "Encoder":
         """The same encoder with a further window of rows to look back at; scales and levels stay."""
@@ -115,10 +105,8 @@ class Encoder:
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """As plain values for JSON, and arrays of what is remembered (none without lags)."""
         table = asdict(replace(self, history=None))
-        for kind in (
-            "numbers",
-            "categories",
-        ):  # lists, because a writer may sort a table's keys and so swap columns
+        # Lists, because a writer may sort a table's keys and so swap columns.
+        for kind in ("numbers", "categories"):
             table[kind] = list(table[kind].items())
         if self.history is None:
             return table, {}
@@ -128,17 +116,18 @@ class Encoder:
     @classmethod
     def from_parts(cls, table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "Encoder":
         """The encoder that `to_parts` gave."""
+
+        def scale(part: Mapping[str, Any]) -> number.Scale:
+            return from_table(number.Scale, part, "the encoder")
+
+        def levels(part: Mapping[str, Any]) -> category.Levels:
+            return from_table(category.Levels, part, "the encoder")
+
         return cls(
             channels=tuple(table["channels"]),
-            budget=from_table(number.Scale, table["budget"], "the encoder"),
-            numbers={
-                name: from_table(number.Scale, scale, "the encoder")
-                for name, scale in table["numbers"]
-            },
-            categories={
-                name: from_table(category.Levels, levels, "the encoder")
-                for name, levels in table["categories"]
-            },
+            budget=scale(table["budget"]),
+            numbers={name: scale(part) for name, part in table["numbers"]},
+            categories={name: levels(part) for name, part in table["categories"]},
             cycles=tuple(table["cycles"]),
             clip=table["clip"],
             history=lags.Lags.from_parts(table["history"], arrays) if table["history"] else None,
@@ -157,17 +146,19 @@ def fit_encoder(logs: Logs, config: FeatureConfig | None = None) -> Encoder:
     config = config or FeatureConfig()
     if not len(logs):
         raise LogError("Expected rows to fit features on, but this part of the log is empty.")
-    texts = [name for name in logs.features if pa.types.is_dictionary(logs.table[name].type)]
+    numbers: dict[str, number.Scale] = {}
+    categories: dict[str, category.Levels] = {}
+    for name in logs.features:
+        if pa.types.is_dictionary(logs.table[name].type):
+            column = _category(logs, name)
+            categories[name] = category.fit(column, config.one_hot, config.hash_width)
+        else:
+            numbers[name] = number.fit(_numbers(logs, name))
     return Encoder(
         channels=logs.schema.channels,
         budget=number.fit(number.log(logs.budget)),
-        numbers={
-            name: number.fit(_numbers(logs, name)) for name in logs.features if name not in texts
-        },
-        categories={
-            name: category.fit(_category(logs, name), config.one_hot, config.hash_width)
-            for name in texts
-        },
+        numbers=numbers,
+        categories=categories,
         cycles=calendar.fit(logs.times) if config.calendar else (),
         clip=config.clip,
         history=lags.fit(logs, config.lags) if config.lags else None,

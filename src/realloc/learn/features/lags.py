@@ -39,14 +39,14 @@ class Lags:
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """As plain values, and the arrays of the memory."""
-        scales = {
-            name: asdict(getattr(self, name)) for name in ("outcome", "budget_change", "days_since")
-        }
-        return {
+        table = {
             "count": self.count,
             "shares": [asdict(share) for share in self.shares],
-            **scales,
-        }, self.memory.to_arrays()
+            "outcome": asdict(self.outcome),
+            "budget_change": asdict(self.budget_change),
+            "days_since": asdict(self.days_since),
+        }
+        return table, self.memory.to_arrays()
 
     @classmethod
     def from_parts(cls, table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "Lags":
@@ -54,8 +54,10 @@ class Lags:
         return cls(
             count=table["count"],
             shares=tuple(Scale(**share) for share in table["shares"]),
+            outcome=Scale(**table["outcome"]),
+            budget_change=Scale(**table["budget_change"]),
+            days_since=Scale(**table["days_since"]),
             memory=Memory.from_arrays(arrays),
-            **{name: Scale(**table[name]) for name in ("outcome", "budget_change", "days_since")},
         )
 
 
@@ -79,9 +81,8 @@ def encode(logs: Logs, lags: Lags, clip: float) -> Iterator[tuple[str, Block]]:
     """One column each with its name; 0 where there is nothing earlier, and a flag that says so."""
     past = look_back(logs, lags.memory)
     yield from _outcomes(past, lags, clip)
-    for channel, share, scale in zip(
-        logs.schema.channels, past.rows.shares.T, lags.shares, strict=True
-    ):
+    shares = past.rows.shares.T
+    for channel, share, scale in zip(logs.schema.channels, shares, lags.shares, strict=True):
         yield f"last share of {channel}", _column(_last(past, share), scale, clip)
     yield "log budget change", _column(_budget_change(logs, past), lags.budget_change, clip)
     yield "log days since the last row", _column(_days_since(past), lags.days_since, clip)
@@ -96,7 +97,8 @@ def _outcomes(past: UnitHistory, lags: Lags, clip: float) -> Iterator[tuple[str,
     """
     is_known = np.isfinite(past.rows.outcome)
     count = np.append(0, np.cumsum(is_known))
-    first, end = count[past.first], count[past.end]
+    first = count[past.first]
+    end = count[past.end]
     outcome = past.rows.outcome[is_known]
     yield "last outcome", _column(_at(outcome, end - 1, first), lags.outcome, clip)
     scaled = number.encode(outcome, lags.outcome, clip).values[:, 0].astype(np.float64)
@@ -114,7 +116,8 @@ def _budget_change(logs: Logs, past: UnitHistory) -> Floats:
 
 
 def _days_since(past: UnitHistory) -> Floats:
-    times, end = past.rows.times, past.end
+    times = past.rows.times
+    end = past.end
     micros = np.where(end > past.first, times[end] - times[end - 1], 0)
     return number.log(micros / DAY_MICROS)
 
@@ -130,11 +133,10 @@ def _at(values: Floats, at: NDArray[np.int64], first: NDArray[np.int64]) -> Floa
 
 
 def _scale(values: Floats) -> Scale:
-    return replace(
-        number.fit(values), has_missing=True
-    )  # no earlier row is nothing unseen; `history` has the flag
+    # A row without an earlier one is not unseen; `history` has the flag for it.
+    return replace(number.fit(values), has_missing=True)
 
 
 def _column(values: Floats, scale: Scale, clip: float) -> Block:
-    found = number.encode(values, scale, clip)
-    return Block(found.values[:, :1], ("",), found.unseen)
+    block = number.encode(values, scale, clip)
+    return Block(block.values[:, :1], ("",), block.unseen)

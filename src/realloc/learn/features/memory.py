@@ -5,7 +5,7 @@ Units are matched by id, never by code: codes of two logs have nothing to do wit
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -46,10 +46,11 @@ class HistoryRows:
     def then(self, more: "HistoryRows") -> "HistoryRows":
         """These rows followed by others."""
         return HistoryRows(
-            *(
-                np.concatenate([getattr(self, part.name), getattr(more, part.name)])
-                for part in fields(self)
-            )
+            np.concatenate([self.codes, more.codes]),
+            np.concatenate([self.times, more.times]),
+            np.concatenate([self.outcome, more.outcome]),
+            np.concatenate([self.budget, more.budget]),
+            np.concatenate([self.shares, more.shares]),
         )
 
 
@@ -63,10 +64,10 @@ class Memory:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Memory):
             return NotImplemented
-        mine, theirs = self.to_arrays(), other.to_arrays()
-        return mine.keys() == theirs.keys() and all(
-            np.array_equal(mine[name], theirs[name]) for name in mine
-        )
+        mine = self.to_arrays()
+        others = other.to_arrays()
+        same = (np.array_equal(mine[name], others.get(name)) for name in mine)
+        return mine.keys() == others.keys() and all(same)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]  arrays have none either
 
@@ -100,20 +101,17 @@ class Memory:
         order = pc.sort_indices(words).to_numpy()
         place = np.argsort(order)
         both = self.rows.then(rows)
-        both = HistoryRows(place[both.codes], both.times, both.outcome, both.budget, both.shares)
+        both = replace(both, codes=place[both.codes])
         rank = np.arange(len(both)) >= len(self.rows)
         by_time, is_new = _sort(both, rank)
-        kept = both.take(
-            by_time[np.append(is_new[1:], True)[: len(both)]]
-        )  # the highest rank of each time
+        is_last = np.append(is_new[1:], True)[: len(both)]  # of the highest rank at its time
+        kept = both.take(by_time[is_last])
         ends = np.searchsorted(kept.codes, kept.codes, side="right")
         return Memory(words.take(pa.array(order)), kept.take(np.arange(len(kept)) >= ends - most))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """As plain arrays: text ids as one UTF-8 text and where each of them ends."""
-        arrays: dict[str, NDArray[Any]] = {
-            part.name: getattr(self.rows, part.name) for part in fields(self.rows)
-        }
+        arrays: dict[str, NDArray[Any]] = dict(vars(self.rows))
         if not is_text(self.units.type):
             return arrays | {"ids": self.units.to_numpy()}
         text, ends = join_text(self.units)
@@ -122,19 +120,17 @@ class Memory:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Memory":
         """The memory that `to_arrays` gave."""
-        rows = HistoryRows(*(arrays[part.name] for part in fields(HistoryRows)))
-        units = (
-            pa.array(arrays["ids"])
-            if "ids" in arrays
-            else split_text(arrays["id_text"], arrays["id_ends"])
-        )
-        sizes = {len(getattr(rows, part.name)) for part in fields(HistoryRows)}
+        rows = HistoryRows(**{part.name: arrays[part.name] for part in fields(HistoryRows)})
+        if "ids" in arrays:
+            units = pa.array(arrays["ids"])
+        else:
+            units = split_text(arrays["id_text"], arrays["id_ends"])
+        sizes = {len(values) for values in vars(rows).values()}
         codes = rows.codes
-        if (
-            len(sizes) > 1
-            or np.any(np.diff(codes) < 0)
-            or (len(codes) and not 0 <= codes[0] <= codes[-1] < len(units))
-        ):
+        in_order = not np.any(np.diff(codes) < 0)
+        if len(codes):
+            in_order &= bool(0 <= codes[0] <= codes[-1] < len(units))
+        if len(sizes) > 1 or not in_order:
             raise LogError(
                 f"Expected a memory of one row each of {len(units)} units in order, got arrays "
                 "that disagree."
@@ -145,9 +141,16 @@ class Memory:
 def join_text(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Texts as one UTF-8 text and where each of them ends."""
     parts = [text.encode() for text in texts.to_pylist()]
-    return np.frombuffer(b"".join(parts), np.uint8), np.cumsum(
-        [len(part) for part in parts], dtype=np.int64
-    )
+    ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    return np.frombuffer(b"".join(parts), np.uint8), ends
+
+
+def split_text(text: NDArray[np.uint8], ends: Integers) -> pa.Array:
+    """The inverse of `join_text`."""
+    blob = text.tobytes()
+    starts = np.append(0, ends)[:-1]
+    pieces = zip(starts.tolist(), ends.tolist(), strict=True)
+    return pa.array([blob[start:end].decode() for start, end in pieces], pa.string())
 
 
 def nothing(logs: Logs) -> Memory:
@@ -177,10 +180,10 @@ def look_back(logs: Logs, memory: Memory) -> UnitHistory:
     Where both have a row of the same time, the one with an outcome counts, and the log's if both
     have one.
     """
-    asked, _ = _rows_of(logs, memory)
-    codes = np.unique(asked.codes)
+    today, _ = _rows_of(logs, memory)
+    codes = np.unique(today.codes)
     remembered = memory.of(codes[codes < len(memory.units)])
-    both = remembered.then(asked)
+    both = remembered.then(today)
     rank = np.where(np.arange(len(both)) < len(remembered), 1, 2 * np.isfinite(both.outcome))
     order, is_new = _sort(both, rank)
     group = np.empty(len(both), np.int64)
@@ -188,7 +191,7 @@ def look_back(logs: Logs, memory: Memory) -> UnitHistory:
     rows = both.take(order[np.append(is_new[1:], True)[: len(both)]])
     begins = np.searchsorted(rows.codes, rows.codes)
     end = group[len(remembered) :]
-    return UnitHistory(rows, begins[end], end, asked.codes >= len(memory.units))
+    return UnitHistory(rows, begins[end], end, today.codes >= len(memory.units))
 
 
 def _sort(rows: HistoryRows, rank: NDArray[Any]) -> tuple[Integers, NDArray[np.bool_]]:
@@ -196,12 +199,12 @@ def _sort(rows: HistoryRows, rank: NDArray[Any]) -> tuple[Integers, NDArray[np.b
     position.
     """
     order = np.lexsort((rank, rows.times, rows.codes))
-    codes, times = rows.codes[order], rows.times[order]
+    codes = rows.codes[order]
+    times = rows.times[order]
     same = (codes[1:] == codes[:-1]) & (times[1:] == times[:-1])
     if np.any(same & (rank[order][1:] == rank[order][:-1])):
-        order = np.lexsort(
-            (*rows.shares.T, rows.budget, rows.outcome, rank, rows.times, rows.codes)
-        )
+        keys = (*rows.shares.T, rows.budget, rows.outcome, rank, rows.times, rows.codes)
+        order = np.lexsort(keys)
     is_new = np.ones(len(rows), dtype=bool)
     is_new[1:] = ~same
     return order, is_new
@@ -209,18 +212,19 @@ def _sort(rows: HistoryRows, rank: NDArray[Any]) -> tuple[Integers, NDArray[np.b
 
 def _rows_of(logs: Logs, memory: Memory) -> tuple[HistoryRows, pa.Array]:
     """The rows of a log, with codes into the memory's units followed by the fresh ones."""
-    ids, codes = _ids(logs), logs.unit_codes
+    ids = _ids(logs)
+    codes = logs.unit_codes
     if len(logs) and ids.type != memory.units.type:
-        was, got = (
-            "text" if is_text(kind) else "whole numbers" for kind in (memory.units.type, ids.type)
-        )
+        was = "text" if is_text(memory.units.type) else "whole numbers"
+        got = "text" if is_text(ids.type) else "whole numbers"
         raise LogError(
             f"Expected ids that are {was} in column {logs.schema.unit!r} as in training, got "
             f"{got}. "
             "The history of every unit would be lost."
         )
     used = np.flatnonzero(np.bincount(codes, minlength=len(ids)))
-    known, fresh = memory.places, dict[int | str, int]()
+    known = memory.places
+    fresh: dict[int | str, int] = {}
     place = np.full(len(ids), -1)
     place[used] = [
         known[unit] if unit in known else fresh.setdefault(unit, len(known) + len(fresh))
@@ -229,22 +233,10 @@ def _rows_of(logs: Logs, memory: Memory) -> tuple[HistoryRows, pa.Array]:
     has_outcome = logs.schema.outcome in logs.table.column_names
     outcome = logs.outcome if has_outcome else np.full(len(logs), np.nan)
     times = logs.times.astype("datetime64[us]").astype(np.int64)
-    return HistoryRows(place[codes], times, outcome, logs.budget, logs.shares), pa.array(
-        list(fresh), memory.units.type
-    )
+    rows = HistoryRows(place[codes], times, outcome, logs.budget, logs.shares)
+    return rows, pa.array(list(fresh), memory.units.type)
 
 
 def _ids(logs: Logs) -> pa.Array:
     units = logs.units
     return decoded(units, logs.schema.unit) if is_text(units.type) else units.cast(pa.int64())
-
-
-def split_text(text: NDArray[np.uint8], ends: Integers) -> pa.Array:
-    """The inverse of `join_text`."""
-    blob, starts = text.tobytes(), [0, *ends[:-1].tolist()]
-    return pa.array(
-        [blob[start:end].decode() for start, end in zip(starts, ends.tolist(), strict=True)]
-        if len(ends)
-        else [],
-        pa.string(),
-    )

@@ -43,18 +43,17 @@ def fit(values: NDArray[np.float64]) -> Scale:
     given = values[np.isfinite(values)]
     if not len(given):
         return Scale(centre=0.0, spread=1.0, low=0.0, high=0.0, has_missing=True)
-    low, first, centre, third, high = np.quantile(given, [0.0, 0.25, 0.5, 0.75, 1.0])
+    low, first, centre, third, high = np.quantile(given, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist()
     rounding = ROUNDING * max(abs(low), abs(high))
-    spread = next(
-        (s for s in ((third - first) / NORMAL_IQR, float(given.std())) if s > rounding), 1.0
-    )
-    missing = bool(len(given) < len(values))
+    spread = (third - first) / NORMAL_IQR
+    if spread <= rounding:
+        spread = float(given.std())
     return Scale(
-        centre=float(centre),
-        spread=float(spread),
-        low=float(low),
-        high=float(high),
-        has_missing=missing,
+        centre=centre,
+        spread=spread if spread > rounding else 1.0,
+        low=low,
+        high=high,
+        has_missing=len(given) < len(values),
     )
 
 
@@ -75,24 +74,18 @@ def encode(values: NDArray[np.float64], scale: Scale, clip: float) -> Block:
 
 def encode_all(values: NDArray[np.float64], scales: Sequence[Scale], clip: float) -> list[Block]:
     """Several features (n, F) at once: a row alone costs as much as one of them does."""
-    centre, spread, low, high = (
-        np.array([(s.centre, s.spread, s.low, s.high) for s in scales]).reshape(-1, 4).T
-    )
+    learned = np.array([(s.centre, s.spread, s.low, s.high) for s in scales]).reshape(-1, 4)
+    centre, spread, low, high = learned.T
     missing = ~np.isfinite(values)
     with np.errstate(over="ignore", invalid="ignore"):  # far beyond the clip, or missing
         scaled = np.where(missing, 0.0, np.clip((values - centre) / spread, -clip, clip))
-    outside = (
-        (values < low)
-        | (values > high)
-        | (missing & np.array([not scale.has_missing for scale in scales]))
-    )
+    never_missing = np.array([not scale.has_missing for scale in scales])
+    outside = (values < low) | (values > high) | (missing & never_missing)
     unseen = outside.mean(axis=0) if len(values) else np.zeros(len(scales))
     both = np.stack([scaled, missing], axis=2).astype(np.float32)  # (n, F, 2)
-    return [
-        Block(
-            both[:, place, : 1 + scale.has_missing],
-            ("", " missing")[: 1 + scale.has_missing],
-            float(unseen[place]),
-        )
-        for place, scale in enumerate(scales)
-    ]
+    blocks: list[Block] = []
+    for place, scale in enumerate(scales):
+        suffixes = ("", " missing") if scale.has_missing else ("",)
+        columns = both[:, place, : len(suffixes)]
+        blocks.append(Block(columns, suffixes, float(unseen[place])))
+    return blocks

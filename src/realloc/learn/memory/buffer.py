@@ -11,23 +11,22 @@ from numpy.typing import NDArray
 from realloc.learn.memory.moves import Labels
 
 
-def remember(replay: Labels | None, fresh: Labels, capacity: int) -> Labels:
+def remember(memory: Labels | None, fresh: Labels, capacity: int) -> Labels:
     """The memory after a round: never more than `capacity` rows."""
-    everything = fresh if replay is None else replay.join(fresh)
+    everything = fresh if memory is None else memory.join(fresh)
     return everything.take(lowest_ranks(everything.window, everything.rank, capacity))
 
 
-def may_stay(replay: Labels | None, capacity: int, rank: NDArray[np.float64]) -> NDArray[np.int64]:
+def may_stay(memory: Labels | None, capacity: int, rank: NDArray[np.float64]) -> NDArray[np.int64]:
     """The rows of a new window, of ranks (n,), among which `remember` will choose; the others need
     no labels.
     """
-    former = (
-        np.zeros(0, np.int64) if replay is None else np.unique(replay.window, return_counts=True)[1]
-    )
+    former = np.zeros(0, np.int64)
+    if memory is not None:
+        former = np.unique(memory.window, return_counts=True)[1]
     quota = share_capacity(np.append(former, len(rank)), capacity)[-1]
-    most = max(
-        quota, former.max(initial=0)
-    )  # as many as the largest: then the others' quotas are what they were
+    # As many as the largest window: then the others' quotas are what they were.
+    most = max(quota, former.max(initial=0))
     return np.sort(np.argsort(rank, kind="stable")[:most])
 
 
@@ -35,15 +34,11 @@ def lowest_ranks(
     window: NDArray[np.integer], rank: NDArray[np.float64], capacity: int
 ) -> NDArray[np.int64]:
     """The rows that stay, in their order: of every window those of lowest rank."""
-    windows, counts = np.unique(window, return_counts=True)
-    kept = [
-        rows[np.argsort(rank[rows], kind="stable")[:quota]]
-        for rows, quota in zip(
-            (np.flatnonzero(window == w) for w in windows),
-            share_capacity(counts, capacity).tolist(),
-            strict=True,
-        )
-    ]
+    numbers, counts = np.unique(window, return_counts=True)
+    kept: list[NDArray[np.int64]] = []
+    for number, quota in zip(numbers, share_capacity(counts, capacity), strict=True):
+        rows = np.flatnonzero(window == number)
+        kept.append(rows[np.argsort(rank[rows], kind="stable")[:quota]])
     return np.sort(np.concatenate(kept))
 
 

@@ -1,4 +1,4 @@
-"""What can be set about the replay: tables `[moves]` and `[memory]`."""
+"""What can be set about labelled moves and their memory: tables `[moves]` and `[memory]`."""
 
 from dataclasses import dataclass
 

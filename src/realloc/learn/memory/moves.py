@@ -9,6 +9,7 @@ from them: the student is asked along whole traces, so it must know more than wh
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,9 +25,21 @@ Floats = NDArray[np.float64]
 
 CHUNK = 4096
 Singles = NDArray[np.float32]
-Stays = Callable[
-    [Floats], NDArray[np.int64]
-]  # ranks of a window's rows (n,) → the rows that a memory may keep
+# ranks of a window's rows (n,) → the rows that a memory may keep
+Stays = Callable[[Floats], NDArray[np.int64]]
+
+
+@dataclass(frozen=True)
+class Moves:
+    """A move k → l of size δ for each place, all (n, q); δ is 0 where no step fits."""
+
+    source: NDArray[np.int16]
+    target: NDArray[np.int16]
+    step: Floats
+
+    def take(self, rows: NDArray[np.int64] | slice) -> "Moves":
+        """Some of the rows."""
+        return Moves(self.source[rows], self.target[rows], self.step[rows])
 
 
 @dataclass(frozen=True)
@@ -51,32 +64,24 @@ class Labels:
 
     def take(self, rows: NDArray[np.integer]) -> "Labels":
         """Some of the rows."""
-        firsts = {name: getattr(self, name)[rows] for name in FIRSTS}
-        return Labels(**firsts, pair=self.pair[:, rows], field=self.field[:, rows])
+        values = vars(self).items()
+        return Labels(**{k: v[:, rows] if k in BY_MEMBER else v[rows] for k, v in values})
 
     def join(self, other: "Labels") -> "Labels":
         """These rows and then the others."""
-        firsts = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in FIRSTS
-        }
-        pair = np.concatenate([self.pair, other.pair], axis=1)
-        return Labels(**firsts, pair=pair, field=np.concatenate([self.field, other.field], axis=1))
+        joined: dict[str, NDArray[Any]] = {}
+        for name, values in vars(self).items():
+            both = [values, getattr(other, name)]
+            joined[name] = np.concatenate(both, axis=1 if name in BY_MEMBER else 0)
+        return Labels(**joined)
 
     @property
     def nbytes(self) -> int:
         """Memory."""
-        return sum(getattr(self, name).nbytes for name in (*FIRSTS, "pair", "field"))
+        return sum(values.nbytes for values in vars(self).values())
 
 
-FIRSTS = (
-    "x",
-    "shares",
-    "source",
-    "target",
-    "step",
-    "window",
-    "rank",
-)  # arrays whose first axis is the row
+BY_MEMBER = ("pair", "field")  # arrays whose first axis is the member and second the row
 
 
 def label_moves(
@@ -94,53 +99,52 @@ def label_moves(
     random = np.random.default_rng(seed)
     n = min(len(window.x), config.rows)
     rows = np.sort(random.permutation(len(window.x))[:n])
-    x, shares = window.x[rows], draw_places(window.shares[rows], config, random)
-    source, target, step = draw_moves(shares, config.steps, random)
+    shares = draw_places(window.shares[rows], config, random)
+    moves = draw_moves(shares, config.steps, random)
     rank = random.random(n)
-    if stays is not None:
-        kept = stays(rank)
-        x, shares, rank, n = x[kept], shares[kept], rank[kept], len(kept)
-        source, target, step = source[kept], target[kept], step[kept]
+    kept = np.arange(n) if stays is None else stays(rank)
+    x = window.x[rows[kept]]
+    shares = shares[kept]
+    moves = moves.take(kept)
     pairs: list[Singles] = []
     fields: list[Singles] = []
-    for first in range(0, n, CHUNK):
+    for first in range(0, len(kept), CHUNK):
         part = slice(first, first + CHUNK)
-        pair, field = ask(teacher, x[part], shares[part], (source[part], target[part], step[part]))
+        pair, field = ask(teacher, x[part], shares[part], moves.take(part))
         pairs.append(pair)
         fields.append(field)
-        progress("memory: labels", min(first + CHUNK, n), n)
+        progress("memory: labels", min(first + CHUNK, len(kept)), len(kept))
     return Labels(
         x=x,
         shares=shares.astype(np.float32),
-        source=source,
-        target=target,
-        step=step.astype(np.float32),
+        source=moves.source,
+        target=moves.target,
+        step=moves.step.astype(np.float32),
         pair=np.concatenate(pairs, axis=1),
         field=np.concatenate(fields, axis=1),
-        window=np.full(n, round_),
-        rank=rank,
+        window=np.full(len(kept), round_),
+        rank=rank[kept],
     )
 
 
 def draw_places(shares: Floats, config: MoveConfig, random: np.random.Generator) -> Floats:
     """(n, q, K): the logged shares (n, K), then places two random transfers away."""
     n, K = shares.shape
+    rows = np.arange(n)
     places = [shares]
     for _ in range(config.places - 1):
         p = shares.copy()
         for _ in range(2):
-            pair = edges(K)[random.integers(K * (K - 1), size=n)]
-            amount = np.minimum(random.random(n) * config.reach, p[np.arange(n), pair[:, 0]])
-            p[np.arange(n), pair[:, 0]] -= amount
-            p[np.arange(n), pair[:, 1]] += amount
+            source, target = edges(K)[random.integers(K * (K - 1), size=n)].T
+            amount = np.minimum(random.random(n) * config.reach, p[rows, source])
+            p[rows, source] -= amount
+            p[rows, target] += amount
         places.append(p)
     return np.stack(places, axis=1)
 
 
-def draw_moves(
-    shares: Floats, steps: tuple[float, ...], random: np.random.Generator
-) -> tuple[NDArray[np.int16], NDArray[np.int16], Floats]:
-    """One feasible move k → l of size δ per place (n, q, K); δ = 0 where no step fits."""
+def draw_moves(shares: Floats, steps: tuple[float, ...], random: np.random.Generator) -> Moves:
+    """One feasible move per place (n, q, K)."""
     K = shares.shape[-1]
     sizes = np.asarray(steps)
     fits = shares[..., :, None] >= sizes  # (n, q, K, S)
@@ -149,25 +153,19 @@ def draw_moves(
     source, size = np.divmod(chosen, len(sizes))
     step = np.where(fits.any((-1, -2)), sizes[size], 0.0)
     target = (source + random.integers(1, K, size=source.shape)) % K
-    return source.astype(np.int16), target.astype(np.int16), step
+    return Moves(source.astype(np.int16), target.astype(np.int16), step)
 
 
-def ask(
-    teacher: Teacher,
-    x: Singles,
-    shares: Floats,
-    moves: tuple[NDArray[np.int16], NDArray[np.int16], Floats],
-) -> tuple[Singles, Singles]:
+def ask(teacher: Teacher, x: Singles, shares: Floats, moves: Moves) -> tuple[Singles, Singles]:
     """Finite differences (M, n, q) and fields (M, n, q, K) of one batch."""
-    source, target, step = moves
+    step = moves.step
     moved = shares.copy()
-    at = np.indices(source.shape)
-    moved[*at, source] -= step
-    moved[*at, target] += step
-    states, places = torch.from_numpy(x), torch.from_numpy(shares).float()
-    q = places.shape[1]
-    values = teacher.values(states, torch.cat([places, torch.from_numpy(moved).float()], dim=1))
-    pair = (values[..., q:] - values[..., :q]) / torch.from_numpy(
-        np.where(step > 0, step, 1.0)
-    ).float()
-    return pair.numpy(), teacher.field(states, places).numpy()
+    at = np.indices(step.shape)
+    moved[*at, moves.source] -= step
+    moved[*at, moves.target] += step
+    states = torch.from_numpy(x)
+    places = torch.from_numpy(shares).float()
+    both = torch.cat([places, torch.from_numpy(moved).float()], dim=1)
+    before, after = teacher.values(states, both).split(places.shape[1], dim=-1)
+    sizes = torch.from_numpy(np.where(step > 0, step, 1.0)).float()
+    return ((after - before) / sizes).numpy(), teacher.field(states, places).numpy()

@@ -55,7 +55,11 @@ class BranchAt:
     def take(self, rows: Tensor) -> "BranchAt":
         """Some of the states."""
         return BranchAt(
-            self.directions, *(part[:, rows] for part in (self.a, self.s, self.w, self.heads))
+            self.directions,
+            self.a[:, rows],
+            self.s[:, rows],
+            self.w[:, rows],
+            self.heads[:, rows],
         )
 
     def _lift(self, z: Tensor) -> Tensor:
@@ -74,11 +78,11 @@ class Branch(nn.Module):
     def __init__(self, members: int, shape: BranchShape, seed: int) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
-        K, W = shape.channels, shape.trunk
+        K = shape.channels
+        W = shape.trunk
         self.sizes = [K, W, W, shape.heads]
-        self.context = Stack(
-            members, Shape(inputs=shape.inputs, outputs=sum(self.sizes), width=shape.width), seed
-        )
+        stack = Shape(inputs=shape.inputs, outputs=sum(self.sizes), width=shape.width)
+        self.context = Stack(members, stack, seed)
         self.directions = nn.Parameter(torch.randn(members, K, W, generator=generator) * K**-0.5)
         self.offsets = nn.Parameter(torch.randn(members, 1, W, generator=generator) * 0.5)
 
