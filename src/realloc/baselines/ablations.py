@@ -1,4 +1,4 @@
-"""ReAlloc with one part taken out: without orthogonalization, without its student, without support."""
+"""ReAlloc with one part removed: without orthogonalization, student or support."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
@@ -32,7 +32,7 @@ States = NDArray[np.float32]
 
 
 class WithoutOrthogonalization(ReAlloc):
-    """The teacher is the factual surface alone: outcomes as they are, no residuals; all else stays."""
+    """The teacher is the factual surface alone: outcomes, not residuals; all else stays."""
 
     def __init__(self, config: Config | None = None) -> None:
         config = config or Config()
@@ -42,7 +42,10 @@ class WithoutOrthogonalization(ReAlloc):
 
 
 class WithoutStudent(ReAlloc):
-    """The teacher's committee decides itself: its doubt, the support and the search stay. Every window begins anew."""
+    """The teacher's committee decides itself: its doubt, the support and the search stay.
+
+    Every window begins anew.
+    """
 
     def __init__(self, config: Config | None = None) -> None:
         super().__init__(config, quiet=True)
@@ -65,7 +68,10 @@ class WithoutStudent(ReAlloc):
 def learn_directly(
     former: Learned | None, rows: Window, config: Config, rounds: int, seed: int, progress: Progress
 ) -> Learned:
-    """`rounds.learn` with Stage I alone: what is deployed is the teacher. Its memory of labels is one row that nothing asks."""
+    """`rounds.learn` with Stage I alone: what is deployed is the teacher.
+
+    Its memory of labels is one row that nothing asks.
+    """
     asked, config = config.teacher.surfaces, for_size(config, len(rows.x))
     nuisances, teacher = teach(former, rows, config, rounds, seed, progress)
     replay = label_moves(

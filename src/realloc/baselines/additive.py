@@ -1,21 +1,18 @@
 """AdditiveROI: μ = m₀(x) + Σ_k f_k(x, p_k): every channel for itself, as industry plans budgets.
 
-f_k(x, z_k) = a_k(x) z_k + Σ_j w_kj(x) [σ(v_kj z_k + s_kj(x)) − σ(s_kj(x))]: the branch and trunk of ReAlloc's networks, with
-trunk units that look at one channel each. There is no interaction between channels by construction.
+f_k(x, z_k) = a_k(x) z_k + Σ_j w_kj(x) [σ(v_kj z_k + s_kj(x)) − σ(s_kj(x))]
+
+It is the branch and trunk of ReAlloc's networks, with trunk units that look at one channel each:
+channels do not interact by construction.
 """
+
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from realloc.baselines.backbone import (
-    Backbone,
-    BackboneSurface,
-    NetworkPolicy,
-    NetworkResponse,
-    fit_factual,
-)
-from realloc.baselines.response import Task
-from realloc.learn.networks.branch import Branch, BranchAt, BranchShape
+from realloc.baselines.backbone import Backbone, BackboneSurface, NetworkPolicy
+from realloc.learn.networks.branch import Branch, BranchShape
 
 UNITS = 16  # of the trunk, per channel
 
@@ -26,7 +23,7 @@ class Additive(BackboneSurface):
     mask: Tensor
 
     def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:
-        super().__init__()
+        super().__init__(states, channels, settings, seed)
         shape = BranchShape(
             inputs=states, channels=channels, width=settings.width, trunk=UNITS * channels, heads=1
         )
@@ -34,21 +31,15 @@ class Additive(BackboneSurface):
         self.branch.context = settings.stack(states, sum(self.branch.sizes), seed)
         self.register_buffer("mask", torch.eye(channels).repeat_interleave(UNITS, dim=1))  # (K, W)
 
-    @property
-    def members(self) -> int:
-        """M."""
-        return self.branch.members
-
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         """f."""
-        opened = self.branch.open(x)
-        apart = BranchAt(opened.directions * self.mask, opened.a, opened.s, opened.w, opened.heads)
-        return opened.heads + apart.value(z)
+        joint = self.branch.open(x)
+        apart = replace(joint, directions=joint.directions * self.mask)
+        return joint.heads + apart.value(z)
 
 
-class AdditiveROI(NetworkPolicy):
+class AdditiveROI(NetworkPolicy[Backbone]):
     """Channels planned one by one."""
 
-    def fit_response(self, task: Task) -> NetworkResponse:
-        """Squared error."""
-        return fit_factual(Additive, task, self.settings)
+    surface = Additive
+    defaults = Backbone()

@@ -1,13 +1,12 @@
-"""What all network baselines share: one backbone, one optimiser, one budget of training, one search without limits.
+"""What all network baselines share: backbone, optimiser, training budget, search without limits.
 
-A surface f(x, z) of M members is learned from standardised shares z and outcomes; member i is stopped by the units of fold i,
-which it never learns from. The response is the mean of the members.
+A surface f(x, z) of M members is learned from standardised shares z and outcomes; member i is
+stopped by the units of fold i, which it never learns from. The response is the members' mean.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -21,7 +20,7 @@ from realloc.baselines.lbfgs import Climbable, search_lbfgs
 from realloc.baselines.response import ResponsePolicy, States, Task
 from realloc.learn.networks.config import TrainConfig
 from realloc.learn.networks.stack import ACTIVATIONS, Shape, Stack
-from realloc.learn.networks.train import Loss, TrainSplit, train
+from realloc.learn.networks.train import Loss, split_by_fold, train
 from realloc.learn.teacher.sample import Scaling, scale
 from realloc.learn.window import Window
 from realloc.model.config import Config
@@ -31,7 +30,7 @@ CHUNK = 16_384  # places valued at a time
 
 @dataclass(frozen=True, kw_only=True)
 class Backbone:
-    """Three hidden layers with layer norm; decay was chosen by held-out error on world seeds 201 and 202."""
+    """Three hidden layers with layer norm; decay by held-out error on world seeds 201 and 202."""
 
     members: int = 5
     activation: str = "silu"  # or relu
@@ -50,7 +49,8 @@ class Backbone:
             )
         if self.members < 1 or self.width < 1:
             raise ConfigError(
-                f"Expected `members` and `width` of at least 1, got {self.members} members of width {self.width}."
+                f"Expected `members` and `width` of at least 1, got {self.members} members of "
+                f"width {self.width}."
             )
         self.training()
 
@@ -73,25 +73,13 @@ class Backbone:
 
 @dataclass(frozen=True)
 class ScaledRows:
-    """What a surface learns from: states x (n, d), scaled shares z (n, K) and outcomes y (n,), folds by unit (n,)."""
+    """What a surface learns from, standardised."""
 
-    x: Tensor
-    z: Tensor
-    y: Tensor
-    folds: Tensor
+    x: Tensor  # states (n, d)
+    z: Tensor  # shares (n, K)
+    y: Tensor  # outcomes (n,)
+    folds: Tensor  # (n,) by unit
     scaling: Scaling
-
-    def split(self, members: int) -> TrainSplit:
-        """Member i is judged by fold i."""
-        held = [i % (int(self.folds.max()) + 1) for i in range(members)]
-        return TrainSplit(
-            [torch.where(self.folds != f)[0] for f in held],
-            [torch.where(self.folds == f)[0] for f in held],
-        )
-
-    def scaled(self, outcome: Floats) -> Tensor:
-        """Differences of outcomes (n,) in the units of y."""
-        return as_tensor(outcome / self.scaling.outcome)
 
 
 def open_rows(window: Window) -> ScaledRows:
@@ -109,14 +97,13 @@ def open_rows(window: Window) -> ScaledRows:
 class BackboneSurface(nn.Module):
     """M members of f, up to a function of the state; every parameter has a leading member axis."""
 
-    @property
-    @abstractmethod
-    def members(self) -> int:
-        """M."""
+    def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:
+        super().__init__()
+        self.members = settings.members
 
-    @abstractmethod
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         """At states (M, n, d) and scaled shares (M, n, q, K): (M, n, q)."""
+        raise NotImplementedError
 
     def at(self, rows: ScaledRows, index: Tensor) -> Tensor:
         """At logged rows (M, b): (M, b)."""
@@ -147,39 +134,60 @@ class NetworkResponse:
 
     def mean(self, x: Tensor, p: Tensor) -> Tensor:
         """At states (n, d) and shares (n, q, K), differentiable: (n, q)."""
-        M, z = self.surface.members, self.scaling.shares(p)
-        return (
-            self.surface(x.expand(M, *x.shape), z.expand(M, *z.shape)).mean(0)
-            * self.scaling.outcome
-        )
+        M = self.surface.members
+        z = self.scaling.shares(p)
+        values = self.surface(x.expand(M, *x.shape), z.expand(M, *z.shape))
+        return values.mean(0) * self.scaling.outcome
 
     def _chunks(
         self, x: States, shares: Floats, compute: Callable[[Tensor, Tensor], Tensor]
     ) -> Floats:
         size = max(1, CHUNK // shares.shape[1])
-        parts = [
-            compute(
-                as_double(x[first : first + size]), as_double(shares[first : first + size])
-            ).numpy()
-            for first in range(0, max(len(x), 1), size)
-        ]
+        parts: list[Floats] = []
+        for first in range(0, max(len(x), 1), size):
+            rows = slice(first, first + size)
+            parts.append(compute(as_double(x[rows]), as_double(shares[rows])).numpy())
         return np.concatenate(parts)
 
 
-class NetworkPolicy(ResponsePolicy):
+Settings = TypeVar("Settings", bound=Backbone)
+
+
+class NetworkPolicy(ResponsePolicy, Generic[Settings]):
     """A network response; without limits it is searched by L-BFGS."""
 
     response: NetworkResponse
+    surface: type[BackboneSurface]
+    defaults: Settings
 
     def __init__(
-        self, search: str = "ascent", config: Config | None = None, settings: Backbone | None = None
+        self,
+        search: str = "ascent",
+        config: Config | None = None,
+        settings: Settings | None = None,
     ) -> None:
         super().__init__(search, config)
-        self.settings = settings or Backbone()
+        self.settings: Settings = settings or self.defaults
 
-    @abstractmethod
     def fit_response(self, task: Task) -> NetworkResponse:
-        """Train a surface."""
+        """Train `surface` by squared error: y ≈ f(x, p)."""
+        rows = open_rows(task.window)
+        surface = self.surface(rows.x.shape[1], rows.z.shape[1], self.settings, task.seed)
+
+        def loss(index: Tensor) -> Tensor:
+            return (surface.at(rows, index) - rows.y[index]).square().mean(1)
+
+        return self.train(surface, rows, loss, task.seed)
+
+    def train(
+        self, surface: BackboneSurface, rows: ScaledRows, loss: Loss, seed: int
+    ) -> NetworkResponse:
+        """Train all members at once."""
+        split = split_by_fold(rows.folds, surface.members)
+        held_out = train(surface, loss, split, self.settings.training(), seed)
+        # In double precision from here on: a row's answer must not depend on its batch.
+        fixed = surface.requires_grad_(False).double()
+        return NetworkResponse(fixed, rows.scaling, float(held_out.mean()))
 
     def search_anywhere(self, x: States, start: Floats) -> Floats:
         """By gradients over softmax logits, from several starts."""
@@ -189,30 +197,6 @@ class NetworkPolicy(ResponsePolicy):
         """(rows (a,), shares (a, q, K)) → (a, q), differentiable in the shares."""
         states = as_double(x)
         return lambda rows, shares: self.response.mean(states[rows], shares)
-
-
-def fit_surface(
-    surface: BackboneSurface, rows: ScaledRows, loss: Loss, settings: Backbone, seed: int
-) -> NetworkResponse:
-    """Train all members at once."""
-    held_out = train(surface, loss, rows.split(surface.members), settings.training(), seed)
-    # In double precision from here on: a row's answer must not depend on the batch it came in.
-    return NetworkResponse(
-        surface.requires_grad_(False).double(), rows.scaling, float(held_out.mean())
-    )
-
-
-def fit_factual(
-    make: Callable[[int, int, Backbone, int], BackboneSurface], task: Task, settings: Backbone
-) -> NetworkResponse:
-    """y ≈ f(x, p) by squared error, of the surface that `make` gives for d states, K channels, settings and a seed."""
-    rows = open_rows(task.window)
-    surface = make(rows.x.shape[1], rows.z.shape[1], settings, task.seed)
-
-    def loss(index: Tensor) -> Tensor:
-        return (surface.at(rows, index) - rows.y[index]).square().mean(1)
-
-    return fit_surface(surface, rows, loss, settings, task.seed)
 
 
 def as_tensor(values: NDArray[Any]) -> Tensor:

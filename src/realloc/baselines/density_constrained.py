@@ -1,10 +1,12 @@
-"""DensityConstrained: the best predicted shares where the logged policy has enough density (Schweisthal et al., NeurIPS 2023).
+"""DensityConstrained: the best predicted shares where the logged policy has enough density.
 
-max_p f(x, p) subject to π(p|x) ≥ ε, by gradient ascent on f − λ·max(0, ε − π) over logits, λ growing, from several starts.
+Schweisthal et al., NeurIPS 2023: max_p f(x, p) subject to π(p|x) ≥ ε, by gradient ascent on
+f − λ·max(0, ε − π) over logits, λ growing, from several starts.
 
-f is the S-learner network. π is the conditional density of our support, up to a monotone function: its radius r, so that the
-constraint reads r ≤ r̄, and ε, the 5 % quantile of the densities of logged actions held out, is the 95 % quantile of their
-radii. There is no rule about the way there. The paper has no movement budget either; `within` gives it one to compare by.
+f is the S-learner network. π is the conditional density of our support, up to a monotone function:
+its radius r. So the constraint reads r ≤ r̄, and ε, the 5 % quantile of held-out logged densities,
+is the 95 % quantile of their radii. There is no rule about the path. The paper has no movement
+budget either; `within` sets one to compare by.
 """
 
 from dataclasses import dataclass, field
@@ -15,15 +17,9 @@ from torch import Tensor
 from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats, tangent_basis
 from realloc.base.validation import check_types
-from realloc.baselines.backbone import (
-    Backbone,
-    NetworkPolicy,
-    NetworkResponse,
-    as_double,
-    fit_factual,
-)
+from realloc.baselines.backbone import Backbone, NetworkPolicy, as_double
 from realloc.baselines.lbfgs import Climbable, starts
-from realloc.baselines.response import States, Task
+from realloc.baselines.response import States
 from realloc.baselines.s_network import Joint
 from realloc.decide.search.greedy import SupportFunction
 from realloc.learn.support.density import Border
@@ -47,57 +43,55 @@ class DensityConfig:
 
     def __post_init__(self) -> None:
         check_types(self, "the density constraint")
-        if (
-            not 0 < self.quantile < 1
-            or self.turns < 1
-            or min(self.rate, self.penalty) <= 0
-            or self.growth < 1
-        ):
+        ascent_fits = self.turns >= 1 and min(self.rate, self.penalty) > 0 and self.growth >= 1
+        if not 0 < self.quantile < 1 or not ascent_fits:
             raise ConfigError(
-                "Expected `quantile` in (0, 1), `turns` of at least 1, `rate` and `penalty` above 0, `growth` of at least 1."
+                "Expected `quantile` in (0, 1), `turns` of at least 1, `rate` and `penalty` above "
+                "0, `growth` of at least 1."
             )
         if self.within is not None and self.within < 0 and self.within != BUDGET:
             raise ConfigError(f"Expected `within` of at least 0, or None, got {self.within}.")
 
 
-class DensityConstrained(NetworkPolicy):
-    """A policy of reliable shares."""
+class DensityConstrained(NetworkPolicy[Backbone]):
+    """A policy of reliable shares; the density is the policy's support."""
+
+    surface = Joint
 
     def __init__(self, config: Config | None = None, settings: DensityConfig | None = None) -> None:
-        self.own = settings or DensityConfig()
-        super().__init__("global", config, self.own.outcome)
-        self.within = (
-            self.config.decision.max_length if self.own.within == BUDGET else self.own.within
-        )
-
-    def fit_response(self, task: Task) -> NetworkResponse:
-        """Squared error; the density is the policy's support."""
-        return fit_factual(Joint, task, self.settings)
+        self.density = settings or DensityConfig()
+        super().__init__("global", config, self.density.outcome)
+        self.within = self.density.within
+        if self.within == BUDGET:
+            self.within = self.config.decision.max_length
 
     def _search(self, x: States, start: Floats, allowed: SupportFunction) -> Floats:
-        border, limit = self.support.density.at(x), self.support.ladder.at(1 - self.own.quantile)
-        begun = starts(as_double(start))  # (n, S, K)
+        border = self.support.density.at(x)
+        limit = self.support.ladder.at(1 - self.density.quantile)
+        factual = as_double(start)
+        begun = starts(factual)  # (n, S, K)
         n, S, K = begun.shape
         rows = torch.arange(n).repeat_interleave(S)
-        unit = float(self.response.scaling.outcome)
-        case = DensityProblem(self.climbable(x), border, limit, unit, rows, as_double(start)[rows])
-        ends, worth = ascend(case, begun.flatten(0, 1).log(), self.own, self.within)
-        ends, worth = ends.view(n, S, K), worth.view(n, S)
-        best = worth.argmax(1)
-        found = torch.isfinite(worth.amax(1, keepdim=True))  # else no start met the density: keep
-        return torch.where(found, ends[torch.arange(n), best], as_double(start)).numpy()
+        unit = self.response.scaling.outcome
+        problem = DensityProblem(self.climbable(x), border, limit, unit, rows, factual[rows])
+        ends, worth = ascend(problem, begun.flatten(0, 1).log(), self.density, self.within)
+        ends = ends.view(n, S, K)
+        worth = worth.view(n, S)
+        best = ends[torch.arange(n), worth.argmax(1)]
+        is_met = torch.isfinite(worth.amax(1, keepdim=True))  # else no start met the density: keep
+        return torch.where(is_met, best, factual).numpy()
 
 
 @dataclass(frozen=True)
 class DensityProblem:
-    """What b ascents climb: an outcome, a border of the density, the row (b,) and factual shares (b, K) of each."""
+    """What b ascents climb: an outcome inside a border of the density."""
 
     worth: Climbable
     border: Border
     limit: float
     unit: float  # standard deviation of the outcome
-    rows: Tensor
-    start: Tensor
+    rows: Tensor  # (b,)
+    start: Tensor  # factual shares (b, K)
 
     def place(self, logits: Tensor, within: float | None) -> Tensor:
         """Shares (b, K), pulled into the ball around the factual ones."""
@@ -113,21 +107,21 @@ class DensityProblem:
 
 
 def ascend(
-    case: DensityProblem, logits: Tensor, settings: DensityConfig, within: float | None
+    problem: DensityProblem, logits: Tensor, settings: DensityConfig, within: float | None
 ) -> tuple[Tensor, Tensor]:
-    """The best shares (b, K) with enough density on every ascent, and their worth (b,); −inf: there were none."""
+    """The best shares (b, K) with enough density, and their worth (b,); −inf: none."""
     theta = logits.clone().requires_grad_()
     optimizer = torch.optim.Adam([theta], lr=settings.rate)
-    best, held = case.start.clone(), torch.full((len(logits),), -torch.inf, dtype=logits.dtype)
+    best = problem.start.clone()
+    held = torch.full((len(logits),), -torch.inf, dtype=logits.dtype)
     for turn in range(settings.turns):
-        p = case.place(theta, within)
-        worth, excess = case.worth(case.rows, p[:, None])[:, 0], case.excess(p)
+        p = problem.place(theta, within)
+        worth = problem.worth(problem.rows, p[:, None])[:, 0]
+        excess = problem.excess(p)
         better = (excess <= 0) & (worth > held)
-        best, held = (
-            torch.where(better[:, None], p.detach(), best),
-            torch.where(better, worth.detach(), held),
-        )
-        penalty = settings.penalty * settings.growth**turn * case.unit
+        best = torch.where(better[:, None], p.detach(), best)
+        held = torch.where(better, worth.detach(), held)
+        penalty = settings.penalty * settings.growth**turn * problem.unit
         optimizer.zero_grad()
         (penalty * excess.clamp(min=0) - worth).sum().backward()
         optimizer.step()
@@ -136,13 +130,12 @@ def ascend(
 
 def radius(border: Border, rows: Tensor, p: Tensor) -> Tensor:
     """`Border.radius` at shares (b, K) of states `rows` (b,), differentiable: (b,)."""
-    density, basis, inside = (
-        border.density,
-        as_double(tangent_basis(p.shape[-1])),
-        p.clamp(min=LEAST),
-    )
-    u = inside.log() @ basis if density.kind == "log_ratio" else inside.sqrt()
-    off = (u - as_double(density.origin)) @ as_double(density.whiten) - as_double(border.centre)[
-        rows
-    ]
+    density = border.density
+    inside = p.clamp(min=LEAST)
+    if density.kind == "log_ratio":
+        u = inside.log() @ as_double(tangent_basis(p.shape[-1]))
+    else:
+        u = inside.sqrt()
+    white = (u - as_double(density.origin)) @ as_double(density.whiten)
+    off = white - as_double(border.centre)[rows]
     return off.norm(dim=-1) / as_double(border.scale)[rows]

@@ -1,4 +1,4 @@
-"""What all baselines share: remember the schema, refuse to recommend before a fit, answer through one door."""
+"""What all baselines share: keep the schema, refuse to recommend before a fit, then answer."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Self

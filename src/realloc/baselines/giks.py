@@ -1,9 +1,12 @@
-"""GIKS: gradient interpolation and kernel smoothing (Nagalapatti et al., AAAI 2024), extended to K shares.
+"""GIKS: gradient interpolation and kernel smoothing, extended to K shares.
 
-f(x, p) is a network on a representation φ(x) and the shares. Beside the factual loss it learns from two kinds of shares that a
-row did not have. Near ones, p' = (1 − s) p + s d with d uniform on the simplex, are given the label y + ⟨∇_p f(x, p), p' − p⟩,
-its gradient held fixed. Far ones, the shares of another row of the batch, are given the mean of a Gaussian process on (φ, p)
-over rows of the batch, and weigh the less the larger its variance.
+Nagalapatti et al., AAAI 2024.
+
+f(x, p) is a network on a representation φ(x) and the shares. Beside the factual loss it learns from
+two kinds of shares that a row did not have. Near ones, p' = (1 − s) p + s d with d uniform on the
+simplex, are given the label y + ⟨∇_p f(x, p), p' − p⟩, its gradient held fixed. Far ones, the
+shares of another row of the batch, are given the mean of a Gaussian process on (φ, p) over rows of
+the batch, and weigh the less the larger its variance.
 """
 
 from dataclasses import dataclass
@@ -18,11 +21,9 @@ from realloc.baselines.backbone import (
     NetworkPolicy,
     NetworkResponse,
     ScaledRows,
-    fit_surface,
     open_rows,
 )
 from realloc.baselines.response import Task
-from realloc.model.config import Config
 
 KNOWN = 128  # rows of a batch that the process knows; up to as many others are asked about
 NOISE = 0.5  # variance of a scaled outcome that the process does not explain
@@ -48,14 +49,9 @@ class Represented(BackboneSurface):
     """f(φ(x), z)."""
 
     def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:
-        super().__init__()
+        super().__init__(states, channels, settings, seed)
         self.body = settings.stack(states, 1, seed)
         self.network = settings.stack(settings.width + channels, 1, seed + 1)
-
-    @property
-    def members(self) -> int:
-        """M."""
-        return self.network.members
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         """f."""
@@ -78,17 +74,20 @@ class GIKSLoss:
 
     def __call__(self, index: Tensor) -> Tensor:
         """Of every member on its rows (M, b): (M,)."""
-        x, z, y = self.rows.x[index], self.rows.z[index], self.rows.y[index]
+        x = self.rows.x[index]
+        z = self.rows.z[index]
+        y = self.rows.y[index]
         if not torch.is_grad_enabled():
             return (self.surface(x, z.unsqueeze(2))[..., 0] - y).square().mean(1)
         z.requires_grad_()
-        phi, near = self.surface.body.hidden(x), self.near(z.detach())
+        phi = self.surface.body.hidden(x)
+        near = self.near(z.detach())
         f = self.surface.head(phi, torch.stack([z, near], dim=2))  # (M, b, 2)
         slopes = torch.autograd.grad(f[..., 0].sum(), z, retain_graph=True)[0]
         label = y + (slopes * (near - z.detach())).sum(-1)
-        loss = (f[..., 0] - y).square().mean(1) + self.settings.interpolation * (
-            f[..., 1] - label
-        ).square().mean(1)
+        factual = (f[..., 0] - y).square().mean(1)
+        interpolated = (f[..., 1] - label).square().mean(1)
+        loss = factual + self.settings.interpolation * interpolated
         return loss + self.settings.smoothing * self.smooth(phi, z.detach(), y)
 
     def near(self, z: Tensor) -> Tensor:
@@ -98,15 +97,17 @@ class GIKSLoss:
         return z + part * (self.rows.scaling.shares(mix / mix.sum(-1, keepdim=True)) - z)
 
     def smooth(self, phi: Tensor, z: Tensor, y: Tensor) -> Tensor:
-        """Squared distance of f at another row's shares to the process, weighed by what that knows: (M,)."""
+        """Squared distance of f at other rows' shares to the process, weighed by its precision."""
         count = min(KNOWN, z.shape[1] // 2)
-        known, asked = phi[:, :count], phi[:, count : 2 * count]
-        at, to = z[:, :count], z.roll(1, dims=1)[:, count : 2 * count]
+        known = phi[:, :count]
+        other = phi[:, count : 2 * count]
+        at = z[:, :count]
+        to = z.roll(1, dims=1)[:, count : 2 * count]
         with torch.no_grad():
-            mean, variance = predict(
-                kernel(known, at, known, at), kernel(asked, to, known, at), y[:, :count]
-            )
-        off = self.surface.head(asked, to.unsqueeze(2))[..., 0] - mean
+            within = kernel(known, at, known, at)
+            across = kernel(other, to, known, at)
+            mean, variance = predict(within, across, y[:, :count])
+        off = self.surface.head(other, to.unsqueeze(2))[..., 0] - mean
         return (off.square() * (1 - variance)).mean(1)
 
 
@@ -118,28 +119,25 @@ def kernel(phi: Tensor, z: Tensor, other_phi: Tensor, other_z: Tensor) -> Tensor
 
 
 def predict(within: Tensor, across: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and variance (M, a) of a Gaussian process of variance 1, from kernels (M, b, b) and (M, a, b), outcomes (M, b)."""
+    """Mean and variance (M, a) of a Gaussian process of variance 1.
+
+    From its kernels among known rows (M, b, b) and to them (M, a, b), and outcomes (M, b).
+    """
     factor = torch.linalg.cholesky(within + NOISE * torch.eye(within.shape[-1]))
     mean = across @ torch.cholesky_solve(y.unsqueeze(-1), factor)
     left = torch.linalg.solve_triangular(factor, across.transpose(1, 2), upper=False)
     return mean[..., 0], (1 - left.square().sum(1)).clamp(0, 1)
 
 
-class GIKS(NetworkPolicy):
+class GIKS(NetworkPolicy[GIKSConfig]):
     """Learning from shares that rows did not have."""
 
-    def __init__(
-        self,
-        search: str = "ascent",
-        config: Config | None = None,
-        settings: GIKSConfig | None = None,
-    ) -> None:
-        self.own = settings or GIKSConfig()
-        super().__init__(search, config, self.own)
+    defaults = GIKSConfig()
 
     def fit_response(self, task: Task) -> NetworkResponse:
         """Factual, near and far."""
         rows = open_rows(task.window)
-        surface = Represented(rows.x.shape[1], rows.z.shape[1], self.own, task.seed)
-        loss = GIKSLoss(surface, rows, self.own, torch.Generator().manual_seed(task.seed))
-        return fit_surface(surface, rows, loss, self.own, task.seed)
+        surface = Represented(rows.x.shape[1], rows.z.shape[1], self.settings, task.seed)
+        generator = torch.Generator().manual_seed(task.seed)
+        loss = GIKSLoss(surface, rows, self.settings, generator)
+        return self.train(surface, rows, loss, task.seed)

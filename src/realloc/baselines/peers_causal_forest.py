@@ -1,4 +1,4 @@
-"""CausalForestDML (EconML): double machine learning with an effect that is a generalised random forest of the state.
+"""CausalForestDML (EconML): double machine learning, the effect a random forest of the state.
 
 y − m̂(x) = θ(x)·[t − ê(x)] + noise,   θ a forest of honest trees
 
@@ -9,12 +9,13 @@ from realloc.base.imports import need
 from realloc.base.simplex import tangent_basis
 from realloc.baselines.peers_dml import MODELS, DmlEffect, check_models, make_models, split_by
 from realloc.baselines.response import Response, ResponsePolicy, Task
-from realloc.logs import Logs
 from realloc.model.config import Config
 
 
 class CausalForestDMLPolicy(ResponsePolicy):
     """EconML's CausalForestDML and a search."""
+
+    package = "econml.dml"
 
     def __init__(
         self,
@@ -25,18 +26,15 @@ class CausalForestDMLPolicy(ResponsePolicy):
         models: tuple[str, ...] = MODELS,
     ) -> None:
         super().__init__(search, config)
-        self.trees, self.least_rows, self.models = trees, least_rows, check_models(models)
-
-    def learn(self, logs: Logs) -> None:
-        """Look for the package first: support takes a while."""
-        need("econml.dml", "peers")
-        super().learn(logs)
+        self.trees = trees
+        self.least_rows = least_rows
+        self.models = check_models(models)
 
     def fit_response(self, task: Task) -> Response:
-        """Cross-fit by unit, then grow a forest on the residuals; leaves hold at least `least_rows`."""
-        rows, dml = task.window, need("econml.dml", "peers")
+        """Cross-fit by unit, then grow a forest on the residuals, `least_rows` to a leaf."""
+        rows = task.window
         model_y, model_t = make_models(self.models, task.seed)
-        estimator = dml.CausalForestDML(
+        estimator = need("econml.dml", "peers").CausalForestDML(
             model_y=model_y,
             model_t=model_t,
             cv=split_by(rows.folds),

@@ -1,8 +1,9 @@
-"""CQL (d3rlpy): conservative offline reinforcement learning, as a bandit (episodes of one step, γ = 0).
+"""CQL (d3rlpy): conservative offline reinforcement learning, as a bandit (one step, γ = 0).
 
-Q(x, a) learns the reward and is pushed down where the log has no actions, by `weight`·[log ∫exp Q(x, ·) − Q(x, a)]; an actor
-learns argmax_a Q(x, a). Actions are the shares' tangent coordinates, scaled so that the log spans [−1, 1]. The reward is the
-outcome without what the state alone explains (a cross-fitted ridge regression): the same optimum, far less noise.
+Q(x, a) learns the reward and is pushed down where the log has no actions, by
+`weight`·[log ∫exp Q(x, ·) − Q(x, a)]; an actor learns argmax_a Q(x, a). Actions are the shares'
+tangent coordinates, scaled so that the log spans [−1, 1]. The reward is the outcome without what
+the state alone explains (a cross-fitted ridge regression): the same optimum, far less noise.
 """
 
 from dataclasses import dataclass
@@ -23,7 +24,10 @@ from realloc.logs import Logs
 from realloc.model.config import Config
 from realloc.model.recommend import count_transfers
 
-BATCH, WIDTH, RATE, SAMPLES = 256, 64, 1e-3, 4
+BATCH = 256
+WIDTH = 64
+RATE = 1e-3
+SAMPLES = 4
 DECAY = 1.0  # of the critic's weights
 TEMPERATURE = 0.01  # of the actor's entropy, in standard deviations of the reward
 PARTS = 20  # of the way back from an action
@@ -44,9 +48,8 @@ class Box:
     def shares(self, actions: NDArray[np.float32]) -> Floats:
         """The nearest shares of actions (n, K−1): (n, K)."""
         K = actions.shape[-1] + 1
-        return project(
-            (self.centre + self.half * actions.astype(np.float64)) @ tangent_basis(K).T + 1 / K
-        )
+        t = self.centre + self.half * actions.astype(np.float64)
+        return project(t @ tangent_basis(K).T + 1 / K)
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,9 @@ class Agent:
 
 
 class CQLPolicy(ResponsePolicy):
-    """The actor's shares: as they are, or pulled back until they keep the support and the movement budget (`limited`)."""
+    """The actor's shares; `limited` pulls them back into the support and the movement budget."""
+
+    package = "d3rlpy"
 
     def __init__(
         self,
@@ -80,12 +85,9 @@ class CQLPolicy(ResponsePolicy):
         steps: int = 1000,
     ) -> None:
         super().__init__("ascent", config)
-        self.limited, self.weight, self.steps = limited, weight, steps
-
-    def learn(self, logs: Logs) -> None:
-        """Look for the package first: support takes a while."""
-        need("d3rlpy", "peers")
-        super().learn(logs)
+        self.limited = limited
+        self.weight = weight
+        self.steps = steps
 
     def fit_response(self, task: Task) -> Response:
         """Train actor and critic on the residual outcome."""
@@ -93,14 +95,11 @@ class CQLPolicy(ResponsePolicy):
         t = rows.shares @ tangent_basis(rows.shares.shape[1])
         box = Box((t.max(axis=0) + t.min(axis=0)) / 2, np.ptp(t, axis=0) / 2 + 1e-9)
         ridge = NuisanceConfig(folds=task.config.nuisances.folds, models=("ridge",))
-        left = (
-            rows.outcome
-            - cross_fit(rows.x, rows.shares, rows.outcome, rows.folds, ridge, task.seed).outcome
-        )
+        explained = cross_fit(rows.x, rows.shares, rows.outcome, rows.folds, ridge, task.seed)
+        left = rows.outcome - explained.outcome
         unit = float(left.std())
-        algo = self.train(
-            rows.x, box.actions(rows.shares), (left / unit).astype(np.float32), task.seed
-        )
+        rewards = (left / unit).astype(np.float32)
+        algo = self.train(rows.x, box.actions(rows.shares), rewards, task.seed)
         self.agent = Agent(algo, box, unit)
         return self.agent
 
@@ -117,17 +116,16 @@ class CQLPolicy(ResponsePolicy):
             algo.create_impl((x.shape[1],), actions.shape[1])
             for _ in range(self.steps):
                 rows = random.integers(len(x), size=BATCH)
-                state, action, reward = x[rows], actions[rows], rewards[rows, None]
+                state = x[rows]
+                action = actions[rows]
+                reward = rewards[rows, None]
                 algo.update(batch(state, action, reward, state, action, ones, ones, []))
         return algo
 
     def decide(self, logs: Logs) -> Decision:
         """Where the actor goes, or the largest part of the way there that is allowed."""
-        x, start, every = (
-            self.encoder.encode(logs).values,
-            np.array(logs.shares),
-            np.arange(len(logs)),
-        )
+        x = self.encoder.encode(logs).values
+        start = np.array(logs.shares)
         opened = self.support.at(x)
         ends = self.agent.act(x)
         if self.limited:
@@ -137,7 +135,7 @@ class CQLPolicy(ResponsePolicy):
             shares=ends,
             gain=self.gain(logs, ends),
             gain_lower=np.full(len(logs), np.nan),  # it knows no bound
-            support=opened.score(every, start, ends),
+            support=opened.score(np.arange(len(logs)), start, ends),
             steps=count_transfers(start, ends),
             reason=np.where(moved, "moved", "unsupported"),
         )
@@ -163,7 +161,7 @@ def conservative(weight: float) -> Any:
 
 
 def pull_back(start: Floats, ends: Floats, allowed: SupportFunction, max_length: float) -> Floats:
-    """The largest part of every straight way start → ends (n, K) that is allowed and at most so long."""
+    """The largest allowed part of each straight path to `ends` (n, K), up to `max_length`."""
     length = np.linalg.norm(ends - start, axis=1)
     reach = np.minimum(1.0, max_length / np.maximum(length, 1e-12))
     part = reach[:, None] * np.linspace(1, 0, PARTS + 1)  # (n, PARTS + 1), the last is 0

@@ -1,6 +1,7 @@
-"""What the DML peers share: treatments, cross-fitting by unit, nuisances, and an effect θ(x)·φ(t) of the shares.
+"""What the DML peers share: treatments, cross-fitting by unit, nuisances and an effect θ(x)·φ(t).
 
-t = Qᵀp are the shares in tangent coordinates, so that even shares are t = 0. φ(t) is t, or t with squares and products.
+t = Qᵀp are the shares in tangent coordinates, so that even shares are t = 0. φ(t) is t, or t with
+squares and products.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from realloc.base.simplex import Floats, tangent_basis
 from realloc.baselines.response import States
 
 MODELS = ("products", "boosting")
-Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+RowSplit = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,10 @@ def expand_slopes(t: Floats, degree: int) -> Floats:
     return np.concatenate([first, t[:, i, None] * eye[j] + t[:, j, None] * eye[i]], axis=1)
 
 
-def split_by(folds: NDArray[np.int64]) -> list[Split]:
+def split_by(folds: NDArray[np.int64]) -> list[RowSplit]:
     """Rows to learn from and rows to predict, for every fold: whole units on either side."""
-    return [
-        (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in np.unique(folds)
-    ]
+    numbers = np.unique(folds)
+    return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in numbers]
 
 
 def check_models(names: Sequence[str]) -> tuple[str, ...]:
@@ -80,9 +80,13 @@ def check_models(names: Sequence[str]) -> tuple[str, ...]:
 def make_models(names: Sequence[str], seed: int) -> tuple[list[Any], list[Any]]:
     """Candidates for outcome and treatments that EconML chooses from by cross-validation."""
     several = need("sklearn.multioutput", "peers").MultiOutputRegressor
-    outcome = {"products": products, "boosting": lambda: boosting(seed)}
-    treatments = {"products": products, "boosting": lambda: several(boosting(seed))}
-    return [outcome[name]() for name in names], [treatments[name]() for name in names]
+    outcome: list[Any] = []
+    treatments: list[Any] = []
+    for name in names:
+        is_linear = name == "products"
+        outcome.append(products() if is_linear else boosting(seed))
+        treatments.append(products() if is_linear else several(boosting(seed)))
+    return outcome, treatments
 
 
 def boosting(seed: int) -> Any:
@@ -106,10 +110,8 @@ def boosting(seed: int) -> Any:
 
 def products() -> Any:
     """Ridge regression on features, their squares and products."""
-    preprocessing, linear = (
-        need("sklearn.preprocessing", "peers"),
-        need("sklearn.linear_model", "peers"),
-    )
+    preprocessing = need("sklearn.preprocessing", "peers")
+    linear = need("sklearn.linear_model", "peers")
     return need("sklearn.pipeline", "peers").make_pipeline(
         preprocessing.PolynomialFeatures(degree=2, include_bias=False),
         preprocessing.StandardScaler(),

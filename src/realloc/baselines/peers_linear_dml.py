@@ -1,17 +1,19 @@
-"""LinearDML (EconML): double machine learning with an effect that is linear in features of the state.
+"""LinearDML (EconML): double machine learning, the effect linear in features of the state.
 
 y − m̂(x) = θ(x)·[φ(t) − ê_φ(x)] + noise,   θ(x) = A·(1, x)
 
-With `degree` 2 the shares' squares and products are treatments of their own, so that returns may diminish and channels may
-interact; with degree 1 the response is linear in the shares and a search always ends at a border.
+With `degree` 2 the shares' squares and products are treatments of their own, so that returns may
+diminish and channels may interact. With degree 1 the response is linear in the shares and a search
+always ends at a border.
 """
+
+from typing import Any
 
 from realloc.base.errors import ConfigError
 from realloc.base.imports import need
 from realloc.base.simplex import tangent_basis
 from realloc.baselines.peers_dml import MODELS, DmlEffect, check_models, make_models, split_by
 from realloc.baselines.response import Response, ResponsePolicy, Task
-from realloc.logs import Logs
 from realloc.model.config import Config
 
 DEGREES = (1, 2)
@@ -19,6 +21,8 @@ DEGREES = (1, 2)
 
 class LinearDMLPolicy(ResponsePolicy):
     """EconML's LinearDML and a search."""
+
+    package = "econml.dml"
 
     def __init__(
         self,
@@ -33,30 +37,28 @@ class LinearDMLPolicy(ResponsePolicy):
             raise ConfigError(
                 f"Expected `degree` and `state_degree` of 1 or 2, got {degree} and {state_degree}."
             )
-        self.degree, self.state_degree, self.models = degree, state_degree, check_models(models)
-
-    def learn(self, logs: Logs) -> None:
-        """Look for the package first: support takes a while."""
-        need("econml.dml", "peers")
-        super().learn(logs)
+        self.degree = degree
+        self.state_degree = state_degree
+        self.models = check_models(models)
 
     def fit_response(self, task: Task) -> Response:
         """Cross-fit by unit, then regress residuals on residuals times features of the state."""
-        rows, dml = task.window, need("econml.dml", "peers")
-        polynomial = need("sklearn.preprocessing", "peers").PolynomialFeatures
+        rows = task.window
         model_y, model_t = make_models(self.models, task.seed)
-        estimator = dml.LinearDML(
+        estimator = need("econml.dml", "peers").LinearDML(
             model_y=model_y,
             model_t=model_t,
-            featurizer=polynomial(self.state_degree, include_bias=False)
-            if self.state_degree > 1
-            else None,
-            treatment_featurizer=polynomial(self.degree, include_bias=False)
-            if self.degree > 1
-            else None,
+            featurizer=_polynomial(self.state_degree),
+            treatment_featurizer=_polynomial(self.degree),
             cv=split_by(rows.folds),
             random_state=task.seed % 2**31,
         )
         t = rows.shares @ tangent_basis(rows.shares.shape[1])
         estimator.fit(rows.outcome, t, X=rows.x, inference=None)
         return DmlEffect(estimator, self.degree)
+
+
+def _polynomial(degree: int) -> Any:
+    if degree == 1:
+        return None
+    return need("sklearn.preprocessing", "peers").PolynomialFeatures(degree, include_bias=False)

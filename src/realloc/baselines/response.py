@@ -1,21 +1,23 @@
 """Predict, then optimise: a learned response, searched for the best shares in one of four ways.
 
-global       the best predicted shares anywhere on the simplex: neither support nor a movement budget
-constrained  the best predicted point of a lattice of whole percents inside the support and the movement budget
-greedy       the paper's trace of best transfers inside the support and the movement budget (local search)
-ascent       our search for the best end inside the support and the movement budget
+global       the best predicted shares anywhere on the simplex
+constrained  the best predicted point of a lattice of whole percents
+greedy       the paper's trace of best transfers (local search)
+ascent       our search for the best end
 
-Support, movement budget and steps are those of ReAlloc, so that what differs is the response alone.
+All but the first stay inside the support and the movement budget. Both, and the steps, are those of
+ReAlloc, so that what differs is the response alone.
 """
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
+from realloc.base.imports import need
 from realloc.base.simplex import Floats, edge_directions, edges, project_tangent
 from realloc.base.validation import nearest
 from realloc.baselines.fitted import Fitted
@@ -41,7 +43,8 @@ ANYWHERE = SearchConfig(
     steps=(0.01, 0.02, 0.05, 0.1, 0.2, 0.4), max_steps=1, max_length=2.0, max_turns=100
 )
 PLACES = 400_000  # predicted at a time
-LATTICE, LARGEST = 0.01, 5000  # step, and the size above which a lattice is no longer searched
+LATTICE = 0.01  # step
+LARGEST = 5000  # size above which a lattice is no longer searched
 NEAR = 0.02  # of a finite difference
 States = NDArray[np.float32]
 
@@ -54,6 +57,7 @@ class Response(Protocol):
         ...
 
 
+@runtime_checkable
 class SmoothResponse(Response, Protocol):
     """A response with a gradient."""
 
@@ -74,10 +78,13 @@ class Task:
 class ResponsePolicy(Fitted):
     """A response and a search."""
 
+    package: ClassVar[str | None] = None  # of the extra `peers`, where the response needs one
+
     def __init__(self, search: str = "ascent", config: Config | None = None) -> None:
         if search not in SEARCHES:
             raise ConfigError(f"Unknown `search` {search!r}.{nearest(search, SEARCHES)}")
-        self.search, self.config = search, config or Config()
+        self.search = search
+        self.config = config or Config()
 
     @abstractmethod
     def fit_response(self, task: Task) -> Response:
@@ -85,12 +92,14 @@ class ResponsePolicy(Fitted):
 
     def learn(self, logs: Logs) -> None:
         """Encoder, support and folds as ReAlloc has them, and the response."""
-        config, seed = self.config, self.config.seed
+        if self.package is not None:
+            need(self.package, "peers")  # before the support, which takes a while
+        config = self.config
+        seed = config.seed
         self.encoder = self.open_encoder(logs)
         window = open_window(logs, self.encoder, config, seed, None)
-        logged = remember_logged(
-            None, logs, window.x, 0, config.support.rows, draw(seed, "logged", 0)
-        )
+        logged_seed = draw(seed, "logged", 0)
+        logged = remember_logged(None, logs, window.x, 0, config.support.rows, logged_seed)
         self.support = fit_support(logged, config.support, draw(seed, "support", 0))
         self.response = self.fit_response(Task(window, config, draw(seed, type(self).__name__, 0)))
 
@@ -105,24 +114,23 @@ class ResponsePolicy(Fitted):
         return join([self._decide(logs.take(rows)) for rows in batches])
 
     def field(self, logs: Logs) -> Floats:
-        """The predicted field P₀∇_p at the logged shares, (n, K); by differences where there is no gradient."""
-        x, shares = self.encoder.encode(logs).values, np.array(logs.shares)
-        slopes = getattr(self.response, "slopes", None)
-        return project_tangent(slopes(x, shares)) if slopes else self._differences(x, shares)
+        """The predicted field P₀∇_p at the logged shares, (n, K), by differences if need be."""
+        x = self.encoder.encode(logs).values
+        shares = np.array(logs.shares)
+        if isinstance(self.response, SmoothResponse):
+            return project_tangent(self.response.slopes(x, shares))
+        return self._differences(x, shares)
 
     def gain(self, logs: Logs, to: Floats) -> Floats:
         """Predicted gain of going to the shares `to` (n, K): (n,)."""
-        found = self.response.values(
-            self.encoder.encode(logs).values, np.stack([logs.shares, to], axis=1)
-        )
-        return found[:, 1] - found[:, 0]
+        x = self.encoder.encode(logs).values
+        values = self.response.values(x, np.stack([logs.shares, to], axis=1))
+        return values[:, 1] - values[:, 0]
 
     def _decide(self, logs: Logs) -> Decision:
-        x, start, every = (
-            self.encoder.encode(logs).values,
-            np.array(logs.shares),
-            np.arange(len(logs)),
-        )
+        x = self.encoder.encode(logs).values
+        start = np.array(logs.shares)
+        every = np.arange(len(logs))
         opened = self.support.at(x)
         ends = self._search(x, start, opened.allowed)
         gain = self.gain_at(x)(every, start, ends[:, None])[:, 0]
@@ -138,19 +146,17 @@ class ResponsePolicy(Fitted):
         )
 
     def _search(self, x: States, start: Floats, allowed: SupportFunction) -> Floats:
-        gain, settings = self.gain_at(x), self.config.decision.searching()
         if self.search == "global":
             return self.search_anywhere(x, start)
+        gain = self.gain_at(x)
+        settings = self.config.decision.searching()
         if self.search == "greedy":
             return search_greedy(start, gain, allowed, settings).shares
-        moves = (
-            lattice(start.shape[1], LATTICE, settings.max_length)
-            if self.search == "constrained"
-            else None
-        )
-        if moves is None:
-            return search_ascent(start, gain, allowed, settings).shares
-        return search_lattice(start, moves, gain, allowed)
+        if self.search == "constrained":
+            moves = lattice(start.shape[1], LATTICE, settings.max_length)
+            if moves is not None:
+                return search_lattice(start, moves, gain, allowed)
+        return search_ascent(start, gain, allowed, settings).shares
 
     def search_anywhere(self, x: States, start: Floats) -> Floats:
         """By transfers of every size, without limits: exact enough for responses made of steps."""
@@ -161,12 +167,14 @@ class ResponsePolicy(Fitted):
         return gain_of_potential(lambda rows, shares: self.response.values(x[rows], shares))
 
     def _differences(self, x: States, shares: Floats) -> Floats:
-        """The field whose edge scores are nearest to differences over NEAR, one-sided at a border."""
-        pairs, directions = edges(shares.shape[1]), edge_directions(shares.shape[1])
-        room = np.minimum(shares[:, pairs[:, 0]], NEAR)  # what the giving channel has, (n, E)
+        """The field whose edge scores are nearest to finite differences, one-sided at borders."""
+        source = edges(shares.shape[1])[:, 0]
+        directions = edge_directions(shares.shape[1])
+        room = np.minimum(shares[:, source], NEAR)  # (n, E)
         ends = shares[:, None] + room[..., None] * directions
-        found = self.response.values(x, np.concatenate([shares[:, None], ends], axis=1))
-        score = np.where(room > 0, (found[:, 1:] - found[:, :1]) / np.where(room > 0, room, 1), 0.0)
+        values = self.response.values(x, np.concatenate([shares[:, None], ends], axis=1))
+        rise = values[:, 1:] - values[:, :1]
+        score = np.where(room > 0, rise / np.where(room > 0, room, 1), 0.0)
         return score @ np.linalg.pinv(directions).T
 
 
@@ -176,14 +184,12 @@ def everywhere(rows: NDArray[np.integer[Any]], start: Floats, ends: Floats) -> N
 
 
 def lattice(channels: int, step: float, length: float) -> Floats | None:
-    """All zero-sum moves in multiples of `step` that transfers of total length `length` reach (√2·δ each), (m, K)."""
+    """All zero-sum moves (m, K) in multiples of `step`, of at most `length` (√2·δ a transfer)."""
     reach = int(length / np.sqrt(2) / step + 1e-9)
     if (2 * reach + 1) ** (channels - 1) > LARGEST:
         return None
-    free = np.stack(
-        np.meshgrid(*[np.arange(-reach, reach + 1)] * (channels - 1), indexing="ij"), axis=-1
-    )
-    free = free.reshape(-1, channels - 1)
+    axes = [np.arange(-reach, reach + 1)] * (channels - 1)
+    free = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, channels - 1)
     moves = np.column_stack([free, -free.sum(axis=1)]) * step
     return moves[np.sqrt(2) * np.abs(moves).sum(axis=1) / 2 <= length + 1e-12]
 

@@ -6,31 +6,18 @@ With one member and ReLU it is the paper's S-NN; with several and SiLU the ensem
 import torch
 from torch import Tensor
 
-from realloc.baselines.backbone import (
-    Backbone,
-    BackboneSurface,
-    NetworkPolicy,
-    NetworkResponse,
-    fit_factual,
-)
-from realloc.baselines.response import Task
+from realloc.baselines.backbone import Backbone, BackboneSurface, NetworkPolicy
 
-PAPER = Backbone(
-    members=1, activation="relu", weight_decay=1.5
-)  # a single network needs more decay
+# A single network needs more decay.
+PAPER = Backbone(members=1, activation="relu", weight_decay=1.5)
 
 
 class Joint(BackboneSurface):
     """f(x, z) of one network."""
 
     def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:
-        super().__init__()
+        super().__init__(states, channels, settings, seed)
         self.network = settings.stack(states + channels, 1, seed)
-
-    @property
-    def members(self) -> int:
-        """M."""
-        return self.network.members
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         """f."""
@@ -38,9 +25,8 @@ class Joint(BackboneSurface):
         return self.network(wide.flatten(1, 2)).view(z.shape[:-1])
 
 
-class SNetwork(NetworkPolicy):
+class SNetwork(NetworkPolicy[Backbone]):
     """The joint S-learner by networks."""
 
-    def fit_response(self, task: Task) -> NetworkResponse:
-        """Squared error."""
-        return fit_factual(Joint, task, self.settings)
+    surface = Joint
+    defaults = Backbone()

@@ -27,7 +27,8 @@ class TreeConfig:
         check_types(self, "the trees")
         if min(self.members, self.trees) < 1 or self.leaves < 2 or not 0 < self.shrinkage <= 1:
             raise ConfigError(
-                "Expected `members` and `trees` of at least 1, `leaves` of at least 2 and `shrinkage` in (0, 1]."
+                "Expected `members` and `trees` of at least 1, `leaves` of at least 2 and "
+                "`shrinkage` in (0, 1]."
             )
 
 
@@ -41,11 +42,10 @@ class TreeResponse:
         """At states (n, d) and shares (n, q, K): (n, q)."""
         n, q, _ = shares.shape
         inputs = join(np.repeat(x, q, axis=0), shares.reshape(n * q, -1))
-        found = [
-            np.asarray(booster.predict(inputs, num_threads=1), dtype=np.float64)
-            for booster in self.boosters
-        ]
-        return np.mean(found, axis=0).reshape(n, q)
+        total = np.zeros(n * q)
+        for booster in self.boosters:
+            total += np.asarray(booster.predict(inputs, num_threads=1))
+        return (total / len(self.boosters)).reshape(n, q)
 
 
 class STrees(ResponsePolicy):
@@ -63,14 +63,14 @@ class STrees(ResponsePolicy):
     def fit_response(self, task: Task) -> TreeResponse:
         """One booster per member."""
         folds = int(task.window.folds.max()) + 1
-        return TreeResponse(
-            tuple(fit_booster(task, self.settings, i % folds) for i in range(self.settings.members))
-        )
+        members = range(self.settings.members)
+        return TreeResponse(tuple(fit_booster(task, self.settings, i % folds) for i in members))
 
 
 def fit_booster(task: Task, settings: TreeConfig, fold: int) -> lgb.Booster:
     """Squared error; rounds stop by the units of `fold`."""
-    window, held = task.window, task.window.folds == fold
+    window = task.window
+    held = window.folds == fold
     options = {
         "objective": "l2",
         "learning_rate": settings.shrinkage,

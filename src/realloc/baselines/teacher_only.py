@@ -1,14 +1,13 @@
-"""TeacherOnly: the orthogonal teacher of one window, deployed directly: no replay, no student, no doubt about gains.
+"""TeacherOnly: the orthogonal teacher of one window, deployed directly.
 
-With the network surface alone and one member it is the paper's Teacher-Only; with all surfaces, ReAlloc without its student.
+There is no memory, no student and no uncertainty of gains. With the network surface alone and one
+member it is the paper's Teacher-Only; with all surfaces, ReAlloc without its student.
 """
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-import torch
-
 from realloc.base.simplex import Floats
+from realloc.baselines.backbone import as_tensor
 from realloc.baselines.response import ResponsePolicy, States, Task
 from realloc.learn.nuisances.crossfit import cross_fit
 from realloc.learn.teacher.fit import KernelStart, SurfaceConfigs, Teacher, fit_teacher
@@ -24,11 +23,11 @@ class TeacherResponse:
 
     def values(self, x: States, shares: Floats) -> Floats:
         """At states (n, d) and shares (n, q, K): (n, q)."""
-        return self.teacher.values(_tensor(x), _tensor(shares)).mean(0).double().numpy()
+        return self.teacher.values(as_tensor(x), as_tensor(shares)).mean(0).double().numpy()
 
     def slopes(self, x: States, shares: Floats) -> Floats:
         """P₀∇_p at shares (n, K)."""
-        return self.teacher.field(_tensor(x), _tensor(shares)).mean(0).double().numpy()
+        return self.teacher.field(as_tensor(x), as_tensor(shares)).mean(0).double().numpy()
 
 
 class TeacherOnly(ResponsePolicy):
@@ -47,7 +46,8 @@ class TeacherOnly(ResponsePolicy):
 
     def fit_response(self, task: Task) -> TeacherResponse:
         """Stage I, with the seeds of a first round."""
-        rows, config = task.window, task.config
+        rows = task.window
+        config = task.config
         nuisances = cross_fit(
             rows.x,
             rows.shares,
@@ -60,14 +60,10 @@ class TeacherOnly(ResponsePolicy):
             kernel=config.kernel, network=config.network, factual=config.factual
         )
         seed = draw(config.seed, "teacher", 0)
-        return TeacherResponse(
-            fit_teacher(rows, nuisances, config.teacher, surfaces, seed, start=self.start())
-        )
+        start = self.start()
+        teacher = fit_teacher(rows, nuisances, config.teacher, surfaces, seed, start=start)
+        return TeacherResponse(teacher)
 
     def start(self) -> KernelStart | None:
         """Where surfaces begin to learn: nowhere."""
         return None
-
-
-def _tensor(values: States | Floats) -> torch.Tensor:
-    return torch.from_numpy(np.array(values, dtype=np.float32))

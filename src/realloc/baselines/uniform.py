@@ -16,7 +16,7 @@ class Uniform(Fitted):
         """Nothing to learn."""
 
     def decide(self, logs: Logs) -> Decision:
-        """1/K each; the gain is unknown, so it is given as NaN-free zero with no support claimed."""
+        """1/K each; the gain is unknown, so it is 0 and no support is claimed."""
         K = len(logs.schema.channels)
         even = np.full((len(logs), K), 1.0 / K)
         moved = np.any(np.abs(logs.shares - even) > 1e-12, axis=1)

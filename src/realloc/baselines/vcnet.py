@@ -1,12 +1,13 @@
-"""VCNet: varying coefficients with functional targeted regularisation (Nie et al., ICLR 2021), extended to K shares.
+"""VCNet: varying coefficients with targeted regularisation (Nie et al., ICLR 2021), for K shares.
 
 f(x, p) = v(p)ᵀ σ(U(p)ᵀ h(x)),   U(p) = Σ_b ψ_b(p) U_b,   v(p) = Σ_b ψ_b(p) v_b
 loss = (y − f)² − α log π(p|x) + β (y − f − ε(p) / π(p|x))²
 
-h is the backbone's last hidden layer. The paper's spline ψ of one dose becomes an additive and pairwise basis: 1, per channel a
-quadratic truncated power spline with two knots, and the products of two channels; no tensor product, so it grows with K² only.
-π is, as in the paper, a softmax over bins of the dose on h, one per channel and their product; bins lie at quantiles and π is
-relative to their frequency, so that the weights 1/π are stabilised. ε is linear in ψ.
+h is the backbone's last hidden layer. The paper's spline ψ of one dose becomes an additive and
+pairwise basis: 1, per channel a quadratic truncated power spline with two knots, and the products
+of two channels; no tensor product, so it grows with K² only. π is, as in the paper, a softmax over
+bins of the dose on h, one per channel and their product; bins lie at quantiles and π is relative to
+their frequency, so that the weights 1/π are stabilised. ε is linear in ψ.
 """
 
 from dataclasses import dataclass
@@ -22,16 +23,12 @@ from realloc.baselines.backbone import (
     NetworkPolicy,
     NetworkResponse,
     ScaledRows,
-    fit_surface,
     open_rows,
 )
 from realloc.baselines.response import Task
-from realloc.model.config import Config
 
-BINS, LEAST = (
-    10,
-    0.1,
-)  # of the density: bins per channel, and the smallest relative density that is divided by
+BINS = 10  # of the density, per channel
+LEAST = 0.1  # the smallest relative density that is divided by
 KNOTS = (1 / 3, 2 / 3)
 HIDDEN = 32  # of the head
 
@@ -57,30 +54,22 @@ class Varying(BackboneSurface):
     frequency: Tensor
 
     def __init__(self, rows: ScaledRows, settings: Backbone, seed: int) -> None:
-        super().__init__()
-        generator = torch.Generator().manual_seed(seed + 1)
+        states = rows.x.shape[1]
         M, K, W = settings.members, rows.z.shape[1], settings.width
+        super().__init__(states, K, settings, seed)
+        generator = torch.Generator().manual_seed(seed + 1)
         self.pairs = list(combinations(range(K), 2))
         size = 1 + (2 + len(KNOTS)) * K + len(self.pairs)
-        self.body = settings.stack(
-            rows.x.shape[1], K * BINS, seed
-        )  # its outputs are the logits of π
-        self.first = nn.Parameter(
-            torch.randn(M, W, size * HIDDEN, generator=generator) * (2 / W / size) ** 0.5
-        )
+        self.body = settings.stack(states, K * BINS, seed)  # its outputs are the logits of π
+        normal = torch.randn(M, W, size * HIDDEN, generator=generator)
+        self.first = nn.Parameter(normal * (2 / W / size) ** 0.5)
         self.second = nn.Parameter(torch.zeros(M, HIDDEN, size))
         self.epsilon = nn.Parameter(torch.zeros(M, size, 1))
         self.register_buffer("knots", torch.quantile(rows.z, torch.tensor(KNOTS), dim=0))  # (2, K)
-        self.register_buffer(
-            "edges", torch.quantile(rows.z, torch.arange(1, BINS) / BINS, dim=0).T.contiguous()
-        )
+        edges = torch.quantile(rows.z, torch.arange(1, BINS) / BINS, dim=0)
+        self.register_buffer("edges", edges.T.contiguous())
         bins = nn.functional.one_hot(self.bins(rows.z), BINS)
         self.register_buffer("frequency", bins.float().mean(0).clamp(min=1e-3))  # (K, BINS)
-
-    @property
-    def members(self) -> int:
-        """M."""
-        return self.body.members
 
     def basis(self, z: Tensor) -> Tensor:
         """ψ at z (…, K): (…, size)."""
@@ -104,14 +93,15 @@ class Varying(BackboneSurface):
         return ((lifted @ self.second.unsqueeze(1)) * psi).sum(-1)
 
     def log_density(self, x: Tensor, z: Tensor) -> Tensor:
-        """log π at logged rows x (M, b, d), z (M, b, K), relative to the bins' frequency: (M, b)."""
-        found = self.body(x).view(*z.shape, BINS).log_softmax(-1) - self.frequency.log()
-        return found.gather(-1, self.bins(z).unsqueeze(-1))[..., 0].sum(-1)
+        """log π at rows x (M, b, d), z (M, b, K), relative to the bins' frequency: (M, b)."""
+        relative = self.body(x).view(*z.shape, BINS).log_softmax(-1) - self.frequency.log()
+        return relative.gather(-1, self.bins(z).unsqueeze(-1))[..., 0].sum(-1)
 
 
 def vcnet_loss(surface: Varying, rows: ScaledRows, index: Tensor, settings: VCNetConfig) -> Tensor:
-    """The loss of every member on its rows (M, b): (M,); held-out rows are judged by the first term alone."""
-    x, z = rows.x[index], rows.z[index]
+    """The loss of every member on its rows (M, b): (M,); of held-out rows the first term alone."""
+    x = rows.x[index]
+    z = rows.z[index]
     psi = surface.basis(z)
     off = rows.y[index] - surface.head(surface.body.hidden(x), psi.unsqueeze(2))[..., 0]
     if not torch.is_grad_enabled():
@@ -122,26 +112,17 @@ def vcnet_loss(surface: Varying, rows: ScaledRows, index: Tensor, settings: VCNe
     return (off.square() - settings.density * log_density + settings.targeted * targeted).mean(1)
 
 
-class VCNet(NetworkPolicy):
+class VCNet(NetworkPolicy[VCNetConfig]):
     """Varying coefficient network."""
 
-    def __init__(
-        self,
-        search: str = "ascent",
-        config: Config | None = None,
-        settings: VCNetConfig | None = None,
-    ) -> None:
-        self.own = settings or VCNetConfig()
-        super().__init__(search, config, self.own)
+    defaults = VCNetConfig()
 
     def fit_response(self, task: Task) -> NetworkResponse:
         """The three terms together."""
         rows = open_rows(task.window)
-        surface = Varying(rows, self.own, task.seed)
-        return fit_surface(
-            surface,
-            rows,
-            lambda index: vcnet_loss(surface, rows, index, self.own),
-            self.own,
-            task.seed,
-        )
+        surface = Varying(rows, self.settings, task.seed)
+
+        def loss(index: Tensor) -> Tensor:
+            return vcnet_loss(surface, rows, index, self.settings)
+
+        return self.train(surface, rows, loss, task.seed)

@@ -1,4 +1,4 @@
-"""WarmTeacher: a teacher that goes on from the last window's weights and lengths, without any memory of its rows."""
+"""WarmTeacher: a teacher that goes on from the last window's weights, without memory of rows."""
 
 from realloc.baselines.teacher_only import TeacherOnly, TeacherResponse
 from realloc.learn.features.encode import Encoder
