@@ -45,7 +45,7 @@ def _keys(opened: Source, schema: Schema) -> Iterator[tuple[pa.Array, NDArray[np
     for piece in opened.pieces([schema.unit, schema.time]):
         yield (
             _names(piece, schema),
-            to_times(piece.batch.column(schema.time), schema.time)[0].values,
+            to_times(piece.batch.column(schema.time), schema.time).values,
         )
 
 

@@ -2,9 +2,10 @@
 
 PSI = Σ_b (q_b − p_b) log(q_b / p_b)
 
-Two samples of n and m rows from one population have PSI ≈ (1/n + 1/m) χ² with B − 1 degrees of freedom, B the bins that
-occur. So a PSI means nothing without n and m: 0.1 is far for a million rows and nothing for fifty. `beyond` is what is left
-after the part that chance explains, and `chance` the probability of so large a PSI without any drift.
+Two samples of n and m rows from one population have PSI ≈ (1/n + 1/m) χ² with B − 1 degrees of
+freedom, B the bins that occur. So a PSI means nothing without n and m: 0.1 is far for a million
+rows and nothing for fifty. `beyond` is what is left after the part that chance explains, and
+`chance` the probability of so large a PSI without any drift.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ HALF = 0.5  # rows added to every bin that occurs, so that an empty one has a lo
 
 @dataclass(frozen=True)
 class Divergence:
-    """PSI, what of it lies beyond the 99th percentile of chance, and the chance of it without drift."""
+    """PSI, what of it lies beyond the 99th percentile of chance, and its chance without drift."""
 
     psi: float
     beyond: float
@@ -33,15 +34,18 @@ def divergence(new: NDArray[np.number], old: NDArray[np.number]) -> Divergence:
     from scipy import special
 
     used = (new + old) > 0
-    n, m, bins = float(new.sum()), float(old.sum()), int(used.sum())
+    n = float(new.sum())
+    m = float(old.sum())
+    bins = int(used.sum())
     if n == 0 or m == 0 or bins < 2:
         return Divergence(0.0, 0.0, 1.0)
     q = (new[used] + HALF) / (n + HALF * bins)
     p = (old[used] + HALF) / (m + HALF * bins)
     psi = float(((q - p) * np.log(q / p)).sum())
-    scale, freedom = 1 / n + 1 / m, bins - 1
+    scale = 1 / n + 1 / m
+    by_chance = scale * float(special.chdtri(bins - 1, 0.01))
     return Divergence(
         psi,
-        max(0.0, psi - scale * float(special.chdtri(freedom, 0.01))),
-        float(special.chdtrc(freedom, psi / scale)),
+        beyond=max(0.0, psi - by_chance),
+        chance=float(special.chdtrc(bins - 1, psi / scale)),
     )

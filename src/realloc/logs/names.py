@@ -1,61 +1,44 @@
-"""What a column's name gives away: dates, keys, money, outcomes, and things only known after the decision."""
+"""What a column's name says: dates, keys, money, outcomes, and things only known afterwards."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 # Results of a day. Plural counts and ratios: `order_deadline` or `click_price` are no results.
 LATER = frozenset(
-    "clicks impression impressions views pageviews visits sessions conversions purchases orders transactions bookings buyers "
-    "revenue sales gmv income profit refunds redemptions checkouts carts cart installs signups leads subscriptions "
-    "opens plays cpa cpc cpm ctr cvr roas roi redeemed converted purchased".split()
+    "clicks impression impressions views pageviews visits sessions conversions purchases orders "
+    "transactions bookings buyers revenue sales gmv income profit refunds redemptions checkouts "
+    "carts cart installs signups leads subscriptions opens plays cpa cpc cpm ctr cvr roas roi "
+    "redeemed converted purchased".split()
 )
 EARLIER = frozenset(
-    "lag lagged prev previous yesterday last past prior trailing hist history historical rolling before baseline expected "
-    "forecast forecasted planned plan trend recent ma ytd ema since initial".split()
+    "lag lagged prev previous yesterday last past prior trailing hist history historical rolling "
+    "before baseline expected forecast forecasted planned plan trend recent ma ytd ema since "
+    "initial".split()
 )
-WINDOW = re.compile(
-    r"\d+d|[lt]\d+|\d+w|\d+m|avg\d+"
-)  # 7d, l28, t1, 4w: a window that ends before today …
+# 7d, l28, t1, 4w: a window that ends before today …
+WINDOW = re.compile(r"\d+d|[lt]\d+|\d+w|\d+m|avg\d+")
+# … or not
 AFTER = frozenset(
-    "click view touch attributed attribution actual actuals result results realized realised".split()
-)  # … or not
+    "click view touch attributed attribution actual actuals result results realized "
+    "realised".split()
+)
 HARMLESS = frozenset(
     "rank competitor competitors control tier window deadline stock policy limit".split()
 )
-TIME = ("date", "day", "week", "ds", "dt", "month", "time", "timestamp", "period")
-UNIT = (
-    "unit",
-    "item",
-    "sku",
-    "product",
-    "campaign",
-    "adgroup",
-    "shop",
-    "store",
-    "geo",
-    "region",
-    "market",
-    "timeseries",
-    "id",
+# In order of preference:
+TIME = tuple("date day week ds dt month time timestamp period".split())
+UNIT = tuple(
+    "unit item sku product campaign adgroup shop store geo region market timeseries id".split()
 )
-OUTCOME = (
-    "outcome",
-    "orders",
-    "purchases",
-    "conversions",
-    "sales",
-    "revenue",
-    "gmv",
-    "y",
-    "target",
-    "kpi",
-    "response",
+OUTCOME = tuple(
+    "outcome orders purchases conversions sales revenue gmv y target kpi response".split()
 )
-SPEND = ("spend", "cost", "spends", "costs", "expense", "investment")
-SHARE = ("share", "shares", "pct", "percent", "proportion", "weight", "mix")
 BUDGET = ("budget", "total_budget", "daily_budget", "total_spend", "b")
-CURRENCY = ("currency", "ccy")
-CHANNEL = ("channel", "medium", "platform", "source", "network", "placement")
+CHANNEL = tuple("channel medium platform source network placement".split())
+SPEND = frozenset("spend cost spends costs expense investment".split())
+SHARE = frozenset("share shares pct percent proportion weight mix".split())
+CURRENCY = frozenset(("currency", "ccy"))
 TOTAL = frozenset("all total totals overall global sum national worldwide everything".split())
 
 
@@ -63,14 +46,14 @@ TOTAL = frozenset("all total totals overall global sum national worldwide everyt
 def words(name: str) -> tuple[str, ...]:
     """The words of a column name: `GooglePaid_Search.CLICKS` → google, paid, search, clicks."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    return tuple(word for word in re.split(r"[^0-9a-z]+", spaced.lower()) if word)
+    return tuple(re.findall("[0-9a-z]+", spaced.lower()))
 
 
 def looks_later(name: str) -> bool:
     """Named like something that is only known after the decision, and not like its past.
 
-    >>> looks_later("EMAIL_CLICKS"), looks_later("clicks_7d"), looks_later("purchases_7d_click"), looks_later("sales_rank")
-    (True, False, True, False)
+    >>> [looks_later(name) for name in ("EMAIL_CLICKS", "clicks_7d", "purchases_7d_click")]
+    [True, False, True]
     """
     parts = set(words(name))
     if not parts & LATER or parts & HARMLESS:
@@ -81,32 +64,42 @@ def looks_later(name: str) -> bool:
 def looks_earlier(name: str) -> bool:
     """Named like a value from the past."""
     parts = words(name)
-    past = {*parts, *(part.rstrip("0123456789") for part in parts)} & EARLIER
-    return bool(past) or any(WINDOW.fullmatch(part) for part in parts)
+    return any(
+        part in EARLIER or part.rstrip("0123456789") in EARLIER or WINDOW.fullmatch(part)
+        for part in parts
+    )
 
 
 def looks_currency(name: str) -> bool:
     """Named like a currency code."""
-    return any(word in CURRENCY for word in words(name))
+    return not CURRENCY.isdisjoint(words(name))
 
 
 def looks_spent(name: str) -> bool:
     """Named like the spend of a channel: of today, and not a total."""
     parts = set(words(name))
-    return (
-        bool(parts & set(SPEND))
-        and not parts & (TOTAL | {"budget", "per"})
-        and not looks_earlier(name)
-    )
+    other = parts & (TOTAL | {"budget", "per"})
+    return bool(parts & SPEND) and not other and not looks_earlier(name)
 
 
 def rank(name: str, wanted: tuple[str, ...]) -> int:
-    """How early in `wanted` a word of the name stands; 2·len(wanted) where none does. Whole names beat parts."""
+    """How early in `wanted` the name stands, whole names before names with such a word."""
     parts = words(name)
-    if "_".join(parts) in wanted:
+    if is_exactly(name, wanted):
         return wanted.index("_".join(parts))
     places = [wanted.index(part) for part in parts if part in wanted]
-    return min(places) + len(wanted) if places else 2 * len(wanted)
+    return len(wanted) + min(places, default=len(wanted))
+
+
+def is_exactly(name: str, wanted: tuple[str, ...]) -> bool:
+    """Whether the whole name is wanted."""
+    return "_".join(words(name)) in wanted
+
+
+def mentioning(listed: Iterable[str], wanted: tuple[str, ...]) -> list[str]:
+    """The names that are wanted, or hold a wanted word, the best first."""
+    ranked = sorted(listed, key=lambda name: rank(name, wanted))
+    return [name for name in ranked if rank(name, wanted) < 2 * len(wanted)]
 
 
 def shortened(listed: list[str], most: int = 12) -> str:

@@ -10,7 +10,7 @@ from realloc.base.validation import check_types
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """Names of a log's columns by the part they play. Lists may be given as lists; they are kept as tuples.
+    """Names of a log's columns by the part they play. Lists are kept as tuples.
 
     >>> Schema(unit="item_id", time="date", outcome="orders", channels=["ads", "coupon"]).channels
     ('ads', 'coupon')
@@ -20,9 +20,7 @@ class Schema:
     time: str
     outcome: str
     channels: tuple[str, ...]
-    budget: str | None = (
-        None  # None: channels are spends and the budget is their sum; a name: channels are its shares
-    )
+    budget: str | None = None  # None: channels are spends; a name: channels are shares of it
     features: tuple[str, ...] | None = None  # None: every other column that is safe to use
     categorical: tuple[str, ...] | None = None  # None: by dtype
     guardrails: tuple[str, ...] = ()
@@ -49,11 +47,13 @@ class Schema:
             )
         if (self.channel_column is None) != (self.spend_column is None):
             raise ConfigError(
-                "Expected both `channel_column` and `spend_column` for the long layout, got only one."
+                "Expected both `channel_column` and `spend_column` for the long layout, "
+                "got only one."
             )
         if self.long and self.budget is not None:
             raise ConfigError(
-                "Expected no `budget` with the long layout: there the budget is the sum of the spends."
+                "Expected no `budget` with the long layout: there the budget is the sum of the "
+                "spends."
             )
         for field in fields(self):
             value = getattr(self, field.name)
@@ -70,38 +70,37 @@ class Schema:
 
     @property
     def fixed_columns(self) -> tuple[str, ...]:
-        """Columns with a part of their own in the wide layout, features aside; the rest are candidates for features."""
+        """Columns with a part of their own in the wide layout; others may be features."""
         single = (self.unit, self.time, self.budget, self.outcome, self.propensity, self.currency)
         return tuple(name for name in single if name) + self.channels + self.guardrails
 
-    @property
-    def number_columns(self) -> tuple[str, ...]:
-        """The columns that must hold numbers, in the wide layout."""
-        single = tuple(name for name in (self.budget, self.outcome, self.propensity) if name)
-        return self.channels + single + self.guardrails
-
     def _check_one_part_each(self) -> None:
-        # In the long layout channels are values, but they become columns here, so they may not clash either.
-        counted = Counter(
-            (*self.fixed_columns, *filter(None, (self.channel_column, self.spend_column)))
-        )
-        twice = [name for name, count in counted.items() if count > 1]
+        # In the long layout channels are values, but they become columns, so they may not clash.
+        extra = filter(None, (self.channel_column, self.spend_column))
+        twice = _repeated((*self.fixed_columns, *extra))
         if twice:
             raise ConfigError(
-                f"Expected every column to play one part, but {twice[0]!r} is named twice in the schema."
+                f"Expected every column to play one part, but {twice!r} is named twice in the "
+                "schema."
             )
-        clash = sorted(set(self.features or ()) & (set(self.fixed_columns) - {self.currency}))
+        if self.features is None:
+            return
+        clash = sorted(set(self.features) & (set(self.fixed_columns) - {self.currency}))
         if clash:
             raise ConfigError(
-                f"Expected features that are not also a channel, budget, outcome or key, got {clash[0]!r}. "
-                "The budget is part of the state by itself; leave it out of `features`."
+                "Expected features that are not also a channel, budget, outcome or key, "
+                f"got {clash[0]!r}. The budget is part of the state by itself; leave it out of "
+                "`features`."
             )
-        repeated = [name for name, count in Counter(self.features or ()).items() if count > 1]
+        repeated = _repeated(self.features)
         if repeated:
-            raise ConfigError(f"Expected each feature once, but {repeated[0]!r} is listed twice.")
-        if self.features is not None:
-            unknown = sorted(set(self.categorical or ()) - set(self.features))
-            if unknown:
-                raise ConfigError(
-                    f"Expected every `categorical` column among `features`, but {unknown[0]!r} is not."
-                )
+            raise ConfigError(f"Expected each feature once, but {repeated!r} is listed twice.")
+        unknown = sorted(set(self.categorical or ()) - set(self.features))
+        if unknown:
+            raise ConfigError(
+                f"Expected every `categorical` column among `features`, but {unknown[0]!r} is not."
+            )
+
+
+def _repeated(listed: tuple[str, ...]) -> str | None:
+    return next((name for name, count in Counter(listed).items() if count > 1), None)

@@ -1,4 +1,4 @@
-"""Logs: an immutable, validated table of what was known, how the budget was split, and what came out."""
+"""Logs: a validated table of what was known, how the budget was split, and what came out."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,42 +25,56 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Logs:
-    """One row per unit and period. Arrow inside, so nothing can be changed in place; arrays are read-only.
+    """One row per unit and period. Nothing can be changed in place: Arrow inside, read-only arrays.
 
-    Columns keep the user's names. Types are fixed: unit dictionary-encoded, time date32 or timestamp[us], channels,
-    budget, outcome, guardrails and propensity float64, features float32, bool, dictionary, date32 or timestamp[us].
+    Columns keep the user's names. Types are fixed: unit dictionary-encoded, time date32 or
+    timestamp[us], channels, budget, outcome, guardrails and propensity float64, features float32,
+    bool, dictionary, date32 or timestamp[us].
     """
 
     schema: Schema
     table: pa.Table
     features: tuple[str, ...]
-    notes: tuple[
-        Finding, ...
-    ] = ()  # what reading found and did: rows set aside, columns left out, …
+    notes: tuple[Finding, ...] = ()  # what reading found: rows set aside, columns left out, …
 
     def __len__(self) -> int:
         return self.table.num_rows
 
     def __repr__(self) -> str:
-        K, n = len(self.schema.channels), len(self.features)
-        return f"Logs({len(self):,} rows, {self.unit_count:,} units, {K} channels, {n} features)"
+        return (
+            f"Logs({len(self):,} rows, {self.unit_count:,} units, "
+            f"{len(self.schema.channels)} channels, {len(self.features)} features)"
+        )
 
     @property
     def unit_codes(self) -> NDArray[np.int32]:
         """One code per row into `units`."""
-        return _frozen(
-            _combined(self.table[self.schema.unit]).indices.to_numpy(zero_copy_only=False)
-        )
+        return _frozen(self._unit_column.indices.to_numpy())
 
     @property
     def units(self) -> pa.Array:
         """The unit ids that codes point into; after a split some may have no row."""
-        return _combined(self.table[self.schema.unit]).dictionary
+        return self._unit_column.dictionary
+
+    @property
+    def _unit_column(self) -> pa.DictionaryArray:
+        column = self.table[self.schema.unit]
+        if column.num_chunks == 1:
+            return cast("pa.DictionaryArray", column.chunk(0))
+        return cast("pa.DictionaryArray", column.combine_chunks())
 
     @cached_property
     def unit_count(self) -> int:
         """How many units have rows."""
-        return int(np.count_nonzero(np.bincount(self.unit_codes, minlength=1))) if len(self) else 0
+        return int(np.count_nonzero(np.bincount(self.unit_codes)))
+
+    def unit_of(self, row: int) -> str:
+        """The unit of a row, for a message."""
+        return str(self.units[int(self.unit_codes[row])].as_py())
+
+    def day_of(self, row: int) -> str:
+        """The day of a row, for a message."""
+        return str(self.times[row].astype("datetime64[D]"))
 
     @property
     def times(self) -> NDArray[np.datetime64]:
@@ -69,14 +83,20 @@ class Logs:
 
     @property
     def amounts(self) -> Floats:
-        """The channel columns as they were given, (n, K): spends, or shares of the budget column."""
-        return _frozen(_matrix(self.table, self.schema.channels))
+        """The channel columns as they were given, (n, K): spends, or shares of the budget."""
+        return _frozen(self._matrix())
 
     @property
     def shares(self) -> Floats:
         """The allocation p of each row, (n, K), on the simplex to the last digit."""
-        amounts = _matrix(self.table, self.schema.channels)
+        amounts = self._matrix()
         return _frozen(simplex.close(amounts, out=amounts))
+
+    def _matrix(self) -> Floats:
+        columns = np.empty((len(self), len(self.schema.channels)))
+        for k, name in enumerate(self.schema.channels):
+            columns[:, k] = self.table[name].to_numpy()
+        return columns
 
     @property
     def budget(self) -> Floats:
@@ -90,7 +110,8 @@ class Logs:
         """The outcome Y of each row."""
         if self.schema.outcome not in self.table.column_names:
             raise LogError(
-                f"Expected the outcome column {self.schema.outcome!r}, but this log was read without it."
+                f"Expected the outcome column {self.schema.outcome!r}, "
+                "but this log was read without it."
             )
         return self._numbers(self.schema.outcome)
 
@@ -115,19 +136,19 @@ class Logs:
 
     @property
     def pinned_schema(self) -> Schema:
-        """The schema with the features and kinds that were chosen when reading: later rows are read the same way."""
-        categorical = tuple(
-            name for name in self.features if pa.types.is_dictionary(self.table[name].type)
-        )
-        return replace(self.schema, features=self.features, categorical=categorical)
+        """The schema with the features and kinds that reading chose, so that later rows agree."""
+        types = self.table.schema
+        categorical = [n for n in self.features if pa.types.is_dictionary(types.field(n).type)]
+        return replace(self.schema, features=self.features, categorical=tuple(categorical))
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.integer[Any]]) -> "Logs":
         """The rows where a mask is true, or at the given positions."""
-        if rows.dtype == np.bool_:
-            if len(rows) != len(self):
-                raise LogError(f"Expected a mask of {len(self)} rows, got {len(rows)}.")
-            return replace(self, table=self.table.filter(pa.array(rows)))
-        return replace(self, table=self.table.take(pa.array(rows)))
+        if rows.dtype == np.bool_ and len(rows) != len(self):
+            raise LogError(f"Expected a mask of {len(self)} rows, got {len(rows)}.")
+        selected = pa.array(rows)
+        mask = rows.dtype == np.bool_
+        table = self.table.filter(selected) if mask else self.table.take(selected)
+        return replace(self, table=table)
 
     def check(self) -> "Check":
         """What is wrong or risky in this log, and what it covers."""
@@ -153,21 +174,6 @@ class Logs:
 
     def _numbers(self, name: str) -> Floats:
         return _frozen(self.table[name].to_numpy())
-
-
-def _matrix(table: pa.Table, names: tuple[str, ...]) -> Floats:
-    columns = np.empty((table.num_rows, len(names)))
-    for k, name in enumerate(names):
-        columns[:, k] = table[name].to_numpy()
-    return columns
-
-
-def _combined(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    if column.num_chunks == 1:
-        return cast("pa.DictionaryArray", column.chunk(0))
-    if column.num_chunks == 0:
-        return cast("pa.DictionaryArray", pa.array([], pa.string()).dictionary_encode())
-    return cast("pa.DictionaryArray", column.combine_chunks())
 
 
 def _frozen(values: NDArray[Any]) -> NDArray[Any]:

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from realloc.logs.reading import columns
-from realloc.logs.reading.columns import MOST_CATEGORIES, Vocabulary, to_times
+from realloc.logs.reading.columns import MOST_CATEGORIES, Vocabulary, to_numbers, to_times
 
 DAYS = {
     "usual": ["2026-01-31", "1970-01-01", "2024-02-29"],
@@ -27,9 +27,17 @@ def test_days_are_read_at_once_as_they_are_one_by_one(monkeypatch, texts):
     quick = to_times(pa.array(texts, pa.string()), "date")
     monkeypatch.setattr(columns, "_days", lambda _: None)
     slow = to_times(pa.array(texts, pa.string()), "date")
-    assert quick[1:] == slow[1:]
-    assert quick[0].values.tolist() == slow[0].values.tolist()
-    assert quick[0].bad.tolist() == slow[0].bad.tolist()
+    assert (quick.zoned, quick.naive) == (slow.zoned, slow.naive)
+    assert quick.values.tolist() == slow.values.tolist()
+    assert quick.bad.tolist() == slow.bad.tolist()
+
+
+def test_missing_text_is_missing_and_not_bad():
+    texts = pa.array(["2026-01-01", None, " ", "NaN"])
+    assert to_times(texts, "date").bad.tolist() == [False, False, False, False]
+    numbers = to_numbers(pa.array(["1", None, "n/a", "+Inf", "-.5e1", "1,5"]), "ads", True)
+    assert numbers.bad.tolist() == [False, False, False, False, False, True]
+    np.testing.assert_array_equal(numbers.values, [1, np.nan, np.nan, np.inf, -5, np.nan])
 
 
 @pytest.mark.parametrize("values", [["b", None, "a", "b"], [7, 3, None, 7], [None, None], []])

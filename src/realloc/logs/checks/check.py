@@ -1,5 +1,6 @@
 """The check of a log: everything found while reading it and by looking at it as a whole."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any
@@ -19,7 +20,7 @@ ORDER: tuple[Level, ...] = ("error", "warning", "info")
 
 @dataclass(frozen=True)
 class Check:
-    """Findings, errors first, and what the log covers (None where it could not be read)."""
+    """Findings, errors first, and how the log varies (None where it could not be read)."""
 
     findings: tuple[Finding, ...]
     variation: Variation | None
@@ -29,12 +30,15 @@ class Check:
     @property
     def errors(self) -> tuple[Finding, ...]:
         """What stops a fit."""
-        return tuple(finding for finding in self.findings if finding.level == "error")
+        return self._of_level("error")
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
         """What is risky."""
-        return tuple(finding for finding in self.findings if finding.level == "warning")
+        return self._of_level("warning")
+
+    def _of_level(self, level: Level) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.level == level)
 
     @property
     def ok(self) -> bool:
@@ -48,48 +52,38 @@ class Check:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values, for machines."""
-        grouped = {
-            f"{level}s": [f.to_json() for f in self.findings if f.level == level] for level in ORDER
-        }
-        variation = None if self.variation is None else self.variation.to_json()
-        schema = None if self.schema is None else asdict(self.schema)
         return {
             "version": __version__,
             "ok": self.ok,
-            **grouped,
-            "schema": schema,
+            **{f"{level}s": [asdict(f) for f in self._of_level(level)] for level in ORDER},
+            "schema": asdict(self.schema) if self.schema else None,
             "features": list(self.features),
-            "variation": variation,
+            "variation": asdict(self.variation) if self.variation else None,
         }
 
     def __str__(self) -> str:
-        lines = [f"errors: {len(self.errors)}, warnings: {len(self.warnings)}"]
-        if self.variation:
-            lines.insert(0, self.variation.sentence)
-        return "\n".join(
-            lines + [f"{finding.level}: {finding.sentence}" for finding in self.findings]
-        )
+        lines = [self.variation.sentence] if self.variation else []
+        lines.append(f"errors: {len(self.errors)}, warnings: {len(self.warnings)}")
+        lines += [f"{finding.level}: {finding.sentence}" for finding in self.findings]
+        return "\n".join(lines)
 
 
 def check_logs(logs: Logs, config: CheckConfig | None = None) -> Check:
     """Check a log that was read."""
-    config = config or CheckConfig()
     if not len(logs):
-        what = "Expected rows, but this part of the log is empty"
         empty = Finding(
-            code="no_rows",
-            level="error",
-            what=what,
-            meaning="Nothing can be learned.",
-            advice="Choose another split.",
+            "no_rows",
+            "error",
+            "Expected rows, but this part of the log is empty",
+            "Nothing can be learned.",
+            "Choose another split.",
         )
         return Check((empty,), None, logs.features, logs.schema)
     variation = measure(logs)
-    found = [
-        *logs.notes,
-        *(finding for check in CHECKS.values() for finding in check(logs, variation, config)),
-    ]
-    return Check(_sorted(found), variation, logs.features, logs.schema)
+    findings = list(logs.notes)
+    for check in CHECKS:
+        findings += check(logs, variation, config or CheckConfig())
+    return Check(_sorted(findings), variation, logs.features, logs.schema)
 
 
 def check_source(
@@ -111,5 +105,5 @@ def check_loaded(loaded: Loaded, schema: Schema, config: CheckConfig | None = No
     return check_logs(replace(loaded.logs, notes=loaded.findings), config)
 
 
-def _sorted(findings: Any) -> tuple[Finding, ...]:
+def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: ORDER.index(finding.level)))

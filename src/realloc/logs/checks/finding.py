@@ -1,17 +1,18 @@
-"""One thing the check has to say."""
+"""One thing that a check of logs found."""
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 Level = Literal["error", "warning", "info"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Finding:
     """What was found, where, in how many rows, what it means and what to do.
 
-    An `error` means that no policy may be learned from the log. With `stops_reading` the rows themselves are wrong, so
-    the log is not read at all; without it the log is sound but not enough to learn from, and only a fit is refused.
+    An `error` means that no policy may be learned from the log. With `stops_reading` the rows
+    themselves are wrong, so the log is not read at all; without it the log is sound but not enough
+    to learn from, and only a fit is refused.
     """
 
     code: str
@@ -19,6 +20,7 @@ class Finding:
     what: str
     meaning: str
     advice: str
+    _: KW_ONLY
     column: str | None = None
     unit: str | None = None
     date: str | None = None
@@ -29,28 +31,16 @@ class Finding:
     @property
     def sentence(self) -> str:
         """All of it in one line."""
-        place = self.place
-        return f"{self.what}{f' ({place})' if place else ''}. {self.meaning} {self.advice}".strip()
+        place = f" ({self.place})" if self.place else ""
+        return f"{self.what}{place}. {self.meaning} {self.advice}".strip()
 
     @property
     def place(self) -> str:
         """Where the first case is, and how many rows there are."""
-        parts: list[str] = []
-        if self.rows:
-            parts.append(f"{self.rows:,} row{'s' if self.rows != 1 else ''}")
+        parts = [f"{self.rows:,} row{'s' if self.rows != 1 else ''}"] if self.rows else []
         if self.where or self.unit:
-            first = ", ".join(
-                part
-                for part in (
-                    self.where,
-                    f"unit {self.unit!r}" if self.unit is not None else None,
-                    f"date {self.date}" if self.date is not None else None,
-                )
-                if part
-            )
+            unit = self.unit and f"unit {self.unit!r}"
+            date = self.date and f"date {self.date}"
+            first = ", ".join(filter(None, (self.where, unit, date)))
             parts.append(f"first: {first}" if self.rows > 1 and self.where else first)
         return "; ".join(parts)
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self)

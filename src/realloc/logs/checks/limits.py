@@ -14,9 +14,7 @@ class CheckConfig:
     fewest_units: int = 2
     few_rows: int = 1000  # fewer: a warning
     few_units: int = 20
-    few_rows_per_channel: int = (
-        50  # fewer rows for each channel, or fewer rows that use one: a warning
-    )
+    few_rows_per_channel: int = 50  # fewer rows for each channel, or that use one: a warning
     budget_jump: float = 100.0  # a unit's budget from one period to the next, as a factor
 
     def __post_init__(self) -> None:
@@ -27,7 +25,8 @@ class CheckConfig:
             )
         if min(self.few_rows, self.few_units, self.few_rows_per_channel) < 0:
             raise ConfigError(
-                "Expected `few_rows`, `few_units` and `few_rows_per_channel` of [check] to be at least 0."
+                "Expected `few_rows`, `few_units` and `few_rows_per_channel` of [check] to be at "
+                "least 0."
             )
         if self.budget_jump <= 1:
             raise ConfigError(f"Expected `budget_jump` of [check] above 1, got {self.budget_jump}.")

@@ -1,5 +1,6 @@
 """What may be wrong with single rows: one rule each, counted while the log streams by."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ Mask = NDArray[np.bool_]
 
 
 class Rule(NamedTuple):
-    """How to speak of a problem. `{column}`, `{value}` and `{detail}` are filled in from the first case."""
+    """How to speak of a problem; the first case fills in `{column}`, `{value}` and `{detail}`."""
 
     level: Level
     what: str
@@ -27,7 +28,8 @@ RULES: dict[str, Rule] = {
         "error",
         "Expected numbers in column {column!r}, got {value}",
         "The column would be read with holes where values are.",
-        "Write plain numbers such as 1234.5 (no thousands separators, currency signs or decimal commas).",
+        "Write plain numbers such as 1234.5 (no thousands separators, currency signs or decimal "
+        "commas).",
     ),
     "infinite": Rule(
         "error",
@@ -38,7 +40,8 @@ RULES: dict[str, Rule] = {
     "too_large": Rule(
         "error",
         "Expected amounts below 9e13 in column {column!r}, got {value}",
-        "Amounts of that size cannot be kept to the cent, so something is wrong with the unit of money.",
+        "Amounts of that size cannot be kept to the cent, so something is wrong with the unit of "
+        "money.",
         "Check for micros or a column that is not money.",
     ),
     "absurd": Rule(
@@ -131,7 +134,8 @@ RULES: dict[str, Rule] = {
     "repeated_channel": Rule(
         "error",
         "Expected each channel once per unit and date, got one twice",
-        "Adding the spends up silently would be a guess: the second row may be a correction or a copy.",
+        "Adding the spends up silently would be a guess: the second row may be a correction or a "
+        "copy.",
         "Add them up, or drop the copies, before reading.",
     ),
     "differs_within_day": Rule(
@@ -154,35 +158,39 @@ class First(NamedTuple):
 
 
 @dataclass
-class Tally:
-    """Counts per rule and column, with the first case of each."""
+class RuleTally:
+    """How many rows broke each rule in each column, and the first of them."""
 
-    counts: dict[tuple[str, str | None], int] = field(default_factory=dict)
+    counts: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     firsts: dict[tuple[str, str | None], First] = field(default_factory=dict)
 
     def add(self, code: str, column: str | None, count: int, first: First) -> None:
         """Count `count` more rows that broke a rule."""
-        key = (code, column)
-        self.counts[key] = self.counts.get(key, 0) + count
-        self.firsts.setdefault(key, first)
+        self.counts[code, column] += count
+        self.firsts.setdefault((code, column), first)
+
+    def has(self, *codes: str) -> bool:
+        """Whether any row broke one of the rules."""
+        return any(code in codes for code, _ in self.counts)
 
     def findings(self) -> list[Finding]:
         """One finding per rule and column."""
-        return [self._finding(code, column) for code, column in self.counts]
-
-    def _finding(self, code: str, column: str | None) -> Finding:
-        rule, first = RULES[code], self.firsts[code, column]
-        filled = {"column": column, "value": first.value, "detail": first.detail}
-        return Finding(
-            code=code,
-            level=rule.level,
-            what=rule.what.format(**filled),
-            meaning=rule.meaning,
-            advice=rule.advice.format(**filled),
-            column=column,
-            unit=first.unit,
-            date=first.date,
-            where=first.where,
-            rows=self.counts[code, column],
-            stops_reading=rule.level == "error",
-        )
+        findings: list[Finding] = []
+        for (code, column), first in self.firsts.items():
+            rule = RULES[code]
+            filled = {"column": column, "value": first.value, "detail": first.detail}
+            finding = Finding(
+                code,
+                rule.level,
+                rule.what.format(**filled),
+                rule.meaning,
+                rule.advice.format(**filled),
+                column=column,
+                unit=first.unit,
+                date=first.date,
+                where=first.where,
+                rows=self.counts[code, column],
+                stops_reading=rule.level == "error",
+            )
+            findings.append(finding)
+        return findings

@@ -1,41 +1,57 @@
-"""Units that are the sum of others: a region beside the country that holds it, a shop beside the whole chain.
+"""Units that are the sum of others: a country beside its regions, a chain beside its shops.
 
-A total u and its parts v move together to the last order, up to a rest that is not logged: u = Σv + rest, rest ≥ 0.
-Candidates are the largest units; weights come from non-negative least squares of u's series on the others', parts are
-those with a weight near 1, and the match must hold after the season that all units share is taken out.
+A total u and its parts v move together up to a rest that is not logged: u = Σv + rest, rest ≥ 0.
+Candidates are the largest units; weights come from non-negative least squares of u's series on the
+others', parts are those with a weight near 1, and the match must hold after the season that all
+units share is taken out.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.logs.checks.finding import Finding
-from realloc.logs.table import Logs
+from realloc.logs.table import Floats, Logs
 
-MOST_TOTALS, MOST_PARTS, MOST_DATES = 20, 200, 2000
+MOST_TOTALS = 20
+MOST_PARTS = 200
+MOST_DATES = 2000
 FEWEST_DATES = 20
-NEAR_ONE = (0.75, 1.3)
+LEAST_WEIGHT = 0.75
+MOST_WEIGHT = 1.3
 LEAST_MATCH = 0.95
 
-Floats = NDArray[np.float64]
 
-
-def find_totals(logs: Logs) -> list[Finding]:
+def find_totals(logs: Logs) -> Iterator[Finding]:
     """One finding for each unit that looks like the sum of two or more others."""
     series, codes = _largest_series(logs)
-    found: list[Finding] = []
     for column in range(min(len(codes), MOST_TOTALS)):
-        parts = _parts_of(series, column)
-        if parts is not None:
-            found.append(
-                _finding(logs.units, int(codes[column]), codes[parts], series, column, parts)
-            )
-    return found
+        present = series[np.isfinite(series[:, column])]
+        parts = _parts_of(present, column)
+        if len(parts) == 0:
+            continue
+        covered = np.nansum(present[:, parts]) / present[:, column].sum()
+        name = str(logs.units[int(codes[column])].as_py())
+        listed = [repr(str(logs.units[int(codes[part])].as_py())) for part in parts[:6]]
+        more = " …" if len(parts) > 6 else ""
+        yield Finding(
+            "unit_is_a_total",
+            "warning",
+            f"Unit {name!r} looks like the sum of others: {', '.join(listed)}{more} make up "
+            f"{covered:.0%} of its outcome and move with it",
+            "The same sales are counted twice, and a split by unit would leak them from training "
+            "to evaluation.",
+            f'Keep either the total or its parts, e.g. drop_units = ["{name}"] in the schema.',
+            unit=name,
+            rows=len(present),
+        )
 
 
 def _largest_series(logs: Logs) -> tuple[Floats, NDArray[np.int64]]:
-    """Outcome per date and unit (dates, units), largest units first; NaN where a unit has no row."""
-    codes, outcome = logs.unit_codes, logs.outcome
+    """Outcome per date and unit (dates, units), largest units first; NaN where there is no row."""
+    codes = logs.unit_codes
+    outcome = logs.outcome
     size = np.bincount(codes, weights=np.abs(outcome))
     largest = np.argsort(-size, kind="stable")[:MOST_PARTS]
     largest = largest[size[largest] > 0]
@@ -43,39 +59,38 @@ def _largest_series(logs: Logs) -> tuple[Floats, NDArray[np.int64]]:
     place[largest] = np.arange(len(largest))
     rows = np.flatnonzero(place[codes] >= 0)
     dates, date_index = np.unique(logs.times[rows], return_inverse=True)
-    recent = date_index >= len(dates) - MOST_DATES
     series = np.full((len(dates), len(largest)), np.nan)
-    series[date_index[recent], place[codes[rows]][recent]] = outcome[rows][recent]
+    series[date_index, place[codes[rows]]] = outcome[rows]
     return series[-MOST_DATES:], largest
 
 
-def _parts_of(series: Floats, column: int) -> NDArray[np.int64] | None:
-    here = np.isfinite(series[:, column])
-    total = series[here, column]
-    others = np.flatnonzero(
-        (np.arange(series.shape[1]) != column) & np.isfinite(series[here]).any(axis=0)
-    )
-    if here.sum() < FEWEST_DATES or len(others) < 2 or np.ptp(total) == 0:
-        return None
+def _parts_of(series: Floats, column: int) -> NDArray[np.int64]:
+    """The columns that add up to one of them, on the dates where that one has a row; or none."""
     from scipy.optimize import nnls
 
-    filled = np.nan_to_num(series[here])
-    weights, _ = nnls(filled[:, others], total)
-    parts = others[(weights >= NEAR_ONE[0]) & (weights <= NEAR_ONE[1])]
-    if len(parts) < 2:
-        return None
-    rest = np.setdiff1d(others, parts)
-    return parts if _matches(total, filled[:, parts].sum(axis=1), filled[:, rest]) else None
+    none = np.empty(0, np.int64)
+    total = series[:, column]
+    others = np.flatnonzero(np.isfinite(series).any(axis=0))
+    others = others[others != column]
+    if len(total) < FEWEST_DATES or len(others) < 2 or np.ptp(total) == 0:
+        return none
+    filled = np.nan_to_num(series)
+    weights = nnls(filled[:, others], total)[0]
+    is_part = (weights >= LEAST_WEIGHT) & (weights <= MOST_WEIGHT)
+    summed = filled[:, others[is_part]].sum(axis=1)
+    rest = filled[:, others[~is_part]]
+    return others[is_part] if is_part.sum() >= 2 and _matches(total, summed, rest) else none
 
 
 def _matches(total: Floats, summed: Floats, others: Floats) -> bool:
-    """Whether the sum of the parts stays below the total, makes up most of it, and moves with it beyond the season."""
+    """Whether the parts stay below the total, make up most of it, and move with it off season."""
     if summed.sum() < 0.5 * total.sum() or np.mean(summed <= total * (1 + 1e-9)) < 0.95:
         return False
     season = _season(others)
-    a, b = (_without(np.diff(values), season) for values in (total, summed))
-    scale = np.sqrt((a @ a) * (b @ b))
-    return bool(scale > 0 and (a @ b) / scale >= LEAST_MATCH)
+    whole = _without(np.diff(total), season)
+    parts = _without(np.diff(summed), season)
+    scale = np.sqrt((whole @ whole) * (parts @ parts))
+    return bool(scale > 0 and (whole @ parts) / scale >= LEAST_MATCH)
 
 
 def _season(others: Floats) -> Floats:
@@ -91,27 +106,3 @@ def _without(change: Floats, season: Floats) -> Floats:
     change = change - change.mean()
     power = float(season @ season)
     return change - season * (float(change @ season) / power) if power > 0 else change
-
-
-def _finding(
-    units: pa.Array,
-    total: int,
-    parts: NDArray[np.int64],
-    series: Floats,
-    column: int,
-    places: NDArray[np.int64],
-) -> Finding:
-    here = np.isfinite(series[:, column])
-    covered = np.nan_to_num(series[here][:, places]).sum() / series[here, column].sum()
-    name = str(units[total].as_py())
-    listed = ", ".join(repr(str(units[int(part)].as_py())) for part in parts[:6])
-    return Finding(
-        code="unit_is_a_total",
-        level="warning",
-        what=f"Unit {name!r} looks like the sum of others: {listed}{' …' if len(parts) > 6 else ''} "
-        f"make up {covered:.0%} of its outcome and move with it",
-        meaning="The same sales are counted twice, and a split by unit would leak them from training to evaluation.",
-        advice=f'Keep either the total or its parts, e.g. drop_units = ["{name}"] in the schema.',
-        unit=name,
-        rows=int(here.sum()),
-    )

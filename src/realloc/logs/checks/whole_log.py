@@ -1,14 +1,13 @@
-"""What may be wrong with a log as a whole: one small function per question."""
+"""What may be wrong with a log as a whole: one function per question."""
 
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from realloc.logs.checks import exploration, leaks, totals
+from realloc.logs.checks import exploration, leaks, money, totals
 from realloc.logs.checks.finding import Finding
 from realloc.logs.checks.limits import CheckConfig
 from realloc.logs.checks.variation import Variation
-from realloc.logs.reading import money
 from realloc.logs.table import Logs
 
 LogCheck = Callable[[Logs, Variation, CheckConfig], Iterator[Finding]]
@@ -18,106 +17,124 @@ BEFORE = 14  # periods before them to compare with
 
 def size(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
     """Enough rows and units."""
-    rows, units = variation.rows, variation.units
+    rows = variation.rows
+    units = variation.units
     if rows < config.fewest_rows:
-        what = f"Expected at least {config.fewest_rows} rows to learn from, got {rows}"
         yield Finding(
-            code="too_few_rows",
-            level="error",
-            what=what,
-            meaning="Noise would decide.",
-            advice="Log longer.",
+            "too_few_rows",
+            "error",
+            f"Expected at least {config.fewest_rows} rows to learn from, got {rows}",
+            "Noise would decide.",
+            "Log longer.",
             rows=rows,
         )
     elif rows < config.few_rows:
-        meaning = "Most effects will be smaller than the noise; expect to be told to keep the mix."
         yield Finding(
-            code="few_rows",
-            level="warning",
-            what=f"There are only {rows:,} rows",
-            meaning=meaning,
-            advice="Log longer.",
+            "few_rows",
+            "warning",
+            f"There are only {rows:,} rows",
+            "Most effects will be smaller than the noise; expect to be told to keep the mix.",
+            "Log longer.",
         )
     if units < config.fewest_units:
         yield Finding(
-            code="too_few_units",
-            level="error",
-            what=f"Expected at least {config.fewest_units} units, got {units}",
-            meaning="Models are fitted on other units than they predict, so one unit alone cannot be learned from.",
-            advice="Log by item, campaign or region instead of in total.",
+            "too_few_units",
+            "error",
+            f"Expected at least {config.fewest_units} units, got {units}",
+            "Models are fitted on other units than they predict, so one unit alone cannot be "
+            "learned from.",
+            "Log by item, campaign or region instead of in total.",
         )
     elif units < config.few_units:
-        meaning = "Estimates hang on few units, and their intervals will be wide."
         yield Finding(
-            code="few_units",
-            level="warning",
-            what=f"There are only {units} units",
-            meaning=meaning,
-            advice="Log finer.",
+            "few_units",
+            "warning",
+            f"There are only {units} units",
+            "Estimates hang on few units, and their intervals will be wide.",
+            "Log finer.",
         )
 
 
 def outcome(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
-    """An outcome that varies, and is not still growing at the end."""
-    for name in (logs.schema.outcome, *logs.schema.guardrails):
+    """Outcomes that vary."""
+    schema = logs.schema
+    for name in (schema.outcome, *schema.guardrails):
         values = logs.table[name].to_numpy()
         if np.ptp(values) == 0:
-            part = "outcome" if name == logs.schema.outcome else "guardrail"
+            part = "outcome" if name == schema.outcome else "guardrail"
             yield Finding(
-                code="constant_outcome",
-                level="error",
-                what=f"Expected an {part} that varies in column {name!r}, got {values[0]:g} in every row",
-                meaning="Nothing can be learned about what changes it.",
-                advice=f"Check that {name!r} is the right column.",
+                "constant_outcome",
+                "error",
+                f"Expected an {part} that varies in column {name!r}, got {values[0]:g} in every "
+                "row",
+                "Nothing can be learned about what changes it.",
+                f"Check that {name!r} is the right column.",
                 column=name,
             )
-    yield from _immature(logs)
 
 
-def _immature(logs: Logs) -> Iterator[Finding]:
-    """The newest outcomes may still be coming in: then budget seems to have stopped working."""
-    periods, index = np.unique(logs.times, return_inverse=True)
-    if len(periods) < 10:
+def outcome_by_unit(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
+    """An outcome that varies within units."""
+    values = logs.outcome
+    codes = logs.unit_codes
+    rows = np.maximum(np.bincount(codes), 1)
+    total = np.bincount(codes, weights=values)
+    spread = np.bincount(codes, weights=values**2) - total**2 / rows
+    constant = np.all(spread <= 1e-9 * (1 + np.abs(values).max() ** 2))
+    if variation.rows > 1.5 * variation.units and np.ptp(values) > 0 and constant:
+        yield Finding(
+            "constant_within_units",
+            "warning",
+            "The outcome never changes within a unit",
+            "It looks like a property of the unit, not a result of the period.",
+            f"Check that {logs.schema.outcome!r} is the outcome of each row's period.",
+            column=logs.schema.outcome,
+        )
+
+
+def maturity(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
+    """No newest outcomes that are still coming in: budget would seem to have stopped working."""
+    times, index = np.unique(logs.times, return_inverse=True)
+    if len(times) < 10:
         return
     mean = np.bincount(index, weights=logs.outcome) / np.bincount(index)
-    recent = min(RECENT, len(periods) // 3)
+    recent = min(RECENT, len(times) // 3)
     before = mean[-recent - BEFORE : -recent]
-    low = mean[-recent:] < min(0.6 * np.median(before), np.median(before) - 4 * before.std())
-    count = (
-        recent if low.all() else int(np.argmin(low[::-1]))
-    )  # how many periods at the very end are low
+    usual = np.median(before)
+    low = mean[-recent:] < min(0.6 * usual, usual - 4 * before.std())
+    count = recent if low.all() else int(np.argmin(low[::-1]))  # low periods at the very end
     if count:
-        first, level = (
-            periods[len(periods) - count],
-            float(mean[-count:].mean() / np.median(before)),
-        )
+        level = mean[-count:].mean() / usual
         yield Finding(
-            code="immature_outcome",
-            level="warning",
-            what=f"The outcome of the last {count} period{'s' if count > 1 else ''} is {level:.0%} of what it was before",
-            meaning="Late conversions may still be missing; learned from, they make the newest allocations look bad.",
-            advice="Leave out the newest periods until their outcomes are complete.",
+            "immature_outcome",
+            "warning",
+            f"The outcome of the last {count} period{'s' if count > 1 else ''} is {level:.0%} of "
+            "what it was before",
+            "Late conversions may still be missing; learned from, they make the newest "
+            "allocations look bad.",
+            "Leave out the newest periods until their outcomes are complete.",
             column=logs.schema.outcome,
-            date=str(first.astype("datetime64[D]")),
-            rows=int((index >= len(periods) - count).sum()),
+            date=str(times[-count].astype("datetime64[D]")),
+            rows=int((index >= len(times) - count).sum()),
         )
 
 
 def periods(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
-    """One row per unit and period: several on one day, at different hours, may be one day logged twice."""
+    """One row per unit and day: several, at different hours, may be one day logged twice."""
     days = logs.times.astype("datetime64[D]")
     again = (np.diff(logs.unit_codes) == 0) & (np.diff(days) == np.timedelta64(0, "D"))
     if again.any():
         row = int(np.argmax(again)) + 1
         yield Finding(
-            code="several_a_day",
-            level="warning",
-            what="Units have several rows on one day, at different times of day",
-            meaning="If a row stands for a day, these are duplicates; if it stands for an hour, all is well.",
-            advice=f"For daily logs, turn {logs.schema.time!r} into dates before reading.",
+            "several_a_day",
+            "warning",
+            "Units have several rows on one day, at different times of day",
+            "If a row stands for a day, these are duplicates; if it stands for an hour, all is "
+            "well.",
+            f"For daily logs, turn {logs.schema.time!r} into dates before reading.",
             column=logs.schema.time,
-            unit=str(logs.units[int(logs.unit_codes[row])].as_py()),
-            date=str(days[row]),
+            unit=logs.unit_of(row),
+            date=logs.day_of(row),
             rows=int(again.sum()),
         )
 
@@ -126,11 +143,11 @@ def features(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[
     """Features that say something and were known before the decision."""
     if not logs.features:
         yield Finding(
-            code="no_features",
-            level="warning",
-            what="There are no features besides the budget",
-            meaning="Whatever made the old policy choose a split cannot be adjusted for.",
-            advice="Add what was known before the decision: category, price, past sales.",
+            "no_features",
+            "warning",
+            "There are no features besides the budget",
+            "Whatever made the old policy choose a split cannot be adjusted for.",
+            "Add what was known before the decision: category, price, past sales.",
         )
     yield from leaks.listed_features(logs)
 
@@ -140,15 +157,17 @@ def sums(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Find
     yield from totals.find_totals(logs)
 
 
-CHECKS: dict[str, LogCheck] = {
-    "size": size,
-    "outcome": outcome,
-    "periods": periods,
-    "channels": exploration.channels,
-    "variation": exploration.variation,
-    "overlap": exploration.overlap,
-    "budgets": money.budgets,
-    "currency": money.currency,
-    "features": features,
-    "sums": sums,
-}
+CHECKS: tuple[LogCheck, ...] = (
+    size,
+    outcome,
+    maturity,
+    periods,
+    exploration.channels,
+    exploration.shares,
+    exploration.overlap,
+    outcome_by_unit,
+    money.budgets,
+    money.currency,
+    features,
+    sums,
+)

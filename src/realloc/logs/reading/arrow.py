@@ -1,4 +1,4 @@
-"""Arrow's compute functions. They are made at run time, so a type checker cannot see them: here they are, untyped."""
+"""Arrow's compute functions, untyped: they are made at run time, and no type checker sees them."""
 
 from typing import Any
 

@@ -5,89 +5,67 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.logs.checks.rules import First
 from realloc.logs.reading.columns import NO_TIME
-from realloc.logs.reading.intake import Intake, Rows, Spot, check_split, say
+from realloc.logs.reading.intake import CompactRows, Intake, RowFlags, check_split, say
 
 
-def pivot(intake: Intake, rows: Rows) -> Rows:
-    """Spread spends over channel columns. Other columns must agree within a day; blanks take the first given value."""
+def pivot(intake: Intake, rows: CompactRows) -> CompactRows:
+    """Spread spends over channel columns.
+
+    Other columns must agree within a day; a blank takes the first value given.
+    """
     schema = intake.plan.schema
-    if not len(rows) or any(
-        code in {"missing_unit", "missing_time", "bad_time"} for code, _ in intake.tally.counts
-    ):
+    if not len(rows) or intake.tally.has("missing_unit", "missing_time", "bad_time"):
         return rows.take(np.zeros(len(rows), dtype=bool))
     channel = _channel_index(intake, rows)
     order = np.lexsort((channel, rows.times, rows.units))
-    rows, channel = rows.take(order), channel[order]
-    same_day = np.append(False, (np.diff(rows.units) == 0) & (np.diff(rows.times) == 0))
-    _refuse_repeats(intake, rows, same_day & np.append(False, np.diff(channel) == 0), channel)
-    group = np.cumsum(~same_day) - 1
-    starts = np.flatnonzero(~same_day)
-    spends = np.zeros((len(starts), len(schema.channels)))
+    channel = channel[order]
+    rows = rows.take(order)
     known = channel >= 0
-    spends[group[known], channel[known]] = rows.columns[str(schema.spend_column)][known]
-    wide = Rows(rows.units[starts], rows.times[starts], {})
-    for k, name in enumerate(schema.channels):
-        wide.columns[name] = np.ascontiguousarray(spends[:, k])
+    new_day = np.append(True, (np.diff(rows.units) != 0) | (np.diff(rows.times) != 0))
+    repeated = ~new_day & np.append(False, np.diff(channel) == 0) & known
+    flags = RowFlags(intake, None, rows.units, rows.times)
+    flags.flag("repeated_channel", repeated, None)
+    group = np.cumsum(new_day) - 1
+    spends = np.zeros((len(schema.channels), int(group[-1]) + 1))
+    spends[channel[known], group[known]] = rows.columns[str(schema.spend_column)][known]
+    wide = CompactRows(rows.units[new_day], rows.times[new_day], {})
+    wide.columns.update(zip(schema.channels, spends, strict=True))
     for name, values in rows.columns.items():
         if name not in (schema.spend_column, schema.channel_column):
-            wide.columns[name] = _one_per_day(intake, rows, name, values, group)
-    return check_split(intake, Spot(intake, None, wide.units, wide.times), wide)
+            wide.columns[name] = _one_per_day(flags, name, values, group)
+    return check_split(RowFlags(intake, None, wide.units, wide.times), wide)
 
 
-def _channel_index(intake: Intake, rows: Rows) -> NDArray[np.int64]:
+def _channel_index(intake: Intake, rows: CompactRows) -> NDArray[np.int64]:
     """The place of each row's channel in the schema, −1 where it is not listed."""
-    schema = intake.plan.schema
-    column = str(schema.channel_column)
+    column = str(intake.plan.schema.channel_column)
     words = intake.words[column].values
     listed = [] if words is None else words.to_pylist()
-    place = {name: k for k, name in enumerate(schema.channels)}
+    place = {name: k for k, name in enumerate(intake.plan.schema.channels)}
     index = np.array([*(place.get(word, -1) for word in listed), -1])[rows.columns[column]]
-    unlisted = [word for word in listed if word not in place]
-    if np.any(index < 0):
-        spot = Spot(intake, None, rows.units, rows.times)
-        spot.flag("unlisted_channel", index < 0, column)
-        key = ("unlisted_channel", column)
-        quoted = ", ".join(repr(word) for word in unlisted[:5]) or "nothing"
-        intake.tally.firsts[key] = intake.tally.firsts[key]._replace(value=quoted)
+    unlisted = [repr(word) for word in listed if word not in place]
+    flags = RowFlags(intake, None, rows.units, rows.times)
+    flags.flag("unlisted_channel", index < 0, column, ", ".join(unlisted[:5]) or "nothing")
     return index
 
 
-def _refuse_repeats(
-    intake: Intake, rows: Rows, repeated: NDArray[np.bool_], channel: NDArray[np.int64]
-) -> None:
-    Spot(intake, None, rows.units, rows.times).flag(
-        "repeated_channel", repeated & (channel >= 0), None
-    )
-
-
 def _one_per_day(
-    intake: Intake, rows: Rows, name: str, values: NDArray[Any], group: NDArray[np.int64]
+    flags: RowFlags, name: str, values: NDArray[Any], group: NDArray[np.int64]
 ) -> NDArray[Any]:
-    """The first given value of each group; rows that give another one are counted against the rule."""
-    missing = _missing(values)
+    """The first value given in each group; rows that give another one are flagged."""
+    if values.dtype.kind == "f":
+        missing = np.isnan(values)
+    else:
+        missing = values == NO_TIME if values.dtype == np.int64 else values < 0
     given = np.flatnonzero(~missing)
-    first = np.full(int(group[-1]) + 1, -1)
+    first = np.searchsorted(group, np.arange(int(group[-1]) + 1))
     first[group[given][::-1]] = given[::-1]  # the last write wins, so the first given row stays
-    chosen = np.where(first >= 0, first, np.searchsorted(group, np.arange(len(first))))
-    result = values[chosen]
+    result = values[first]
     differs = ~missing & (values != result[group])
     if differs.any():
         row = int(np.argmax(differs))
-        words = intake.unit_words.values
-        unit = None if words is None else str(words[int(rows.units[row])].as_py())
-        shown = (
-            "two different ones"
-            if values.dtype.kind == "i"
-            else f"{say(result[group[row]])} and {say(values[row])}"
-        )
-        where = First("", unit, say(rows.times[row]), shown)
-        intake.tally.add("differs_within_day", name, int(differs.sum()), where)
+        both = f"{say(result[group[row]])} and {say(values[row])}"
+        shown = "two different ones" if values.dtype.kind == "i" else both
+        flags.flag("differs_within_day", differs, name, shown)
     return result
-
-
-def _missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    return values == NO_TIME if values.dtype == np.int64 else values < 0

@@ -1,26 +1,31 @@
-"""Where a log comes from: Parquet or CSV files (paths, lists, globs, folders of partitions) or a frame.
+"""Where a log comes from: Parquet or CSV files (paths, globs, folders of partitions) or a frame.
 
-Every source yields Arrow record batches with the columns' own types; a CSV yields text only, so that no type is ever
-guessed by a parser. Nothing here looks at values, but for what would be lost on the way to Arrow.
+Every source yields Arrow record batches with the columns' own types; a CSV yields text only, so
+that no type is ever guessed by a parser. Folders named after a value (`date=2026-01-31/`) add it as
+a column to every file below.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from realloc.base.errors import LogError
-from realloc.logs.reading import csvtext, partitions
-from realloc.logs.reading.columns import is_text
-from realloc.logs.reading.frames import to_arrow
+from realloc.logs.reading import csvtext
+from realloc.logs.reading.arrow import compute as pc
+from realloc.logs.reading.columns import is_number, is_text, is_time
+from realloc.logs.reading.frames import refuse_repeated, to_arrow
 
 BATCH_ROWS = 1 << 18
 PARQUET_ENDINGS = (".parquet", ".pq", ".parq")
 CSV_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".csv.bz2")
+REMOTE = ("s3:/", "gs:/", "http:/", "https:/")
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # how Hive and Spark write a missing value
 
 
 @dataclass(frozen=True)
@@ -38,16 +43,13 @@ class Piece:
 
 @dataclass(frozen=True)
 class Source:
-    """Columns with their types, the number of rows where it is known beforehand, and a way to read them in pieces."""
+    """Columns with their types, the number of rows if known, and a way to read them in pieces."""
 
     columns: pa.Schema
     rows: int | None
     text: bool = False  # every column is text (CSV), types must be declared
     frame: pa.Table | None = None
-    place: tuple[str, int] = (
-        "the table, row",
-        1,
-    )  # what its rows are called in messages, and the number of the first
+    place: tuple[str, int] = ("the table, row", 1)  # a frame's rows in messages, the first number
     files: tuple["File", ...] = ()
     cut: tuple[str, ...] = ()  # files that may have been cut off
     skipped: tuple[str, ...] = ()  # files of other kinds that lie beside them
@@ -55,41 +57,57 @@ class Source:
     def pieces(self, names: Sequence[str]) -> Iterator[Piece]:
         """The named columns in pieces of bounded size, in a stable order."""
         if self.frame is not None:
-            label, first = self.place
-            for batch in self.frame.select(list(names)).to_batches(max_chunksize=BATCH_ROWS):
-                yield Piece(batch, label, first)
-                first += batch.num_rows
+            batches = self.frame.select(list(names)).to_batches(max_chunksize=BATCH_ROWS)
+            yield from _numbered(batches, *self.place)
         for file in self.files:
-            first, kind = (2, "line") if file.text else (1, "row")
-            for batch in file.batches(names):
-                yield Piece(batch, f"{file.label} {kind}", first)
-                first += batch.num_rows
+            label = f"{file.path} {'line' if file.text else 'row'}"
+            yield from _numbered(file.batches(names), label, 2 if file.text else 1)
+
+
+def _numbered(batches: Iterable[pa.RecordBatch], label: str, first: int) -> Iterator[Piece]:
+    for batch in batches:
+        yield Piece(batch, label, first)
+        first += batch.num_rows
 
 
 @dataclass(frozen=True)
 class File:
-    """One file and the values that its folder names carry (`date=2026-01-01/…`)."""
+    """One file; its folders' names may carry values (`date=2026-01-01/…`)."""
 
     path: Path
-    keys: tuple[tuple[str, str | None], ...] = ()
-
-    @property
-    def label(self) -> str:
-        """Its path as the user would write it."""
-        return str(self.path)
 
     @property
     def text(self) -> bool:
         """Whether it is a CSV."""
         return kind_of(self.path) == "csv"
 
+    @property
+    def label(self) -> str:
+        """Its path as the user would write it."""
+        return str(self.path)
+
+    @cached_property
+    def keys(self) -> list[tuple[str, str | None]]:
+        """Names and values from folder names; folders without `=` say nothing.
+
+        >>> File(Path("logs/shop=a%20b/date=2026-01-31/part.parquet")).keys
+        [('shop', 'a b'), ('date', '2026-01-31')]
+        """
+        pairs = [part.split("=", 1) for part in self.path.parts[:-1] if "=" in part]
+        return [
+            (unquote(name), None if value == NO_VALUE else unquote(value)) for name, value in pairs
+        ]
+
     @cached_property
     def own_columns(self) -> pa.Schema:
         """The columns in the file itself."""
-        own = csvtext.read_columns(self.path) if self.text else _parquet(self.path).schema_arrow
-        _refuse_repeated(own.names, self.label)
+        own = (
+            csvtext.read_columns(self.path) if self.text else _open_parquet(self.path).schema_arrow
+        )
+        refuse_repeated(own.names, self.label)
         return own
 
+    @cached_property
     def columns(self) -> pa.Schema:
         """Its columns, those from folder names last."""
         names = [name for name, _ in self.keys if name not in self.own_columns.names]
@@ -97,56 +115,81 @@ class File:
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The named columns, batch by batch."""
-        inside = [name for name in names if name in self.own_columns.names]
-        for batch in (
-            csvtext.batches(self.path, inside) if self.text else self._parquet_batches(inside)
-        ):
-            arrays = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
+        own = self.own_columns.names
+        inside = [name for name in names if name in own]
+        read = csvtext.batches(self.path, own, inside) if self.text else self._parquet(inside)
+        for batch in read:
+            arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
             for name, value in self.keys:
                 if name in arrays:
-                    partitions.check_key(self.label, name, value, arrays[name])
+                    self._check_key(name, value, arrays[name])
                 elif name in names:
                     arrays[name] = pa.repeat(pa.scalar(value, pa.string()), batch.num_rows)
             yield pa.RecordBatch.from_arrays([arrays[name] for name in names], names=list(names))
 
-    def _parquet_batches(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+    def _parquet(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+        """Row groups joined into large batches, as each batch costs a look-up of all units."""
+        waiting: list[pa.RecordBatch] = []
         try:
-            reader = _parquet(self.path)
-            yield from _gathered(reader.iter_batches(batch_size=BATCH_ROWS, columns=names))
-        except (pa.ArrowException, OSError, ValueError) as problem:
+            for batch in _open_parquet(self.path).iter_batches(BATCH_ROWS, columns=names):
+                waiting.append(batch)
+                if sum(part.num_rows for part in waiting) >= BATCH_ROWS:
+                    yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+                    waiting = []
+            if waiting:
+                yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+        except csvtext.READ_PROBLEMS as problem:
             raise LogError(_broken(self.path)) from problem
 
-
-def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Small batches (one a row group) put together, as each one costs a look-up table of all units."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(part.num_rows for part in waiting) >= BATCH_ROWS:
-            yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
-            waiting = []
-    if waiting:
-        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+    def _check_key(self, name: str, value: str | None, column: pa.Array) -> None:
+        """Refuse a file whose own column says something else than its folder."""
+        text = column.cast(pa.string())
+        day = pc.replace_substring_regex(text, r"[T ]00:00:00(\.0+)?$", "")
+        same = pc.equal(pc.utf8_rtrim(day, " "), value or "")
+        agrees = pc.is_null(text) if value is None else pc.fill_null(same, False)
+        if not pc.all(agrees).as_py():
+            raise LogError(
+                f"Expected {name!r} to be {value!r} in {self.path}, as its folder says, but the "
+                "file's own column says otherwise. Correct one of them."
+            )
 
 
 def open_source(source: Any) -> Source:
     """Make sense of whatever the user handed in."""
     if isinstance(source, str | Path):
-        return _from_files(*_find_files(source))
-    if isinstance(source, list | tuple):
-        if not source:
-            raise LogError("Expected at least one path, got an empty list.")
-        if not all(isinstance(item, str | Path) for item in source):
-            raise LogError(
-                "Expected a list of paths, got a list with something else in it. Join frames into one first."
-            )
-        found = [_find_files(item) for item in source]
-        return _from_files(
-            [file for files, _ in found for file in files],
-            [name for _, names in found for name in names],
+        source = [source]
+    if not isinstance(source, list | tuple):
+        table = to_arrow(source)
+        return Source(table.schema, table.num_rows, frame=table)
+    if not source:
+        raise LogError("Expected at least one path, got an empty list.")
+    if not all(isinstance(item, str | Path) for item in source):
+        raise LogError(
+            "Expected a list of paths, got a list with something else in it. "
+            "Join frames into one first."
         )
-    table = to_arrow(source)
-    return Source(table.schema, table.num_rows, frame=table)
+    skipped: list[str] = []
+    files = [file for item in source for file in _find_files(item, skipped)]
+    if len({file.text for file in files}) > 1:
+        raise LogError(
+            "Expected files of one kind, got Parquet and CSV together. Read one kind at a time."
+        )
+    columns = files[0].columns
+    for file in files[1:]:
+        _check_same_columns(files[0], file)
+    text = files[0].text
+    for file in files if text else []:
+        csvtext.check_text(file.path)
+    rows = None if text else sum(_open_parquet(file.path).metadata.num_rows for file in files)
+    cut = [file.label for file in files if text and csvtext.may_be_cut(file.path)]
+    return Source(
+        columns,
+        rows,
+        text,
+        files=tuple(files),
+        cut=tuple(cut),
+        skipped=tuple(skipped),
+    )
 
 
 def kind_of(path: Path) -> str | None:
@@ -157,46 +200,47 @@ def kind_of(path: Path) -> str | None:
     return "csv" if name.endswith(CSV_ENDINGS) else None
 
 
-def _find_files(source: str | Path) -> tuple[list[File], list[str]]:
-    """The log files at a path or pattern, and the names of other files that lie in the same folder."""
-    text, path = str(source), Path(source)
+def _find_files(source: str | Path, skipped: list[str]) -> list[File]:
+    """The log files at a path or pattern; other files in a folder are added to `skipped`."""
+    text = str(source)
+    path = Path(source)
     if not text:
         raise LogError("Expected a path, got an empty text.")
-    if "://" in text or text.startswith(("s3:/", "gs:/", "http:/", "https:/")):
+    if "://" in text or text.startswith(REMOTE):
         raise LogError(
-            f"Expected a path on this machine, got {text!r}. Copy the files here first, or hand in a frame."
+            f"Expected a path on this machine, got {text!r}. "
+            "Copy the files here first, or hand in a frame."
         )
     try:
-        folder, file = path.is_dir(), path.is_file()
-        matches = (
-            _glob(text) if not (folder or file) and any(sign in text for sign in "*?[") else []
-        )
+        is_folder = path.is_dir()
+        is_file = path.is_file()
+        pattern = not is_folder and not is_file and any(sign in text for sign in "*?[")
+        matches = _glob(path) if pattern else []
     except (OSError, ValueError, NotImplementedError) as problem:
         raise LogError(f"Expected a path that can be opened, got {text!r}.") from problem
-    if folder:
-        return _find_in_folder(path)
-    if file:
-        return [_known_kind(path)], []
+    if is_folder:
+        return _find_in_folder(path, skipped)
+    if is_file and kind_of(path) is None:
+        raise LogError(
+            f"Expected a file that ends in .parquet, .csv, .csv.gz or .tsv, got {text!r}."
+        )
+    if is_file:
+        return [File(path)]
     if not matches:
         raise LogError(
             f"Expected a Parquet or CSV file, folder or pattern, but nothing is at {text!r}."
         )
-    found = [_find_files(match) for match in matches]
-    return [file for files, _ in found for file in files], [
-        name for _, names in found for name in names
-    ]
+    return [file for match in matches for file in _find_files(match, skipped)]
 
 
-def _glob(text: str) -> list[Path]:
-    pattern = Path(text)
-    base = Path(pattern.anchor) if pattern.is_absolute() else Path()
+def _glob(pattern: Path) -> list[Path]:
+    base = Path(pattern.anchor)
     return sorted(base.glob(str(pattern.relative_to(base))))
 
 
-def _find_in_folder(folder: Path) -> tuple[list[File], list[str]]:
-    """All log files below a folder; names that start with `_` or `.` are bookkeeping of other tools."""
-    found: list[File] = []
-    skipped: list[str] = []
+def _find_in_folder(folder: Path, skipped: list[str]) -> list[File]:
+    """All log files below a folder; names that start with `_` or `.` belong to other tools."""
+    files: list[File] = []
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder).parts
         if not path.is_file() or any(part.startswith(("_", ".")) for part in inner):
@@ -204,55 +248,29 @@ def _find_in_folder(folder: Path) -> tuple[list[File], list[str]]:
         if kind_of(path) is None:
             skipped.append(str(path))
         else:
-            found.append(_known_kind(path))
-    if not found:
+            files.append(File(path))
+    if not files:
         raise LogError(
             f"Expected .parquet or .csv files in the folder {str(folder)!r}, but there are none."
         )
-    return found, skipped
+    return files
 
 
-def _known_kind(path: Path) -> File:
-    if kind_of(path) is None:
-        raise LogError(
-            f"Expected a file that ends in .parquet, .csv, .csv.gz or .tsv, got {str(path)!r}."
-        )
-    return File(path, partitions.read_keys(path.parts[:-1]))
-
-
-def _from_files(files: list[File], skipped: list[str]) -> Source:
-    if len({file.text for file in files}) > 1:
-        raise LogError(
-            "Expected files of one kind, got Parquet and CSV together. Read one kind at a time."
-        )
-    first = files[0].columns()
-    for file in files[1:]:
-        _check_same_columns(files[0], first, file)
-    text = files[0].text
-    if not text:
-        rows = sum(_parquet(file.path).metadata.num_rows for file in files)
-        return Source(first, rows, files=tuple(files), skipped=tuple(skipped))
-    for file in files:
-        csvtext.check_text(file.path)
-    cut = tuple(file.label for file in files if csvtext.may_be_cut(file.path))
-    return Source(first, None, True, files=tuple(files), cut=cut, skipped=tuple(skipped))
-
-
-def _check_same_columns(leader: File, first: pa.Schema, file: File) -> None:
-    other = file.columns()
-    gone = [name for name in first.names if name not in other.names]
-    new = [name for name in other.names if name not in first.names]
+def _check_same_columns(leader: File, file: File) -> None:
+    gone = [name for name in leader.columns.names if name not in file.columns.names]
+    new = [name for name in file.columns.names if name not in leader.columns.names]
     if gone or new:
         difference = f"has no column {gone[0]!r}" if gone else f"has the further column {new[0]!r}"
         raise LogError(
-            f"Expected the columns of {leader.label} in every file, but {file.label} {difference}."
+            f"Expected the columns of {leader.path} in every file, but {file.path} {difference}."
         )
-    for field in first:
-        kinds = {_family(field.type), _family(other.field(field.name).type)} - {"nothing"}
+    for field in leader.columns:
+        other = file.columns.field(field.name).type
+        kinds = {_family(field.type), _family(other)} - {"nothing"}
         if len(kinds) > 1:
             raise LogError(
-                f"Expected one type per column, but {field.name!r} is {field.type} in {leader.label} and "
-                f"{other.field(field.name).type} in {file.label}. Write both files with the same types."
+                f"Expected one type per column, but {field.name!r} is {field.type} in "
+                f"{leader.path} and {other} in {file.path}. Write both files with the same types."
             )
 
 
@@ -264,30 +282,22 @@ def _family(kind: pa.DataType) -> str:
         return "text"
     if pa.types.is_null(kind):
         return "nothing"
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if is_number(kind):
         return "number"
-    if pa.types.is_timestamp(kind):
-        return "zoned time" if kind.tz else "time"
-    return "time" if pa.types.is_date(kind) else str(kind)
+    if pa.types.is_timestamp(kind) and kind.tz:
+        return "zoned time"
+    return "time" if is_time(kind) else str(kind)
 
 
-def _refuse_repeated(names: Sequence[str], label: str) -> None:
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
-        raise LogError(
-            f"Expected every column once in {label}, but {twice!r} stands there twice. Rename one of them."
-        )
-
-
-def _parquet(path: Path) -> pq.ParquetFile:
+def _open_parquet(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path, page_checksum_verification=True)
-    except (pa.ArrowException, OSError, ValueError) as problem:
+    except csvtext.READ_PROBLEMS as problem:
         raise LogError(_broken(path)) from problem
 
 
 def _broken(path: Path) -> str:
     return (
-        f"Expected a whole Parquet file at {str(path)!r}, but it is cut off, damaged, or of another kind. "
-        "Write or copy it again."
+        f"Expected a whole Parquet file at {str(path)!r}, but it is cut off, damaged, or of "
+        "another kind. Write or copy it again."
     )

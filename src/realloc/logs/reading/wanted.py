@@ -12,25 +12,13 @@ OFF = 1e-6  # how far shares may be from summing to 1
 
 
 def read_shares(to: Any, channels: tuple[str, ...], rows: int) -> NDArray[np.float64]:
-    """Shares (n, K) from an array in the channels' order, or from a frame by `<channel>` or `share_<channel>`."""
+    """Shares (n, K) from an array in the channels' order, or from a frame.
+
+    A frame has a column `<channel>` or `share_<channel>` for each channel.
+    """
     native = nw.from_native(to, eager_only=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
-        twice = [
-            name
-            for name in channels
-            if name in native.columns and f"share_{name}" in native.columns
-        ]
-        if twice:
-            raise LogError(
-                f"Expected one column for each channel in `to`, but both {twice[0]!r} and 'share_{twice[0]}' are there. "
-                "Leave out the ones that are not wanted."
-            )
-        named = [name if name in native.columns else f"share_{name}" for name in channels]
-        missing = [name for name in named if name not in native.columns]
-        if missing:
-            raise LogError(
-                f"Expected a column for each of the channels {list(channels)} in `to`, but {missing[0]!r} is missing."
-            )
+        named = [_column_of(name, channels, native.columns) for name in channels]
         to = native.select(named).to_numpy()
     try:
         shares = np.asarray(to, dtype=np.float64)
@@ -39,15 +27,30 @@ def read_shares(to: Any, channels: tuple[str, ...], rows: int) -> NDArray[np.flo
     expected = (rows, len(channels))
     if shares.shape != expected:
         raise LogError(
-            f"Expected `to` of shape {expected}, a row for each row and a column per channel, got {shares.shape}."
+            f"Expected `to` of shape {expected}, a row for each row and a column per channel, "
+            f"got {shares.shape}."
         )
-    bad = ~(np.isfinite(shares) & (shares >= 0)).all(axis=1) | (
-        np.abs(shares.sum(axis=1) - 1) > OFF
-    )
+    positive = (np.isfinite(shares) & (shares >= 0)).all(axis=1)
+    bad = ~positive | (np.abs(shares.sum(axis=1) - 1) > OFF)
     if bad.any():
         first = int(np.argmax(bad))
         raise LogError(
-            f"Expected shares of at least 0 that sum to 1 in `to`, but {int(bad.sum())} of {rows} rows have others; "
-            f"row {first} is {shares[first].tolist()}."
+            f"Expected shares of at least 0 that sum to 1 in `to`, but {int(bad.sum())} of {rows} "
+            f"rows have others; row {first} is {shares[first].tolist()}."
         )
     return shares
+
+
+def _column_of(channel: str, channels: tuple[str, ...], present: list[str]) -> str:
+    named = [name for name in (channel, f"share_{channel}") if name in present]
+    if not named:
+        raise LogError(
+            f"Expected a column for each of the channels {list(channels)} in `to`, "
+            f"but 'share_{channel}' is missing."
+        )
+    if len(named) == 2:
+        raise LogError(
+            f"Expected one column for each channel in `to`, but both {channel!r} and "
+            f"'share_{channel}' are there. Leave out the ones that are not wanted."
+        )
+    return named[0]
