@@ -1,17 +1,22 @@
-"""The examples of README and docs run: Python as written, commands against the command line."""
+"""The examples of README and docs run as written, with small models and few units."""
 
 import re
 import shlex
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import typer
 from typer.testing import CliRunner
 
 import realloc
+from realloc.base.validation import from_table
 from realloc.cli.main import app
+from realloc.evaluate.report import ReportConfig
 from realloc.storage.store import Store
 from tests.small import CONFIG, fitted, schema_of, window
 
@@ -19,9 +24,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 COMMANDS = typer.main.get_command(app).commands
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+MOST_UNITS = 200  # of a simulation
 
-# What `realloc init` leaves out: sizes at which a fit takes a fraction of a second.
+# Appended to what `realloc init` writes: sizes at which a fit takes a fraction of a second.
 SMALL = """
 [nuisances]
 folds = 3
@@ -47,6 +52,11 @@ least_steps = 0
 epochs = 2
 width = 16
 trunk = 8
+[support]
+members = 4
+network = false
+[publish]
+max_drift = 2.0
 """
 
 
@@ -55,20 +65,28 @@ def blocks(page: Path, *languages: str) -> list[str]:
     return [body for language, body in BLOCK.findall(text) if language in languages]
 
 
-def commands(page: Path) -> list[str]:
-    """Lines of shell blocks that call `realloc`, without prompt, comment and continuation."""
-    lines = "\n".join(blocks(page, "", "sh")).replace("\\\n", " ").splitlines()
-    calls = (line.strip().removeprefix("$ ") for line in lines)
-    return [re.sub(r"\s+#.*", "", call) for call in calls if call.startswith("realloc ")]
+def commands(block: str) -> list[str]:
+    """Lines that call `realloc`, without prompt and comment; of alternatives, the first."""
+    lines = (line.strip().removeprefix("$ ") for line in block.splitlines())
+    calls = [re.sub(r"\s+#.*", "", line) for line in lines if line.startswith("realloc ")]
+    return [re.sub(r" \| [^\]]*\]", "]", call) for call in calls]
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A working folder as the pages assume it: logs, today's rows, a store, small models."""
+    """An empty working folder; models made in it are small."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(realloc, "Config", lambda **changes: replace(CONFIG, **changes))
     (tmp_path / "experiments").symlink_to(ROOT / "experiments")
     return tmp_path
+
+
+def run(call: str, codes: tuple[int, ...] = (0,)) -> None:
+    result = CliRunner().invoke(app, shlex.split(call)[1:], catch_exceptions=False)
+    assert result.exit_code in codes, (call, result.output)
+
+
+# ---------------------------------------------------------------- Python
 
 
 def given(folder: Path) -> dict:
@@ -90,14 +108,10 @@ def given(folder: Path) -> dict:
     }
 
 
-def run(call: str) -> None:
-    result = CliRunner().invoke(app, shlex.split(call)[1:], catch_exceptions=False)
-    assert result.exit_code == 0, (call, result.output)
-
-
 PYTHON = [page for page in PAGES if blocks(page, "python")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PYTHON, ids=[page.stem for page in PYTHON])
 def test_the_python_of_the_page_runs(page, folder, capsys):
     names = {} if page.name == "README.md" else given(folder)
@@ -109,66 +123,102 @@ def test_the_python_of_the_page_runs(page, folder, capsys):
         assert "reason" in capsys.readouterr().out
 
 
-CALLS = [(page, call) for page in PAGES for call in commands(page)]
+# ---------------------------------------------------------------- shell
 
 
-@pytest.mark.parametrize(("page", "call"), CALLS, ids=[f"{p.stem}: {c}" for p, c in CALLS])
-def test_every_command_exists_with_its_options(page, call):
-    _, verb, *words = shlex.split(call.replace("[", " ").replace("]", " ").split(" | ")[0])
-    assert verb in COMMANDS, f"{page.name}: {call}"
-    known = {option for parameter in COMMANDS[verb].params for option in parameter.opts}
-    used = {word.split("=")[0] for word in words if word.startswith("--")}
-    assert used <= known, f"{page.name}: {call}"
+SHELL = [
+    (page, number, commands(block))
+    for page in PAGES
+    for number, block in enumerate(blocks(page, "", "sh"), start=1)
+    if commands(block)
+]
+NAMES = [f"{page.stem} {number}" for page, number, _ in SHELL]
 
 
-def test_the_shell_of_the_readme_runs(folder):
-    calls = commands(ROOT / "README.md")
-    assert [shlex.split(call)[1] for call in calls][-1] == "recommend"
+@pytest.mark.parametrize(("page", "number", "calls"), SHELL, ids=NAMES)
+def test_every_command_exists_with_its_options(page, number, calls):
     for call in calls:
-        run(call)
-        if call.startswith("realloc init"):
+        _, verb, *words = shlex.split(call.replace("[", " ").replace("]", " "))
+        assert verb in COMMANDS, f"{page.name}: {call}"
+        known = {option for parameter in COMMANDS[verb].params for option in parameter.opts}
+        used = {word.split("=")[0] for word in words if word.startswith("--")}
+        assert used <= known, f"{page.name}: {call}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "number", "calls"), SHELL, ids=NAMES)
+def test_the_commands_of_the_block_run(page, number, calls, folder):
+    prepare(folder, {shlex.split(call)[1] for call in calls})
+    for call in calls:
+        verb = shlex.split(call)[1]
+        if verb != "serve":  # runs until it is stopped; tests/serve starts it
+            run(shrink(call), codes=(0, 2) if verb == "monitor" else (0,))
+        if verb == "init":
             with (folder / "realloc.toml").open("a") as config:
                 config.write(SMALL)
-    assert pq.read_table(folder / "recs.parquet").num_rows == 20
+    if page.name == "README.md":
+        assert pq.read_table(folder / "recs.parquet").num_rows == 20
 
 
-def test_the_two_commands_stand_at_the_top_and_ci_calls_the_second():
-    assert re.search(r"^make demo .*\nmake test ", README[:700], re.M)
-    assert (ROOT / ".ci" / "run").read_text().rstrip().endswith("\nmake test")
+def shrink(call: str) -> str:
+    """The command with its optional parts, placeholders filled in, and few units to simulate."""
+    call = re.sub(r"[\[\]]", "", call)
+    call = call.replace("--to VERSION", "--to 1").replace("--version N", "--version 1")
+    call = call.replace("--out DIR", "--out copy")
+    if " simulate " in call:
+        call = re.sub(
+            r"--units (\d+)", lambda units: f"--units {min(int(units[1]), MOST_UNITS)}", call
+        )
+    return call
 
 
-def test_the_readme_is_short_and_carries_few_numbers():
-    assert len(README.splitlines()) <= 130
-    numbers = re.findall(r"(?<![\w.])[+\-−]?\d*\.?\d+", README)
-    words = re.findall(r"[A-Za-z][\w'-]*", README)
-    assert 100 * len(numbers) / len(words) <= 4
+def prepare(folder: Path, verbs: set[str]) -> None:
+    """What a block takes for granted: files it does not simulate and a store it does not fit."""
+    if "simulate" in verbs:
+        return
+    world = realloc.World(regime="medium", seed=5)
+    logs = world.sample(units=60, periods=5)
+    later = world.sample(units=60, periods=1, seed=1, first_day="2025-01-06")
+    pq.write_table(logs.to_arrow(), folder / "logs.parquet")
+    pq.write_table(later.to_arrow(), folder / "window.parquet")
+    today = world.sample(units=60, periods=1, seed=2, first_day="2025-01-07").to_arrow()
+    pq.write_table(today.drop_columns(["orders"]), folder / "today.parquet")
+    if "abtest" in verbs:
+        (folder / "realloc.toml").write_text(blocks(ROOT / "docs" / "abtest.md", "toml")[0])
+        pq.write_table(arms(), folder / "arms.parquet")
+        pq.write_table(arms(), folder / "before.parquet")
+    elif "init" not in verbs:
+        run("realloc init logs.parquet")
+        with (folder / "realloc.toml").open("a") as config:
+            config.write(SMALL)
+    if not verbs & {"abtest", "fit", "init"}:
+        run("realloc fit logs.parquet --config realloc.toml --store store")
+        run("realloc update window.parquet --store store")
+        run("realloc recommend today.parquet --store store --out earlier.parquet --jobs 1")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
-def test_every_link_to_a_file_leads_somewhere(page):
-    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
-        if not re.match(r"\w+:", target):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+def arms() -> pa.Table:
+    """A test with the columns that the config of docs/abtest.md names."""
+    random = np.random.default_rng(1)
+    n = 2000
+    treated = random.random(n) < 0.1
+    before = {name: random.normal(10, 2, n) for name in ("orders", "gmv", "cost")}
+    during = {name: values + random.normal(0, 1, n) for name, values in before.items()}
+    return pa.table(
+        {
+            "item_id": np.arange(n),
+            "date": np.full(n, "2026-01-05"),
+            "arm": np.where(treated, "realloc", "additive_roi"),
+            **during,
+            **{f"{name}_before": values for name, values in before.items()},
+            "profit": 0.1 * during["gmv"] + random.normal(0, 0.1, n),
+            "gain": random.gamma(2.0, 0.1, n),
+            "gain_lower": random.normal(0, 0.1, n),
+        }
+    )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
-def test_the_page_cites_only_what_is_in_the_repository(page):
-    text = page.read_text(encoding="utf-8")
-    for word in (r"\bissues? \d", r"\.\./shared", r"\b(?!CONTRIB|CHANGE|README)[A-Z]{5,}\.md\b"):
-        found = re.search(word, text)
-        assert not found, f"{page.name}: {found}"
-
-
-SCRIPTS = re.compile(r"\bpython (?:-m )?((?:experiments|benchmarks|docs)[\w./]*)")
-
-
-@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
-def test_every_script_and_make_target_that_a_page_names_exists(page):
-    text = page.read_text(encoding="utf-8")
-    for script in SCRIPTS.findall(text):
-        path = script if script.endswith(".py") else script.replace(".", "/") + ".py"
-        assert (ROOT / path).exists(), f"{page.name}: {script}"
-    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
-    for target in re.findall(r"`make ([\w-]+)", text) + re.findall(r"^make ([\w-]+)", text, re.M):
-        assert target in targets, f"{page.name}: make {target}"
+def test_the_config_of_the_evaluation_page_is_accepted():
+    table = tomllib.loads(blocks(ROOT / "docs" / "evaluate.md", "toml")[0])
+    config = from_table(ReportConfig, table["report"], "docs/evaluate.md")
+    assert config.randomized == "exploration"
