@@ -124,20 +124,6 @@ def test_a_coarser_category_is_asked_only_where_a_finer_one_loses_events():
     assert asked == ["town"]
 
 
-def test_what_was_tried_can_be_read_as_a_frame():
-    pool = pool_of(shift=0.1)
-    frame = select_setting(pool, one_stratum(pool), [STRICT, LOOSE]).to_frame()
-    assert frame.columns.tolist() == [
-        "caliper",
-        "neighbours",
-        "category",
-        "matched",
-        "worst",
-        "largest",
-    ]
-    assert frame["caliper"].tolist() == [0.05, 1.0]
-
-
 def test_the_ladder_widens_within_each_category():
     steps = ladder(("shop", "town"))
     assert [step.category for step in steps] == ["shop"] * (len(steps) // 2) + ["town"] * (

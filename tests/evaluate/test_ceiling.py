@@ -41,31 +41,11 @@ def test_more_noise_lowers_the_ceiling_and_none_leaves_it_at_one():
     assert abs(noise_ceiling(0.0, 1.0, events=500, draws=50).value) < 0.05
 
 
-def test_given_values_are_drawn_from_as_they_are():
-    rng = np.random.default_rng(0)
-    heavy = rng.standard_t(2, 5000)
-    by_value = noise_ceiling(heavy, rng.normal(0, 3, 5000), events=1000, draws=100).value
-    by_sd = noise_ceiling(float(heavy.std()), 3.0, events=1000, draws=100).value
-    normal = noise_ceiling(rng.normal(0, 1, 5000), rng.normal(0, 3, 5000), events=1000, draws=100)
-    assert by_value < by_sd - 0.02  # most effects are smaller than their standard deviation says
-    assert abs(normal.value - noise_ceiling(1.0, 3.0, events=1000, draws=100).value) < 0.02
-
-
-def test_a_shift_of_all_effects_changes_no_ranking():
-    tau = np.random.default_rng(0).standard_normal(300)
-    assert noise_ceiling(tau + 50, 1.0, draws=20) == noise_ceiling(tau, 1.0, draws=20)
-
-
 @pytest.mark.parametrize(
     ("effect", "noise", "message"),
     [
         (-1.0, 1.0, "Expected a standard deviation of the effect of at least 0, got -1.0"),
         (1.0, float("nan"), "Expected a standard deviation of the noise of at least 0, got nan"),
-        (
-            np.array([1.0, np.nan, 2.0]),
-            1.0,
-            "Expected at least 3 finite values of the effect, got 3 or missing ones",
-        ),
     ],
 )
 def test_sizes_that_are_none_are_refused(effect, noise, message):

@@ -11,7 +11,6 @@ from realloc.evaluate.value import (
     CANNOT,
     VALUES,
     ValueConfig,
-    bandwidth_sensitivity,
     doubly_robust,
     policy_value,
     smoothed_value,
@@ -343,21 +342,6 @@ def test_a_right_model_taken_at_the_point_takes_away_the_bias_of_smoothing():
     assert not plain.low <= truth <= plain.high
     assert helped.low <= truth <= helped.high
     assert abs(helped.value - truth) < abs(plain.value - truth) / 5
-
-
-def test_sensitivity_shows_the_drift_with_the_bandwidth():
-    rows = density_rows(3000, seed=6, curve=10.0)
-    target = np.tile((1 / 3, 1 / 3, 1 / 3), (3000, 1)) + np.array([0.02, -0.02, 0.0])
-    table = bandwidth_sensitivity(rows, target, (0.5, 1.0, 2.0), no_model, OPEN)
-    assert len(table) == 3
-    widths = [one.high - one.low for one in table]
-    assert widths[0] > widths[1] > widths[2]
-    assert [one.name.startswith("dr_lift_at_0.") for one in table] == [True] * 3
-    strict = bandwidth_sensitivity(rows, target, (0.25, 1.0), no_model)
-    assert [bool(np.isnan(one.value)) for one in strict] == [
-        True,
-        False,
-    ]  # too narrow to be evaluated
 
 
 def test_a_target_where_nothing_was_drawn_cannot_be_evaluated():

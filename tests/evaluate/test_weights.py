@@ -63,40 +63,23 @@ def test_targets_that_are_none_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("alpha", "target", "across"),
+    ("alpha", "target"),
     [
-        ((2.0, 2.0, 2.0), (0.3, 0.4, 0.3), 1.0),
-        ((2.0, 2.0, 2.0), (0.3, 0.4, 0.3), 0.5),
-        ((1.0, 2.0, 2.0), (0.02, 0.49, 0.49), 1.0),  # part of the kernel is off the simplex
-        ((2.0, 3.0), (0.4, 0.6), 1.0),
-        ((2.0, 2.0, 2.0, 2.0), (0.2, 0.2, 0.3, 0.3), 1.0),
+        ((2.0, 2.0, 2.0), (0.3, 0.4, 0.3)),
+        ((1.0, 2.0, 2.0), (0.02, 0.49, 0.49)),  # part of the kernel is off the simplex
+        ((2.0, 3.0), (0.4, 0.6)),
+        ((2.0, 2.0, 2.0, 2.0), (0.2, 0.2, 0.3, 0.3)),
     ],
 )
-def test_kernel_weights_average_to_one(alpha, target, across):
+def test_kernel_weights_average_to_one(alpha, target):
     rows = density_rows(8000, alpha, seed=3)
-    weights, kept = Kernel(rows, np.tile(target, (8000, 1)), 0.15, across).weights(points=256)
+    weights, kept = Kernel(rows, np.tile(target, (8000, 1)), 0.15).weights(points=256)
     assert kept.all()
     error = weights.std() / np.sqrt(8000)
     assert (
         abs(weights.mean() - 1) < 4 * error + 0.02
     )  # and what 256 points miss of the kernel's part on the simplex
     assert error < 0.05  # close enough to see a kernel that lacks a factor
-
-
-def test_a_smaller_bandwidth_across_asks_for_the_direction():
-    rows = density_rows(4000)
-    target = np.tile([0.5, 1 / 6, 1 / 3], (4000, 1))
-    ahead = target[0] - rows.start[0]
-    used = [
-        rows.shares[Kernel(rows, target, 0.2, across).weights()[0] > 0] - rows.start[0]
-        for across in (1.0, 0.25)
-    ]
-    cosine = [
-        (moves @ ahead / np.linalg.norm(moves, axis=1) / np.linalg.norm(ahead)).min()
-        for moves in used
-    ]
-    assert cosine[1] > cosine[0] + 0.1
-    assert len(used[1]) < len(used[0]) / 2
 
 
 def test_a_target_far_outside_the_densitys_support_is_not_valued():

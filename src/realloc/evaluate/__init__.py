@@ -1,8 +1,11 @@
 """Evaluation: one function per metric or estimator, each returning a value with its interval."""
 
-from typing import TYPE_CHECKING
-
-from realloc.base.imports import load_when_used
+from realloc.evaluate.agreement import agreement_lift
+from realloc.evaluate.balance import balance_table, select_setting
+from realloc.evaluate.bootstrap import Bootstrap
+from realloc.evaluate.ceiling import effect_sd, noise_ceiling
+from realloc.evaluate.events import at_previous, find_events
+from realloc.evaluate.matching import MatchSetting, match_events
 from realloc.evaluate.oracle import (
     deployable_uplift,
     edge_ndcg,
@@ -19,40 +22,31 @@ from realloc.evaluate.oracle import (
     top_edge_acc,
     top_edge_regret,
 )
+from realloc.evaluate.outcome_model import fit_outcome_model, no_model
+from realloc.evaluate.propensity import check_propensities, estimate_propensities
+from realloc.evaluate.randomized import RandomizedMoves, RandomizedShares, randomized_moves
+from realloc.evaluate.ranking import (
+    aligned_gap,
+    mean_response,
+    rank_correlation,
+    support_violation,
+    within_unit_concordance,
+)
+from realloc.evaluate.replay import (
+    MatchedReplay,
+    MatchedReplayConfig,
+    MatchWindow,
+    match_window,
+    matched_replay,
+    rank_window,
+)
 from realloc.evaluate.result import Estimate, EstimateTable, mean_estimate
-
-if TYPE_CHECKING:
-    from realloc.evaluate.agreement import agreement_lift
-    from realloc.evaluate.balance import balance_table, select_setting
-    from realloc.evaluate.bootstrap import Bootstrap
-    from realloc.evaluate.ceiling import effect_sd, noise_ceiling
-    from realloc.evaluate.events import at_previous, find_events
-    from realloc.evaluate.matching import MatchSetting, match_events
-    from realloc.evaluate.outcome_model import fit_outcome_model, no_model
-    from realloc.evaluate.propensity import check_propensities, estimate_propensities
-    from realloc.evaluate.randomized import RandomizedMoves, RandomizedShares, randomized_moves
-    from realloc.evaluate.ranking import (
-        aligned_gap,
-        mean_response,
-        rank_correlation,
-        support_violation,
-        within_unit_concordance,
-    )
-    from realloc.evaluate.replay import (
-        MatchedReplay,
-        MatchedReplayConfig,
-        MatchWindow,
-        match_window,
-        matched_replay,
-        rank_window,
-    )
-    from realloc.evaluate.value import (
-        ValueConfig,
-        bandwidth_sensitivity,
-        policy_value,
-        smoothed_value,
-    )
-    from realloc.evaluate.weights import effective_size, target_arms, target_mix, target_shares
+from realloc.evaluate.value import (
+    ValueConfig,
+    policy_value,
+    smoothed_value,
+)
+from realloc.evaluate.weights import effective_size, target_arms, target_mix, target_shares
 
 __all__ = [
     "Bootstrap",
@@ -69,7 +63,6 @@ __all__ = [
     "aligned_gap",
     "at_previous",
     "balance_table",
-    "bandwidth_sensitivity",
     "check_propensities",
     "deployable_uplift",
     "edge_ndcg",
@@ -109,45 +102,3 @@ __all__ = [
     "top_edge_regret",
     "within_unit_concordance",
 ]
-
-__getattr__ = load_when_used(
-    __name__,
-    {
-        "Bootstrap": "bootstrap",
-        "RandomizedMoves": "randomized",
-        "RandomizedShares": "randomized",
-        "MatchedReplay": "replay",
-        "MatchedReplayConfig": "replay",
-        "MatchSetting": "matching",
-        "ValueConfig": "value",
-        "MatchWindow": "replay",
-        "agreement_lift": "agreement",
-        "aligned_gap": "ranking",
-        "at_previous": "events",
-        "balance_table": "balance",
-        "bandwidth_sensitivity": "value",
-        "check_propensities": "propensity",
-        "effect_sd": "ceiling",
-        "effective_size": "weights",
-        "estimate_propensities": "propensity",
-        "find_events": "events",
-        "fit_outcome_model": "outcome_model",
-        "match_events": "matching",
-        "match_window": "replay",
-        "mean_response": "ranking",
-        "no_model": "outcome_model",
-        "noise_ceiling": "ceiling",
-        "policy_value": "value",
-        "randomized_moves": "randomized",
-        "rank_correlation": "ranking",
-        "rank_window": "replay",
-        "matched_replay": "replay",
-        "select_setting": "balance",
-        "smoothed_value": "value",
-        "support_violation": "ranking",
-        "target_arms": "weights",
-        "target_mix": "weights",
-        "target_shares": "weights",
-        "within_unit_concordance": "ranking",
-    },
-)

@@ -44,13 +44,10 @@ class Balance:
         """The largest |SMD| after matching."""
         return float(np.abs(self.after).max())
 
-    def to_arrow(self) -> pa.Table:
-        """One row per covariate: covariate, before, after."""
-        return pa.table({"covariate": list(self.names), "before": self.before, "after": self.after})
-
     def to_frame(self) -> "pd.DataFrame":
-        """The same as a pandas frame."""
-        return self.to_arrow().to_pandas()
+        """One row per covariate: covariate, before, after."""
+        columns = {"covariate": list(self.names), "before": self.before, "after": self.after}
+        return pa.table(columns).to_pandas()
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,19 +68,6 @@ class Selection:
     balance: Balance
     trials: tuple[Trial, ...]
     why: str
-
-    def to_frame(self) -> "pd.DataFrame":
-        """One row per setting that was tried."""
-        rows = [
-            {
-                **vars(trial.setting),
-                "matched": trial.matched,
-                "worst": trial.balance.worst,
-                "largest": trial.balance.largest,
-            }
-            for trial in self.trials
-        ]
-        return pa.Table.from_pylist(rows).to_pandas()
 
 
 def balance_table(

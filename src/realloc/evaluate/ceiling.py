@@ -20,31 +20,30 @@ MOST_EVENTS = 20_000
 
 
 def noise_ceiling(
-    effect: float | Floats,
-    noise: float | Floats,
-    events: int = 2000,
-    draws: int = 200,
-    seed: int = 0,
+    effect: float, noise: float, events: int = 2000, draws: int = 200, seed: int = 0
 ) -> Estimate:
-    """Monte Carlo of ρ*; the interval is that of the Monte Carlo alone.
+    """Monte Carlo of ρ* for normal effects and noise of these standard deviations.
 
-    `effect` and `noise`: standard deviations (normal), or values to draw from.
+    The interval is that of the Monte Carlo alone.
 
     >>> round(noise_ceiling(1.0, 1e-9, events=50, draws=10).value, 3)
     1.0
     """
     if events < 3 or draws < 2:
         raise ConfigError(f"Expected at least 3 events and 2 draws, got {events} and {draws}.")
-    _check("effect", effect)
-    _check("noise", noise)
+    for name, sd in (("effect", effect), ("noise", noise)):
+        if not (np.isfinite(sd) and sd >= 0):
+            raise ConfigError(
+                f"Expected a standard deviation of the {name} of at least 0, got {sd}."
+            )
     rng = np.random.default_rng([seed, 13])
     n = min(events, MOST_EVENTS)
     batch = max(1, CELLS // n)
     batches: list[Floats] = []
     for first in range(0, draws, batch):
         shape = (min(batch, draws - first), n)
-        tau = _draw(rng, effect, shape)
-        batches.append(_spearman(tau, tau + _draw(rng, noise, shape)))
+        tau = rng.normal(0.0, effect, shape)
+        batches.append(_spearman(tau, tau + rng.normal(0.0, noise, shape)))
     rho = np.concatenate(batches)
     half = NORMAL_QUANTILE * rho.std(ddof=1) / np.sqrt(draws)
     return Estimate.around("noise_ceiling", rho.mean(), half, n)
@@ -101,19 +100,3 @@ def _spearman(tau: Floats, response: Floats) -> Floats:
     b = rankdata(response, axis=1) - middle
     norm = np.sqrt(np.square(a).sum(axis=1) * np.square(b).sum(axis=1))
     return np.divide((a * b).sum(axis=1), norm, out=np.zeros(len(a)), where=norm > 0)
-
-
-def _draw(rng: np.random.Generator, what: float | Floats, shape: tuple[int, int]) -> Floats:
-    if isinstance(what, np.ndarray):
-        return (what - what.mean())[rng.integers(0, len(what), shape)]
-    return rng.normal(0.0, what, shape)
-
-
-def _check(name: str, what: float | Floats) -> None:
-    if isinstance(what, np.ndarray):
-        if len(what) < 3 or not np.isfinite(what).all():
-            raise LogError(
-                f"Expected at least 3 finite values of the {name}, got {len(what)} or missing ones."
-            )
-    elif not (np.isfinite(what) and what >= 0):
-        raise ConfigError(f"Expected a standard deviation of the {name} of at least 0, got {what}.")

@@ -59,7 +59,6 @@ class ValueConfig:
     most_off_menu: float = 0.5
     clip: float | None = None  # largest weight of the clipped value; None: √n
     bandwidth: float | None = None  # of continuous shares; None: by rule
-    across: float = 1.0  # bandwidth across the recommended direction over the one along it
     at_point: bool = False  # continuous shares: model the very target, not the kernel around it
     model: OutcomeModelConfig = field(default_factory=OutcomeModelConfig)
     interval: IntervalConfig = field(default_factory=IntervalConfig)
@@ -71,7 +70,7 @@ class ValueConfig:
                 "Expected `most_off_menu` from 0 to 1 and effective sizes of at least 0 in the value "
                 "config."
             )
-        for name in ("clip", "bandwidth", "across"):
+        for name in ("clip", "bandwidth"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ConfigError(f"Expected `{name}` above 0 in the value config, got {value}.")
@@ -151,7 +150,7 @@ def smoothed_value(
     """
     config = config or ValueConfig()
     bandwidth = config.bandwidth or default_bandwidth(rows)
-    aimed = Kernel(rows, shares, bandwidth, config.across)
+    aimed = Kernel(rows, shares, bandwidth)
     held = replace(aimed, target=rows.start)
     weight, valued = aimed.weights()
     hold_weight, could = held.weights()
@@ -171,24 +170,6 @@ def smoothed_value(
         return Predicted(_at_kernel(aimed, model, picked), _at_kernel(held, model, picked))
 
     return _value(rows, weighed, predict, model, config)
-
-
-def bandwidth_sensitivity(
-    rows: RandomizedShares,
-    shares: Floats,
-    factors: tuple[float, ...] = (0.5, 0.7, 1.0, 1.4, 2.0),
-    model: OutcomeModel | None = None,
-    config: ValueConfig | None = None,
-) -> EstimateTable:
-    """DR lift under bandwidths around the one in use: a lift that drifts with it rests on the smoothing."""
-    config = config or ValueConfig()
-    model = model or fit_outcome_model(rows, config.model)
-    lifts: list[Estimate] = []
-    for factor in factors:
-        bandwidth = factor * (config.bandwidth or default_bandwidth(rows))
-        value = smoothed_value(rows, shares, model, replace(config, bandwidth=bandwidth))
-        lifts.append(replace(value["dr_lift"], name=f"dr_lift_at_{bandwidth:.4g}"))
-    return EstimateTable(tuple(lifts))
 
 
 def _weigh_menu(rows: RandomizedMoves, target: Target) -> Weighed:

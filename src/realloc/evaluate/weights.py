@@ -1,17 +1,14 @@
 """Importance weights of a target policy, how much evidence they leave, and weighted means by unit.
 
     menu:        w_i = π_i(A_i) / e_i(A_i)
-    continuous:  w_i = K_h(z_i − z*_i) / (κ_i f_z(z_i)),
-                 K_h(v) = c (1 − |v_along/h|² − |v_across/(ρh)|²)₊ / (ρ^{d−1} h^d)
+    continuous:  w_i = K_h(z_i − z*_i) / (κ_i f_z(z_i)),   K_h(v) = c (1 − |v/h|²)₊ / h^d
 
-z = Qᵀp are orthonormal coordinates, so f_z = f / √K; z* is recommended; along and across are parts of
-the difference of moves in the direction of the recommended move and at right angles to it; κ_i is the
-part of the kernel on the support.
+z = Qᵀp are orthonormal coordinates, so f_z = f / √K; z* is recommended; κ_i is the part of the kernel on
+the support.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import gamma, pi
 from typing import Any
 
@@ -102,12 +99,11 @@ def default_bandwidth(rows: RandomizedShares) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A kernel around each row's target; `across` below 1 is narrower across its direction than along."""
+    """A kernel around each row's target."""
 
     rows: RandomizedShares
     target: Floats  # (n, K)
     bandwidth: float
-    across: float = 1.0
 
     def __post_init__(self) -> None:
         check_shares("target shares", self.target, self.rows.start.shape)
@@ -117,21 +113,19 @@ class Kernel:
 
         And which rows they can be trusted for: at least a tenth of the kernel lies on the support.
         """
-        rows, channels = self.rows, self.target.shape[1]
+        channels = self.target.shape[1]
         d = channels - 1
-        along, across = self._split((rows.shares - self.target) @ tangent_basis(channels))
-        squares = np.square(along).sum(axis=1) + np.square(across / self.across).sum(axis=1)
+        gap = (self.rows.shares - self.target) @ tangent_basis(channels)
+        squares = np.square(gap).sum(axis=1) / self.bandwidth**2
         ball = pi ** (d / 2) / gamma(d / 2 + 1)
-        scale = self.across ** (d - 1) * self.bandwidth**d
-        kernel = (d + 2) / (2 * ball) * np.maximum(1 - squares / self.bandwidth**2, 0) / scale
-        # κ: the part of the kernel on the simplex and, where known, the density's support. The first d
-        # coordinates of an even draw from the sphere in d + 4 dimensions have density ∝ 1 − |v|².
+        kernel = (d + 2) / (2 * ball) * np.maximum(1 - squares, 0) / self.bandwidth**d
+        # κ: the part of the kernel on the simplex and, where known, the density's support.
         normal = qmc.MultivariateNormalQMC(np.zeros(d + 4), rng=np.random.default_rng(0))
-        inside = np.zeros(len(rows))
+        inside = np.zeros(len(self.rows))
         for offset in _in_ball(normal.random(points), d):
-            inside += self._place(np.broadcast_to(offset, (len(rows), d)))[1] / points
+            inside += self._place(offset)[1] / points
         trusted = inside >= 0.1
-        density = rows.density / np.sqrt(channels)
+        density = self.rows.density / np.sqrt(channels)
         return np.where(trusted, kernel / np.maximum(inside, 0.1) / density, 0.0), trusted
 
     def draws(self, count: int = 4, seed: int = 0) -> Iterator[tuple[Floats, Mask]]:
@@ -142,31 +136,19 @@ class Kernel:
             yield self._place(_in_ball(rng.standard_normal((n, channels + 3)), channels - 1))
 
     def _place(self, offset: Floats) -> tuple[Floats, Mask]:
-        """Where offsets (n, d) in the unit ball lead from each target, and which lie on the support."""
-        along, across = self._split(offset)
-        still = ~self._headings.any(axis=1, keepdims=True)
-        step = np.where(still, offset, along + self.across * across)
-        place = self.target + self.bandwidth * step @ tangent_basis(self.target.shape[1]).T
+        """Where an offset (d,) or (n, d) in the unit ball leads, and which places lie on the support."""
+        place = self.target + self.bandwidth * offset @ tangent_basis(self.target.shape[1]).T
         good = place.min(axis=1) >= 0
         if self.rows.density_at is not None and good.any():
             good[good] = self.rows.density_at(place[good], np.flatnonzero(good)) > 0
         return place, good
 
-    def _split(self, vectors: Floats) -> tuple[Floats, Floats]:
-        """The parts of vectors (n, d) along the recommended moves and at right angles to them."""
-        along = (vectors * self._headings).sum(axis=1, keepdims=True) * self._headings
-        return along, vectors - along
-
-    @cached_property
-    def _headings(self) -> Floats:
-        """Directions of the recommended moves in tangent coordinates, (n, d); zeros where nothing moves."""
-        ahead = (self.target - self.rows.start) @ tangent_basis(self.target.shape[1])
-        length = np.linalg.norm(ahead, axis=1, keepdims=True)
-        return np.divide(ahead, length, out=np.zeros_like(ahead), where=length > 1e-12)
-
 
 def _in_ball(normal: Floats, d: int) -> Floats:
-    """Normal draws (r, d + 4) as draws (r, d) from the kernel on the unit ball."""
+    """Normal draws (r, d + 4) as draws (r, d) from the kernel on the unit ball.
+
+    The first d coordinates of an even draw from the sphere in d + 4 dimensions have density ∝ 1 − |v|².
+    """
     return normal[:, :d] / np.linalg.norm(normal, axis=1, keepdims=True)
 
 

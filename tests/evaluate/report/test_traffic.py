@@ -120,10 +120,10 @@ def test_a_log_without_any_mark_says_how_to_get_one(small):
 
 
 def test_rows_are_new_by_their_unit_or_by_their_date():
-    state = fitted().fitted
-    assert find_new(state, read_logs(make_logs(units=20, seed=1), SCHEMA)).mask.all()
-    seen = find_new(state, read_logs(make_logs(), SCHEMA))
+    model = fitted()
+    assert find_new(model, read_logs(make_logs(units=20, seed=1), SCHEMA)).mask.all()
+    seen = find_new(model, read_logs(make_logs(), SCHEMA))
     assert not seen.any
-    grown = find_new(state, read_logs(make_logs(units=20, days=14), SCHEMA))
+    grown = find_new(model, read_logs(make_logs(units=20, days=14), SCHEMA))
     assert grown.mask.sum() == 20 * 4
     assert "80 of 280 rows are later than 2026-01-14" in grown.sentence

@@ -53,24 +53,25 @@ def test_promises_are_those_of_the_same_rows(found):
 
 
 def test_the_goal_is_the_weighted_sum_of_outcomes(found):
-    logs, model = found[0], fitted()
-    assert np.array_equal(goal_of(model, logs), logs.outcome)
-    model.config = replace(
-        model.config, decision=replace(model.config.decision, weights={"orders": 1.0, "gmv": 0.5})
-    )
-    assert np.allclose(goal_of(model, logs), logs.outcome + 0.5 * logs.guardrail("gmv"))
-    assert goal_name(model) == "1 orders + 0.5 gmv"
+    logs = found[0]
+    decision = fitted().config.decision
+    assert np.array_equal(goal_of(decision, logs), logs.outcome)
+    assert goal_name(decision, SCHEMA) == "orders"
+    both = replace(decision, weights={"orders": 1.0, "gmv": 0.5})
+    assert np.allclose(goal_of(both, logs), logs.outcome + 0.5 * logs.guardrail("gmv"))
+    assert goal_name(both, SCHEMA) == "1 orders + 0.5 gmv"
 
 
 def test_margins_come_from_the_report_then_from_the_decision():
-    assert margin_of(fitted(), ReportConfig(margins={"gmv": 0.3}), "gmv") == 0.3
-    assert margin_of(fitted(), ReportConfig(), "gmv") == 1.0
-    assert margin_of(fitted(), ReportConfig(), "income") == 0.0
+    decision = fitted().config.decision
+    assert margin_of(decision, ReportConfig(margins={"gmv": 0.3}), "gmv") == 0.3
+    assert margin_of(decision, ReportConfig(), "gmv") == 1.0
+    assert margin_of(decision, ReportConfig(), "income") == 0.0
 
 
 def test_guardrails_that_nobody_named_are_said_to_be_missing():
-    assert "names no `guardrails`" in guardrail_section((), {}).missing[0]
-    assert "not measured" in guardrail_section((), {"gmv": 0.1}).rows[0]
+    assert "names no `guardrails`" in guardrail_section((), (), {}).missing[0]
+    assert "not measured" in guardrail_section(("gmv",), (), {"gmv": 0.1}).rows[0]
 
 
 def test_every_unit_is_asked_about_once_at_its_last_row(found):

@@ -1,23 +1,34 @@
-"""What the model would do with rows, at the shares they stand at."""
+"""What a policy would do with rows, at the shares they stand at."""
 
 from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, total_variation
-from realloc.decide.types import MOVED
+from realloc.decide.types import MOVED, Decision, Policy
 from realloc.logs import Logs
+from realloc.model.config import Config
 from realloc.model.realloc import ReAlloc
 from realloc.model.recommend import recommend_rows
 
 Mask = NDArray[np.bool_]
 
 
+@runtime_checkable
+class GainModel(Protocol):
+    """A policy that also says what it is worth to move rows to the shares `to` (n, K)."""
+
+    def gain(self, today: Any, to: Any, /) -> Floats:
+        """One gain per row, (n,)."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """Recommended shares (n, K) of rows, and what the model says about them."""
+    """Recommended shares (n, K) of rows, and what the policy says about them."""
 
     logs: Logs
     shares: Floats
@@ -34,25 +45,47 @@ class Advice:
         return total_variation(self.logs.shares, self.shares)
 
 
-def advise(model: ReAlloc, logs: Logs, progress: Progress = silent) -> Advice:
+def config_of(policy: Policy) -> Config:
+    """The rules that a policy decides by; the defaults where it is not ours."""
+    return policy.config if isinstance(policy, ReAlloc) else Config()
+
+
+def advise(policy: Policy, logs: Logs, progress: Progress = silent) -> Advice:
     """Decide on every row as `recommend` does."""
-    config = model.config
-    found = recommend_rows(model.fitted, logs, config, config.constraints, None, progress)
-    moved = np.isin(found.reason, MOVED)
+    decision = _decide(policy, logs, progress)
+    moved = np.isin(decision.reason, MOVED)
     return Advice(
         logs=logs,
-        shares=np.where(moved[:, None], found.shares, logs.shares),
+        shares=np.where(moved[:, None], decision.shares, logs.shares),
         moved=moved,
-        gain=np.where(moved, found.gain, 0.0),
-        gain_lower=np.where(moved, found.gain_lower, 0.0),
-        support=found.support,
-        reason=found.reason,
-        supported=found.support >= 1 - config.support.level,
+        gain=np.where(moved, decision.gain, 0.0),
+        gain_lower=np.where(moved, decision.gain_lower, 0.0),
+        support=decision.support,
+        reason=decision.reason,
+        supported=decision.support >= 1 - config_of(policy).support.level,
+    )
+
+
+def _decide(policy: Policy, logs: Logs, progress: Progress) -> Decision:
+    if isinstance(policy, ReAlloc):
+        config = policy.config
+        return recommend_rows(policy.fitted, logs, config, config.constraints, progress=progress)
+    answer = policy.recommend(logs.to_arrow())
+    columns = {name: answer[name].to_numpy() for name in answer.column_names}
+    shares = [columns[f"share_{channel}"] for channel in logs.schema.channels]
+    return Decision(
+        shares=np.stack(shares, axis=1),
+        gain=columns["gain"],
+        gain_lower=columns["gain_lower"],
+        support=columns["support"],
+        steps=columns["steps"],
+        reason=columns["reason"].astype(np.str_),
     )
 
 
 def last_rows(logs: Logs) -> Logs:
-    """Every unit's last row: what the model would be asked about first."""
+    """Every unit's last row: the rows that the policy would decide on first."""
     order = np.lexsort((logs.times, logs.unit_codes))
     codes = logs.unit_codes[order]
-    return logs.take(np.sort(order[np.append(codes[1:] != codes[:-1], True)[: len(codes)]]))
+    is_last = np.append(codes[1:] != codes[:-1], True)[: len(codes)]
+    return logs.take(np.sort(order[is_last]))

@@ -1,4 +1,4 @@
-"""What the evaluation report can be told beyond what the model knows: table `[report]`."""
+"""What the evaluation report can be told beyond what the policy knows: table `[report]`."""
 
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -6,6 +6,7 @@ from datetime import date, datetime
 import numpy as np
 
 from realloc.base.errors import ConfigError
+from realloc.base.simplex import Floats
 from realloc.base.validation import check_types, nearest
 from realloc.logs import Schema
 
@@ -14,35 +15,29 @@ from realloc.logs import Schema
 class ReportConfig:
     """Where randomized rows are, what they drew from, and how rows are matched (table `[report]`)."""
 
-    randomized: str | None = (
-        None  # column that is true where shares were drawn at random; None: where a propensity is
-    )
+    # Column that is true where shares were drawn at random; None: rows that have a propensity.
+    randomized: str | None = None
     arms: dict[str, dict[str, float]] = field(
         default_factory=dict[str, dict[str, float]]
     )  # see `moves_of`
-    tolerance: float = (
-        0.02  # moved share between a recommended move and the drawn arm that may stand for it
-    )
-    most_off_menu: float = (
-        0.2  # largest part of the rows, for a launch, whose recommended move was never drawn
-    )
-    margins: dict[str, float] = field(
-        default_factory=dict[str, float]
-    )  # of guardrails: what each may lose a row
-    start: str | date | datetime | None = (
-        None  # of the replay window; None: first new date, a third of the dates on
-    )
-    categories: tuple[
-        str, ...
-    ] = ()  # categorical features that matched rows must share, from fine to coarse
+    # Moved share between a recommended move and the drawn arm that may stand for it.
+    tolerance: float = 0.02
+    # Largest part of the rows, for a launch, whose recommended move was never drawn.
+    most_off_menu: float = 0.2
+    # What each guardrail may lose a row.
+    margins: dict[str, float] = field(default_factory=dict[str, float])
+    # Of the replay window; None: first new date, a third of the dates on.
+    start: str | date | datetime | None = None
+    # Categorical features that matched rows must share, from fine to coarse.
+    categories: tuple[str, ...] = ()
     features: tuple[str, ...] = ()  # further numbers to match on
 
     def __post_init__(self) -> None:
         check_types(self, "[report]")
         if not 0 <= self.tolerance < 1 or not 0 <= self.most_off_menu <= 1:
             raise ConfigError(
-                f"Expected `tolerance` of [report] from 0 to below 1 and `most_off_menu` from 0 to 1, got "
-                f"{self.tolerance} and {self.most_off_menu}."
+                "Expected `tolerance` of [report] from 0 to below 1 and `most_off_menu` from 0 to 1, "
+                f"got {self.tolerance} and {self.most_off_menu}."
             )
         if min(self.margins.values(), default=0.0) < 0:
             raise ConfigError(
@@ -56,16 +51,17 @@ class ReportConfig:
     @property
     def columns(self) -> tuple[str, ...]:
         """The log's columns that are named here."""
-        return (*((self.randomized,) if self.randomized else ()), *self.arms)
+        return (self.randomized, *self.arms) if self.randomized else tuple(self.arms)
 
-    def moves_of(self, channels: tuple[str, ...]) -> np.ndarray:
-        """The moves (M, K) of `arms`: for each column of probabilities, by how much each channel's share changes."""
+    def moves_of(self, channels: tuple[str, ...]) -> Floats:
+        """The moves (M, K) of `arms`: how each column of probabilities changes each channel's share."""
         moves = np.zeros((len(self.arms), len(channels)))
         for row, (column, changes) in enumerate(self.arms.items()):
             for name, change in changes.items():
                 if name not in channels:
                     raise ConfigError(
-                        f"Unknown channel {name!r} in the arm `{column}` of [report].{nearest(name, channels)}"
+                        f"Unknown channel {name!r} in the arm `{column}` of [report]."
+                        f"{nearest(name, channels)}"
                     )
                 moves[row, channels.index(name)] = change
         return moves
@@ -75,5 +71,6 @@ class ReportConfig:
         for name in self.margins:
             if name not in schema.guardrails:
                 raise ConfigError(
-                    f"Unknown guardrail {name!r} in `margins` of [report].{nearest(name, schema.guardrails)}"
+                    f"Unknown guardrail {name!r} in `margins` of [report]."
+                    f"{nearest(name, schema.guardrails)}"
                 )

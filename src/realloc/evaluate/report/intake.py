@@ -1,4 +1,4 @@
-"""Reading a log for the report: with the columns that `[report]` names, and even if its propensities are wrong."""
+"""Reading a log for the report: with the columns of `[report]`, and even if its propensities are wrong."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,7 +7,7 @@ from realloc.base.errors import LogError
 from realloc.evaluate.report.config import ReportConfig
 from realloc.logs import Check, CheckConfig, Logs, Schema
 from realloc.logs.checks.check import check_logs
-from realloc.logs.reading.read import Loaded, OnProgress, explain, load
+from realloc.logs.reading.read import OnProgress, explain, load
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,32 +26,25 @@ def take_logs(
     check: CheckConfig,
     on_progress: OnProgress | None = None,
 ) -> Taken:
-    """Read and check; propensities that are no probabilities cost the report its randomized rows, nothing else."""
+    """Read and check; wrong propensities cost the report its randomized rows, nothing else."""
     if isinstance(source, Logs):
         return Taken(source, check_logs(source, check))
-    loaded, spoiled = _load(source, schema, config, on_progress), ""
-    if loaded.logs is None and schema.propensity is not None:
-        errors = [finding for finding in loaded.findings if finding.level == "error"]
-        if errors and all(finding.column == schema.propensity for finding in errors):
-            spoiled = explain(errors)
-            loaded = _load(source, replace(schema, propensity=None), config, on_progress)
+    wanted = schema.features
+    if wanted is not None:  # columns of [report] ride along as features that nobody uses
+        known = {*schema.fixed_columns, *wanted}
+        further = [name for name in config.columns if name not in known]
+        schema = replace(schema, features=(*wanted, *further))
+    loaded = load(source, schema, on_progress=on_progress)
+    spoiled = ""
+    errors = [finding for finding in loaded.findings if finding.level == "error"]
+    columns = {finding.column for finding in errors}
+    if loaded.logs is None and schema.propensity is not None and columns == {schema.propensity}:
+        spoiled = explain(errors)
+        loaded = load(source, replace(schema, propensity=None), on_progress=on_progress)
     if loaded.logs is None:
         raise LogError(explain(loaded.findings))
-    features = tuple(
-        name for name in loaded.logs.features if name in (schema.features or loaded.logs.features)
-    )
-    logs = replace(loaded.logs, features=features, notes=loaded.findings)
+    logs = replace(loaded.logs, notes=loaded.findings)
+    if wanted is not None:
+        used = tuple(name for name in logs.features if name in wanted)
+        logs = replace(logs, features=used)
     return Taken(logs, check_logs(logs, check), spoiled)
-
-
-def _load(
-    source: Any, schema: Schema, config: ReportConfig, on_progress: OnProgress | None
-) -> Loaded:
-    """Further columns ride along as features that nobody uses."""
-    if schema.features is not None:
-        taken = {*schema.fixed_columns, *schema.features}
-        schema = replace(
-            schema,
-            features=(*schema.features, *(name for name in config.columns if name not in taken)),
-        )
-    return load(source, schema, on_progress=on_progress)

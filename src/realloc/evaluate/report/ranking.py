@@ -1,4 +1,7 @@
-"""Do predicted gains rank what moves on routine traffic were followed by? Matched replay, out of time where possible."""
+"""Do predicted gains rank what moves on routine traffic were followed by?
+
+Matched replay, out of time where possible.
+"""
 
 from dataclasses import dataclass
 
@@ -6,22 +9,14 @@ import numpy as np
 
 from realloc.base.errors import LogError
 from realloc.base.progress import Progress, silent
-from realloc.base.simplex import Floats
-from realloc.evaluate.replay import (
-    AdviceFunction,
-    GainFunction,
-    MatchedReplay,
-    MatchedReplayConfig,
-    against_chance,
-    matched_replay,
-)
-from realloc.evaluate.report.advice import Mask, advise
+from realloc.decide.types import Policy
+from realloc.evaluate.replay import MatchedReplayConfig, against_chance, matched_replay
+from realloc.evaluate.report.advice import GainModel, Mask, advise
 from realloc.evaluate.report.config import ReportConfig
-from realloc.evaluate.report.section import Section, bar, plain, span
+from realloc.evaluate.report.section import FIGURE_HEADS, Section, bar, figure_rows, plain, span
 from realloc.evaluate.report.traffic import New
 from realloc.evaluate.result import Estimate
 from realloc.logs import Logs
-from realloc.model.realloc import ReAlloc
 
 TITLE = "Ranking (matched replay)"
 LABELS = {
@@ -36,18 +31,19 @@ LABELS = {
     "update_rate": "rows that would be moved",
     "demand_r2": "part of the outcome that was predictable",
 }
+DRAWN = {"rho_gain": "ρ of predicted gains", "noise_ceiling": "ρ of a perfect ranking"}
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """The replay, whether it is on new rows, and its part of the report."""
+    """The replay's part of the report, and its rank correlation where it has one."""
 
     section: Section
-    rho: Estimate | None
+    rho: Estimate | None = None
 
 
 def rank(
-    model: ReAlloc,
+    policy: Policy,
     logs: Logs,
     randomized: Mask | None,
     new: New,
@@ -55,82 +51,59 @@ def rank(
     progress: Progress = silent,
 ) -> Ranked:
     """Replay units without randomized rows, or all where every unit has some."""
+    if not isinstance(policy, GainModel):
+        text = "No ranking: the policy has no method `gain` that predicts what a move is worth."
+        return Ranked(Section(title=TITLE, missing=(text,)))
+
+    def moved_and_supported(rows: Logs) -> tuple[Mask, Mask]:
+        advice = advise(policy, rows)
+        return advice.moved, advice.supported
+
     notes: list[str] = []
-    routine, note = _routine(logs, randomized)
+    routine = _routine(logs, randomized, notes)
     start = config.start or _start(routine, new, logs)
-    if note:
-        notes.append(note)
     settings = MatchedReplayConfig(categories=config.categories, features=config.features)
-    found = matched_replay(routine, _gains(model), start, settings, _advice(model), progress)
+    replay = matched_replay(routine, policy.gain, start, settings, moved_and_supported, progress)
     notes.append(f"Moves from {start} on; what was predictable is learned from the dates before.")
     if not new.any:
         notes.append("The model learned from these rows, so the ranking flatters it.")
-    return _ranked(found, notes)
-
-
-def _ranked(found: MatchedReplay, notes: list[str]) -> Ranked:
-    if not found.is_evaluated:
-        why = found.verdict.removeprefix("cannot be evaluated: ")
-        missing = (f"No ranking: {why} The rest of the report does not need it.",)
-        return Ranked(Section(title=TITLE, lines=(*notes, *found.notes), missing=missing), None)
-    estimates = {estimate.name: estimate for estimate in found.estimates}
-    rows = tuple(
-        (
-            label,
-            plain(estimates[name].value),
-            span(estimates[name], signs=False),
-            f"{estimates[name].n:,}",
-        )
-        for name, label in LABELS.items()
-        if name in estimates
+    notes += replay.notes
+    if not replay.is_evaluated:
+        why = replay.verdict.removeprefix("cannot be evaluated: ")
+        missing = f"No ranking: {why} The rest of the report does not need it."
+        return Ranked(Section(title=TITLE, lines=tuple(notes), missing=(missing,)))
+    rho = replay["rho_gain"]
+    sentence = (
+        f"Predicted gains rank {rho.n:,} matched moves with ρ = {plain(rho.value)} {span(rho)}: "
+        f"{against_chance(rho)}."
     )
-    shown = {"rho_gain": "ρ of predicted gains", "noise_ceiling": "ρ of a perfect ranking"}
-    drawn = tuple(bar(label, estimates[name]) for name, label in shown.items() if name in estimates)
-    rho = estimates["rho_gain"]
     section = Section(
         title=TITLE,
-        lines=(_sentence(rho), *notes, *found.notes),
-        heads=("figure", "value", "95 % interval", "n"),
-        rows=rows,
-        drawn=drawn,
-        figures=tuple(found.estimates),
+        lines=(sentence, *notes),
+        heads=FIGURE_HEADS,
+        rows=figure_rows(replay, LABELS),
+        drawn=tuple(bar(DRAWN[e.name], e) for e in replay if e.name in DRAWN),
+        figures=replay.estimates,
     )
     return Ranked(section, rho)
 
 
-def _sentence(rho: Estimate) -> str:
-    return f"Predicted gains rank {rho.n:,} matched moves with ρ = {plain(rho.value)} {span(rho)}: {against_chance(rho)}."
-
-
-def _gains(model: ReAlloc) -> GainFunction:
-    def gain(asked: Logs, to: Floats) -> Floats:
-        return model.fitted.gain(asked, np.asarray(to)).mean(axis=0)
-
-    return gain
-
-
-def _advice(model: ReAlloc) -> AdviceFunction:
-    def found(asked: Logs) -> tuple[Mask, Mask]:
-        advice = advise(model, asked)
-        return advice.moved, advice.supported
-
-    return found
-
-
-def _routine(logs: Logs, randomized: Mask | None) -> tuple[Logs, str]:
+def _routine(logs: Logs, randomized: Mask | None, notes: list[str]) -> Logs:
     """Units that never drew at random; all units where there are no others."""
     if randomized is None or not randomized.any():
-        return logs, ""
+        return logs
     drew = np.bincount(logs.unit_codes, weights=randomized) > 0
     keep = ~drew[logs.unit_codes]
     if not keep.any():
-        return (
-            logs,
-            "Every unit drew at random at some time, so routine and randomized moves are replayed together.",
+        notes.append(
+            "Every unit drew at random at some time, so routine and randomized moves are replayed "
+            "together."
         )
-    return logs.take(
-        keep
-    ), f"On routine traffic: {int(keep.sum()):,} rows of units that never drew at random."
+        return logs
+    notes.append(
+        f"On routine traffic: {int(keep.sum()):,} rows of units that never drew at random."
+    )
+    return logs.take(keep)
 
 
 def _start(routine: Logs, new: New, logs: Logs) -> str:

@@ -1,19 +1,19 @@
 """The whole report: every section it can give, and a verdict on what they say."""
 
-import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from realloc.base.errors import LogError
 from realloc.base.progress import Progress, silent
+from realloc.decide.types import Policy
 from realloc.evaluate.events import find_events
-from realloc.evaluate.report.advice import Advice, Mask, advise, last_rows
+from realloc.evaluate.report.advice import Advice, Mask, advise, config_of, last_rows
 from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.intake import Taken, take_logs
 from realloc.evaluate.report.quality import check_section, nuisance_section
-from realloc.evaluate.report.ranking import Ranked, rank
+from realloc.evaluate.report.ranking import rank
 from realloc.evaluate.report.section import Section, signed, span
 from realloc.evaluate.report.today import action_section, moves_section, support_section
 from realloc.evaluate.report.traffic import New, find_drawn, find_new, mark_randomized
@@ -27,7 +27,7 @@ from realloc.evaluate.report.worth import (
     uplift_section,
     worth_section,
 )
-from realloc.evaluate.result import Estimate, mean_estimate
+from realloc.evaluate.result import Estimate, without_nan
 from realloc.logs import Logs, Schema
 from realloc.logs.reading.read import OnProgress
 from realloc.model.realloc import ReAlloc
@@ -35,7 +35,10 @@ from realloc.model.realloc import ReAlloc
 
 @dataclass(frozen=True)
 class EvaluationReport:
-    """Verdict, reasons, rules and sections, for a person (`print`, `to_html`) and for a script (`to_json`)."""
+    """Verdict, reasons, rules and sections.
+
+    For a person (`print`, `to_html`) and for a script (`to_json`).
+    """
 
     verdict: str  # launch, test small, do not launch
     reasons: tuple[str, ...]
@@ -58,84 +61,27 @@ class EvaluationReport:
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers and texts; what has no value is null."""
-        found = {
-            "verdict": self.verdict,
-            "reasons": list(self.reasons),
-            "rules": list(self.rules),
-            "missing": list(self.missing),
-            "sections": [section.to_json() for section in self.sections],
-        }
-        return json.loads(json.dumps(found), parse_constant=lambda _: None)  # NaN is no JSON
+        return without_nan(
+            {
+                "verdict": self.verdict,
+                "reasons": self.reasons,
+                "rules": self.rules,
+                "missing": self.missing,
+                "sections": [section.to_json() for section in self.sections],
+            }
+        )
 
     def __str__(self) -> str:
         lines = [self.verdict.capitalize(), *(f"  {reason}" for reason in self.reasons)]
         for section in self.sections:
-            lines += [
-                "",
-                section.title,
-                *(f"  {text}" for text in (*section.missing, *section.lines)),
-            ]
+            lines += ["", section.title]
+            lines += [f"  {text}" for text in (*section.missing, *section.lines)]
             lines += ["  " + " | ".join(row) for row in section.rows]
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, eq=False)
-class ReportInputs:
-    """All that was looked at, before anybody judges."""
-
-    model: ReAlloc
-    taken: Taken
-    new: New
-    advice: Advice  # of every unit's last row
-    worth: Worth | None
-    why_not: str  # why there is no lift
-    ranked: Ranked
-    config: ReportConfig
-
-    @property
-    def evidence(self) -> VerdictEvidence:
-        """What the rules of the verdict look at."""
-        worth = self.worth
-        return VerdictEvidence(
-            goal=goal_name(self.model),
-            errors=tuple(f"{finding.what}." for finding in self.taken.check.errors),
-            moved=int(self.advice.moved.sum()),
-            lift=None if worth is None else worth.lift,
-            why_no_lift=self.why_not,
-            is_new=self.new.any,
-            off_menu=0.0 if worth is None else worth.value["off_menu_rate"].value,
-            most_off_menu=self.config.most_off_menu,
-            guardrails=() if worth is None else worth.guardrails,
-            rho=self.ranked.rho,
-        )
-
-    @property
-    def sections(self) -> tuple[Section, ...]:
-        """Decision first, foundations last."""
-        advice, worth, goal = self.advice, self.worth, goal_name(self.model)
-        promised = mean_estimate("promised", advice.gain)
-        check = check_section(self.taken.check)
-        value = (
-            Section(title=TITLE, missing=(self.why_not,))
-            if worth is None
-            else worth_section(worth, self.new.any)
-        )
-        guarded = () if worth is None else worth.guardrails
-        return (
-            uplift_section(goal, promised, float(advice.gain_lower.mean()), worth),
-            value,
-            guardrail_section(guarded, predict_guardrails(self.model, advice)),
-            self.ranked.section,
-            action_section(advice),
-            moves_section(advice),
-            support_section(self.model, advice),
-            nuisance_section(self.model, self.taken.logs),
-            replace(check, lines=(self.new.sentence, *check.lines)),
-        )
-
-
 def evaluation_report(
-    model: ReAlloc,
+    policy: Policy,
     source: Any,
     config: ReportConfig | None = None,
     *,
@@ -143,25 +89,67 @@ def evaluation_report(
     progress: Progress = silent,
     on_progress: OnProgress | None = None,
 ) -> EvaluationReport:
-    """Everything that a log says about a fitted model; parts that it cannot speak about say what is missing.
+    """Everything that a log says about a fitted policy; parts that it cannot speak about say what is missing.
 
-    `schema`: instead of the model's, where the log marks randomized rows by a `propensity` that training did not have.
+    A `ReAlloc` model gets every section. Any other policy is valued on randomized rows, and ranked if it
+    has a method `gain`. `schema`: instead of the model's, where the log marks randomized rows by a
+    `propensity` that training did not have.
     """
-    config, schema = config or ReportConfig(), schema or model.known_schema
+    config = config or ReportConfig()
+    schema = schema or _schema_of(policy, source)
     config.check_guardrails(schema)
-    taken = take_logs(source, schema, config, model.config.check, on_progress)
+    rules = config_of(policy)
+    taken = take_logs(source, schema, config, rules.check, on_progress)
     logs = taken.logs
-    new, advice = find_new(model.fitted, logs), advise(model, last_rows(logs), progress)
+    new = find_new(policy, logs)
+    advice = advise(policy, last_rows(logs), progress)
     marked, why_not = _marked(taken, config)
-    ranked = rank(model, logs, marked, new, config, progress)
+    ranked = rank(policy, logs, marked, new, config, progress)
     worth = None
     if marked is not None:
-        worth, why_not = _worth(model, logs, new, config, progress)
-    found = ReportInputs(model, taken, new, advice, worth, why_not, ranked, config)
-    evidence = found.evidence
+        worth, why_not = _worth(policy, logs, new, config, progress)
+    evidence = VerdictEvidence(
+        goal=goal_name(rules.decision, schema),
+        errors=tuple(f"{finding.what}." for finding in taken.check.errors),
+        moved=int(advice.moved.sum()),
+        lift=worth.lift if worth else None,
+        why_no_lift=why_not,
+        is_new=new.any,
+        off_menu=worth.value["off_menu_rate"].value if worth else 0.0,
+        most_off_menu=config.most_off_menu,
+        guardrails=worth.guardrails if worth else (),
+        rho=ranked.rho,
+    )
     verdict = conclude(evidence)
-    return EvaluationReport(
-        verdict.decision, verdict.reasons, evidence, (_glance(evidence, advice), *found.sections)
+    value = Section(title=TITLE, missing=(why_not,))
+    predicted: dict[str, float] = {}
+    learned: tuple[Section, ...] = ()
+    if isinstance(policy, ReAlloc):
+        predicted = predict_guardrails(policy, advice)
+        learned = (nuisance_section(policy, logs),)
+    sections = (  # the decision first, its foundations last
+        _glance(evidence, advice),
+        uplift_section(evidence.goal, advice, worth),
+        worth_section(worth, new.any) if worth else value,
+        guardrail_section(schema.guardrails, evidence.guardrails, predicted),
+        ranked.section,
+        action_section(advice),
+        moves_section(advice),
+        support_section(policy, advice),
+        *learned,
+        check_section(taken.check, new.sentence),
+    )
+    return EvaluationReport(verdict.decision, verdict.reasons, evidence, sections)
+
+
+def _schema_of(policy: Policy, source: Any) -> Schema:
+    known = policy.known_schema if isinstance(policy, ReAlloc) else getattr(policy, "schema", None)
+    if isinstance(known, Schema):
+        return known
+    if isinstance(source, Logs):
+        return source.schema
+    raise LogError(
+        f"Expected a schema to read the log with, but {type(policy).__name__} has none. Give `schema=`."
     )
 
 
@@ -176,22 +164,23 @@ def _marked(taken: Taken, config: ReportConfig) -> tuple[Mask | None, str]:
 
 
 def _worth(
-    model: ReAlloc, logs: Logs, new: New, config: ReportConfig, progress: Progress
+    policy: Policy, logs: Logs, new: New, config: ReportConfig, progress: Progress
 ) -> tuple[Worth | None, str]:
     """What the moves are worth on randomized rows, or why that cannot be told."""
     wanted = new.mask if new.any else np.ones(len(logs), dtype=bool)
     try:
         events = find_events(logs)
         drawn = find_drawn(logs, events, wanted, config)
-        worth = measure_worth(model, logs, events, drawn, config, progress)
+        worth = measure_worth(policy, logs, events, drawn, config, progress)
     except LogError as problem:
         return None, str(problem)
-    return worth, "" if worth.lift is not None else worth.why_not
+    return worth, worth.why_not
 
 
 def predict_guardrails(model: ReAlloc, advice: Advice) -> dict[str, float]:
     """The mean change of every guardrail that the model itself expects from its moves."""
-    state, logs = model.fitted, advice.logs
+    state = model.fitted
+    logs = advice.logs
     x = state.encoder.encode(logs).values
     return {
         name: float(learned.student.gain(x, np.array(logs.shares), advice.shares).mean())
@@ -202,27 +191,20 @@ def predict_guardrails(model: ReAlloc, advice: Advice) -> dict[str, float]:
 
 def _glance(evidence: VerdictEvidence, advice: Advice) -> Section:
     """The figures that a reader looks for first."""
-    lift, rho = evidence.lift, evidence.rho
 
-    def shown(estimate: Estimate | None, unit: str = "") -> str:
-        return (
-            "not measured"
-            if estimate is None
-            else f"{signed(estimate.value)}{unit} {span(estimate)}"
-        )
+    def show(estimate: Estimate | None, unit: str = "") -> str:
+        if estimate is None:
+            return "not measured"
+        return f"{signed(estimate.value)}{unit} {span(estimate)}"
 
-    guarded = (
-        "; ".join(f"{one.name} {one.decision}" for one in evidence.guardrails) or "none measured"
-    )
+    readings = [f"{reading.name} {reading.decision}" for reading in evidence.guardrails]
+    promised = signed(float(advice.gain.mean()))
     rows = (
-        ("Expected uplift a row, measured", shown(lift, f" {evidence.goal}")),
-        (
-            "Expected uplift a unit, promised",
-            f"{signed(float(advice.gain.mean()))} {evidence.goal}",
-        ),
+        ("Expected uplift a row, measured", show(evidence.lift, f" {evidence.goal}")),
+        ("Expected uplift a unit, promised", f"{promised} {evidence.goal}"),
         ("Units moved", f"{advice.moved.mean():.1%} of {len(advice.moved):,}"),
-        ("Guardrails", guarded),
-        ("Ranking (ρ)", shown(rho)),
+        ("Guardrails", "; ".join(readings) or "none measured"),
+        ("Ranking (ρ)", show(evidence.rho)),
         ("Log check", f"{len(evidence.errors)} errors"),
     )
     return Section(title="At a glance", heads=("what", "found"), rows=rows)

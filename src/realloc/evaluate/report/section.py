@@ -1,11 +1,14 @@
 """One part of the report: sentences, a table, intervals to draw, and what is missing."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 from realloc.draw.svg import Bar
-from realloc.evaluate.result import Estimate
+from realloc.evaluate.result import Estimate, EstimateTable
+
+FIGURE_HEADS = ("figure", "value", "95 % interval", "n")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,16 +39,22 @@ def bar(name: str, estimate: Estimate, limit: float | None = None) -> Bar:
     return Bar(name, estimate.value, estimate.low, estimate.high, limit)
 
 
-def span(estimate: Estimate, signs: bool = True) -> str:
-    """The interval as text; empty where there is none."""
-    show = signed if signs else plain
-    return f"[{show(estimate.low)}, {show(estimate.high)}]" if isfinite(estimate.low) else ""
+def figure_rows(table: EstimateTable, labels: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
+    """A row under `FIGURE_HEADS` for every labelled estimate that has a value; lifts with their sign."""
+    known = {estimate.name: estimate for estimate in table if isfinite(estimate.value)}
+    rows: list[tuple[str, ...]] = []
+    for name in labels:
+        if name in known:
+            estimate = known[name]
+            show = signed if "lift" in name else plain
+            interval = span(estimate, show)
+            rows.append((labels[name], show(estimate.value), interval, f"{estimate.n:,}"))
+    return tuple(rows)
 
 
 def signed(value: float) -> str:
     """A number with its sign and a true minus; 0 has none."""
-    text = f"{value:+.3g}".replace("-", "−")
-    return "0" if value == 0 else text
+    return "0" if value == 0 else f"{value:+.3g}".replace("-", "−")
 
 
 def plain(value: float) -> str:
@@ -53,3 +62,8 @@ def plain(value: float) -> str:
     if not isfinite(value):
         return ""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}".replace("-", "−")
+
+
+def span(estimate: Estimate, show: Callable[[float], str] = signed) -> str:
+    """The interval as text; empty where there is none."""
+    return f"[{show(estimate.low)}, {show(estimate.high)}]" if isfinite(estimate.low) else ""

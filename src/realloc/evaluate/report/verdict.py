@@ -6,14 +6,17 @@ from math import isfinite
 from realloc.evaluate.report.section import signed, span
 from realloc.evaluate.result import Estimate
 
-LAUNCH, TEST_SMALL, DO_NOT = "launch", "test small", "do not launch"
+LAUNCH = "launch"
+TEST_SMALL = "test small"
+DO_NOT = "do not launch"
 RULES = (
-    "Do not launch: the log has an error, or the model moves nothing; or, on randomized rows, the whole interval of the lift "
-    "over keeping the mix is below 0, or that of a guardrail is below what it may lose; or there is no such lift, and "
-    "predicted gains rank matched moves worse than chance.",
-    "Launch: none of that; and, on randomized rows that the model did not learn from, the whole interval of the lift over "
-    "keeping the mix is above 0 and that of every guardrail above what it may lose; nearly all recommended moves were among "
-    "those drawn; and predicted gains do not rank worse than chance.",
+    "Do not launch: the log has an error, or the model moves nothing; or, on randomized rows, the "
+    "whole interval of the lift over keeping the mix is below 0, or that of a guardrail is below what "
+    "it may lose; or there is no such lift, and predicted gains rank matched moves worse than chance.",
+    "Launch: none of that; and, on randomized rows that the model did not learn from, the whole "
+    "interval of the lift over keeping the mix is above 0 and that of every guardrail above what it "
+    "may lose; nearly all recommended moves were among those drawn; and predicted gains do not rank "
+    "worse than chance.",
     "Test small: everything else. An A/B test on a small part of the units tells (`realloc abtest`).",
 )
 
@@ -40,7 +43,10 @@ class GuardrailReading:
             return f"The guardrail {self.name} could not be measured."
         about = f"({signed(self.lift.value)} a row {span(self.lift)}, may lose {self.margin:g})"
         if self.decision == "cannot be told":
-            return f"What {self.name} loses cannot be told {about}. More randomized rows, or a margin in [report], would tell."
+            return (
+                f"What {self.name} loses cannot be told {about}. More randomized rows, or a margin in "
+                "[report], would tell."
+            )
         return f"The guardrail {self.name} is {self.decision} {about}."
 
 
@@ -59,6 +65,19 @@ class VerdictEvidence:
     guardrails: tuple[GuardrailReading, ...] = ()
     rho: Estimate | None = None  # of the ranking
 
+    @property
+    def ranks_badly(self) -> bool:
+        """Whether predicted gains rank matched moves worse than chance."""
+        return self.rho is not None and isfinite(self.rho.high) and self.rho.high < 0
+
+    def guardrails_that(self, *decisions: str) -> list[str]:
+        """Sentences on the guardrails of these decisions."""
+        return [str(reading) for reading in self.guardrails if reading.decision in decisions]
+
+    def about(self, lift: Estimate) -> str:
+        """The lift as the end of a sentence."""
+        return f"{signed(lift.value)} {self.goal} a row over keeping the mix, 95 % interval {span(lift)}."
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -74,75 +93,68 @@ def conclude(evidence: VerdictEvidence) -> Verdict:
     if against:
         return Verdict(DO_NOT, tuple(against))
     doubts = _doubts(evidence)
-    if doubts:
-        return Verdict(TEST_SMALL, (*doubts, *_found(evidence)))
-    return Verdict(LAUNCH, tuple(_found(evidence)))
+    decision = TEST_SMALL if doubts else LAUNCH
+    return Verdict(decision, (*doubts, *_in_favour(evidence)))
 
 
 def _against(evidence: VerdictEvidence) -> list[str]:
     """What forbids any use."""
-    found = [f"The log has an error: {error}" for error in evidence.errors]
+    reasons = [f"The log has an error: {error}" for error in evidence.errors]
     if evidence.moved == 0:
-        found.append("The model moves nothing, so there is nothing to launch.")
+        reasons.append("The model moves nothing, so there is nothing to launch.")
     lift = evidence.lift
     if lift is not None and lift.high < 0:
-        found.append(f"On {lift.n:,} randomized rows the moves lose: {_lift(evidence, lift)}.")
-    found += [str(one) for one in evidence.guardrails if one.decision == "broken"]
-    if lift is None and _is_worse(evidence.rho):
-        found.append(
+        reasons.append(f"On {lift.n:,} randomized rows the moves lose: {evidence.about(lift)}")
+    reasons += evidence.guardrails_that("broken")
+    if lift is None and evidence.ranks_badly:
+        reasons.append(
             "No lift could be measured, and predicted gains rank matched moves worse than chance."
         )
-    return found
+    return reasons
 
 
 def _doubts(evidence: VerdictEvidence) -> list[str]:
     """What keeps from a launch."""
-    found: list[str] = []
     lift = evidence.lift
-    if lift is None:
-        found.append(
-            f"No lift over keeping the mix was measured, so at most a small test. {evidence.why_no_lift}".strip()
+    if lift is None:  # without any measurement, this says it all
+        text = "No lift over keeping the mix was measured, so at most a small test."
+        return [f"{text} {evidence.why_no_lift}".strip()]
+    reasons: list[str] = []
+    if not lift.low > 0:
+        reasons.append(
+            f"On {lift.n:,} randomized rows no gain is told from 0: {evidence.about(lift)}"
         )
-    elif not lift.low > 0:
-        found.append(
-            f"On {lift.n:,} randomized rows no gain is told from 0: {_lift(evidence, lift)}."
+    if not evidence.is_new:
+        reasons.append(
+            "The model learned from the randomized rows, so their lift flatters it. Evaluate on "
+            "later rows."
         )
-    if lift is not None and not evidence.is_new:
-        found.append(
-            "The model learned from the randomized rows, so their lift flatters it. Evaluate on later rows."
-        )
-    if lift is not None and evidence.off_menu > evidence.most_off_menu:
-        found.append(
+    if evidence.off_menu > evidence.most_off_menu:
+        reasons.append(
             f"{evidence.off_menu:.0%} of the recommended moves were never drawn at random (at most "
-            f"{evidence.most_off_menu:.0%} may be), so nothing is known of them. Explore such moves, or forbid them."
+            f"{evidence.most_off_menu:.0%} may be), so nothing is known of them. Explore such moves, "
+            "or forbid them."
         )
-    if lift is not None:  # without any measurement, the first sentence says it all
-        found += [str(one) for one in evidence.guardrails if one.decision != "held"]
-    if lift is not None and _is_worse(evidence.rho):
-        found.append("On routine traffic, predicted gains rank matched moves worse than chance.")
-    return found
+    reasons += evidence.guardrails_that("not measured", "broken", "cannot be told")
+    if evidence.ranks_badly:
+        reasons.append("On routine traffic, predicted gains rank matched moves worse than chance.")
+    return reasons
 
 
-def _found(evidence: VerdictEvidence) -> list[str]:
+def _in_favour(evidence: VerdictEvidence) -> list[str]:
     """What speaks for the model."""
-    found: list[str] = []
-    lift, rho = evidence.lift, evidence.rho
+    reasons: list[str] = []
+    lift = evidence.lift
     if lift is not None and lift.low > 0:
-        known = "that the model did not learn from " if evidence.is_new else ""
-        found.append(
-            f"On {lift.n:,} randomized rows {known}the moves gain: {_lift(evidence, lift)}."
+        unseen = "that the model did not learn from " if evidence.is_new else ""
+        reasons.append(
+            f"On {lift.n:,} randomized rows {unseen}the moves gain: {evidence.about(lift)}"
         )
-    found += [str(one) for one in evidence.guardrails if one.decision == "held"]
+    reasons += evidence.guardrails_that("held")
+    rho = evidence.rho
     if rho is not None and rho.low > 0:
-        found.append(
-            f"Predicted gains rank {rho.n:,} matched moves better than chance: ρ = {rho.value:.3f} {span(rho)}."
+        reasons.append(
+            f"Predicted gains rank {rho.n:,} matched moves better than chance: ρ = {rho.value:.3f} "
+            f"{span(rho)}."
         )
-    return found
-
-
-def _lift(evidence: VerdictEvidence, lift: Estimate) -> str:
-    return f"{signed(lift.value)} {evidence.goal} a row over keeping the mix, 95 % interval {span(lift)}"
-
-
-def _is_worse(rho: Estimate | None) -> bool:
-    return rho is not None and isfinite(rho.high) and rho.high < 0
+    return reasons
