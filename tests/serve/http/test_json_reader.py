@@ -164,10 +164,11 @@ SENTENCES = {
     "a key twice": "every key of a JSON object once",
     "19 signs": "integers of at most 18 characters and other numbers of at most 40",
     "a deep list inside": "at most 16 levels",
-    "infinite": r"finite numbers, but it cannot be parsed at character \d+: number is infinity",
+    "infinite": r"cannot be parsed at character \d+: number is infinity",
     "half a number": r"cannot be parsed at character \d+",
     "overlong UTF-8": "UTF-8, got another encoding",
-    "NaN": r"finite numbers, but it cannot be parsed at character \d+",
+    "NaN": "finite numbers in JSON, got NaN or Infinity",
+    "-Infinity": "finite numbers in JSON, got NaN or Infinity",
     "byte-order mark": "without a byte-order mark",
     "a list": "JSON object such as",
 }

@@ -213,11 +213,12 @@ class Answers:
 
     def _explain(self, request: ParsedRequest) -> dict[str, Any]:
         rows = self._recommend(request)
-        model = self.current.model
-        if model is not None and "binding" in rows[0]:  # the model has answered
+        if "binding" in rows[0]:  # the model has answered
             table = self.current.columns.table(request.rows)
             unit = table[self.current.schema.unit][0].as_py()
-            explanation = self._ask(lambda: model.explain(table, unit, request.constraints))
+            explanation, _ = self._ask(
+                lambda model: model.explain(table, unit, request.constraints)
+            )
             if explanation is not None:
                 transfers = [asdict(transfer) for transfer in explanation.transfers]
                 return {"answers": rows, "transfers": transfers, "lines": explanation.lines()}
@@ -227,7 +228,7 @@ class Answers:
 
     def _field(self, request: ParsedRequest) -> dict[str, Any]:
         table = self.current.columns.table(request.rows)
-        values, reason = self._values(lambda model: model.field(table))
+        values, reason = self._ask(lambda model: _finite(model.field(table)))
         channels = self.current.schema.channels
         fields = values and [dict(zip(channels, row, strict=True)) for row in values]
         return {"fields": fields, "reason": reason}
@@ -235,42 +236,36 @@ class Answers:
     def _what_if(self, request: ParsedRequest) -> dict[str, Any]:
         table = self.current.columns.table(request.rows)
         to = self.current.columns.shares(request.options["to"], len(request.rows))
-        gains, reason = self._values(lambda model: model.gain(table, to))
+        gains, reason = self._ask(lambda model: _finite(model.gain(table, to)))
         return {"gains": gains, "reason": reason}
 
-    def _values(self, ask: Callable[[Model], Floats]) -> tuple[list[Any] | None, str | None]:
-        """Return the model's numbers, or None and the reason why there are none."""
+    def _ask(self, ask: Callable[[Model], T]) -> tuple[T | None, str | None]:
+        """Return what the model says, or None and the reason why it says nothing."""
         reason = self.versions.kept_because(self.current)
         model = self.current.model
         if model is None or reason is not None:
-            return None, reason or "no_model"
-
-        def finite() -> Floats:
-            values = ask(model)
-            if not np.isfinite(values).all():
-                raise ArithmeticError("a number that is not finite")
-            return values
-
-        values = self._ask(finite)
-        return (None, "internal_failure") if values is None else (values.tolist(), None)
-
-    def _ask(self, ask: Callable[[], T]) -> T | None:
-        """Return what the model says, or None where it fails."""
+            return None, reason
         try:
-            return ask()
+            return ask(model), None
         except ReallocError:
             raise bad_rows(
                 "Expected rows that can be read: spends of at least 0, shares that sum to 1."
             ) from None
         except Exception as problem:
             self._note_failure(problem)
-            return None
+            return None, "internal_failure"
 
     def _note_failure(self, problem: Exception) -> None:
         self.versions.metrics.failures.inc()
         debug = log.isEnabledFor(logging.DEBUG)
         name = type(problem).__name__
         log.error("the mix is kept after an internal failure: %s", name, exc_info=debug)
+
+
+def _finite(values: Floats) -> list[Any]:
+    if not np.isfinite(values).all():
+        raise ArithmeticError("a number that is not finite")
+    return values.tolist()
 
 
 def _or_error(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | HttpError:

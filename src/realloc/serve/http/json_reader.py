@@ -79,13 +79,12 @@ def _why_unreadable(body: bytes, problem: orjson.JSONDecodeError) -> str:
     if body.startswith(b"\xef\xbb\xbf"):
         return "Expected JSON without a byte-order mark."
     try:
-        body.decode()
+        text = body.decode()
     except UnicodeDecodeError:
         return "Expected JSON in UTF-8, got another encoding."
-    return (
-        f"Expected JSON with finite numbers, but it cannot be parsed at character {problem.pos}: "
-        f"{problem.msg}."
-    )
+    if text.startswith(("NaN", "Infinity", "-Infinity"), problem.pos):
+        return "Expected finite numbers in JSON, got NaN or Infinity."
+    return f"Expected JSON, but it cannot be parsed at character {problem.pos}: {problem.msg}."
 
 
 def _bad_json(sentence: str) -> HttpError:
