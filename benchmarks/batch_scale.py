@@ -106,9 +106,9 @@ def stages(folder: Path, store: Path, rows: int = 16_384) -> dict[str, float]:
 
     from realloc.batch.asked import Asked, open_asked
     from realloc.batch.chunks import cut, fingerprint_files
-    from realloc.batch.keys import look_at_keys
-    from realloc.batch.score import complete, finish, read_part
-    from realloc.batch.work import pack
+    from realloc.batch.keys import scan_keys
+    from realloc.batch.score import complete, finish, read_chunk
+    from realloc.batch.checkpoint import pack
     from realloc.decide.types import tabulate
     from realloc.logs.reading.source import open_source
     from realloc.storage.ledger import Run
@@ -123,10 +123,10 @@ def stages(folder: Path, store: Path, rows: int = 16_384) -> dict[str, float]:
         return made
 
     timed("fingerprint of the input", lambda: fingerprint_files(source))
-    keys = timed("keys", lambda: look_at_keys(source, decider.schema))
+    keys = timed("keys", lambda: scan_keys(source, decider.schema))
     part = next(cut(source, source.columns.names, rows))
     today = timed(
-        "reading and checking rows", lambda: read_part(part, decider.schema, keys.repeated)
+        "reading and checking rows", lambda: read_chunk(part, decider.schema, keys.repeated)
     )
     decision = timed("decisions", lambda: decider.decide(today.logs))
     answers = timed(

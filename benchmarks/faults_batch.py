@@ -43,7 +43,7 @@ def kill(folder: Path, kills: int) -> dict[str, object]:
     base = make(folder)
     shutil.copytree(base, folder / "plain")
     begun = time.perf_counter()
-    faults.fork(lambda: batch.recommend(folder / "plain", part_rows=16) and 0)
+    faults.fork(lambda: batch.recommend(folder / "plain", chunk_rows=16) and 0)
     took = time.perf_counter() - begun
     expected = (folder / "plain" / "recs.parquet").read_bytes()
     amid = resumed = bad = 0

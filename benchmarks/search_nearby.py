@@ -21,7 +21,7 @@ import numpy as np
 from batch_scale import draw, prepare
 from realloc.batch.asked import Asked, open_asked
 from realloc.batch.chunks import cut
-from realloc.batch.score import read_part
+from realloc.batch.score import read_chunk
 from realloc.decide.search import compiled
 from realloc.logs.reading.source import open_source
 from realloc.serve import potential
@@ -59,7 +59,7 @@ def main() -> None:
     opened = open_asked(Asked(store, Store(store).current().number))
     source = open_source(draw(FOLDER, rows))
     part = next(cut(source, source.columns.names, rows))
-    logs = read_part(part, opened.decider.schema, np.empty(0, np.int64)).logs
+    logs = read_chunk(part, opened.decider.schema, np.empty(0, np.int64)).logs
     near, library = potential.near, compiled.search_library
     ways = {
         "compiled": (near, library),

@@ -44,8 +44,8 @@ def rows(count: int = 150) -> pd.DataFrame:
 
 
 def recommend(place, name="recs.parquet", source=None, **options):
-    """Run on the folder of a test, in parts of 32 rows."""
-    given = {"part_rows": 32, "clock": lambda: NOW} | options
+    """Run on the folder of a test, in chunks of 32 rows."""
+    given = {"chunk_rows": 32, "clock": lambda: NOW} | options
     return recommend_file(
         str(source or place / "today.parquet"), place / "store", place / name, Options(**given)
     )
@@ -53,6 +53,11 @@ def recommend(place, name="recs.parquet", source=None, **options):
 
 def answers(place, name="recs.parquet") -> pd.DataFrame:
     return pq.read_table(place / name).to_pandas()
+
+
+def assert_same_answers(one: pd.DataFrame, other: pd.DataFrame) -> None:
+    """The same decisions for the same reasons, and no number farther apart than 1e-9."""
+    pd.testing.assert_frame_equal(one, other, check_exact=False, rtol=0, atol=1e-9)
 
 
 def served(place):

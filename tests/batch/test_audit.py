@@ -18,7 +18,7 @@ def replays(place, **how):
 
 
 def test_logged_inputs_decide_the_same_to_the_bit(place):
-    told = recommend(place, part_rows=40).figures
+    told = recommend(place, chunk_rows=40).summary.to_json()
     (found,) = replays(place)
     assert (found.run, found.version, found.rows, found.differ) == (told["run"], 1, 150, 0)
     (few,) = replays(place, most_rows=12)

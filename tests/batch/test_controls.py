@@ -59,17 +59,17 @@ def changed_input_is_refused(folder):
     def replaced(*_: Any) -> None:
         rows(50).to_parquet(folder / "today.parquet")
 
-    with pytest.raises(LogError, match="a file was replaced"):
+    with pytest.raises(LogError, match="was replaced"):
         recommend(batch(folder), progress=replaced)
 
 
 CONTROLS = {
     "publish limits": Control(limits_hold, batch_run, "broken_limits", lambda *_: iter(())),
     "rows that repeat a key": Control(
-        repeated_rows_stay, batch_run, "look_at_keys", lambda *_: Keys(40, np.empty(0, int), False)
+        repeated_rows_stay, batch_run, "scan_keys", lambda *_: Keys(40, np.empty(0, int), False)
     ),
     "freeze, batch": Control(frozen_stores_keep_every_mix, Store, "frozen", None),
-    "input that changes": Control(changed_input_is_refused, batch_run, "stamps", nothing),
+    "input that changes": Control(changed_input_is_refused, batch_run, "identify_files", nothing),
 }
 
 

@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from realloc import ReAlloc
+from realloc.base import disk
 from realloc.base.errors import ReallocError, StoreError
-from realloc.batch import publish, workers
 from realloc.batch import run as batch_run
-from realloc.batch.work import LOCK, Work, only_run, work_folder
+from realloc.batch import workers
+from realloc.batch.checkpoint import LOCK, Checkpoint, only_run, work_folder
 from realloc.decide.constraints.constraints import Constraints
 from realloc.model.config import Config
 from realloc.storage.ledger import Ledger
@@ -53,7 +54,7 @@ def frozen(place):
 
 
 def run(place):
-    return recommend(place, part_rows=100)
+    return recommend(place, chunk_rows=100)
 
 
 def entries(place):
@@ -141,7 +142,7 @@ def test_an_output_that_does_not_fit_leaves_the_old_one_and_control_written_in_p
         with pytest.raises(Stopped):
             run(frozen)
     if in_place:
-        monkeypatch.setattr(publish, "beside", lambda out: out)
+        monkeypatch.setattr(disk, "beside", lambda out: out)
     assert run_on_a_small_disk(frozen, 5_000) == 3
     kept = (frozen / "recs.parquet").exists() and (frozen / "recs.parquet").read_bytes() == old
     assert kept is not in_place
@@ -175,26 +176,26 @@ def start_and_kill(work, delay: float) -> bool:
 
 
 def survive(
-    place: Path, kills: int, longest: float, seed: int, part_rows: int = 16
+    place: Path, kills: int, longest: float, seed: int, chunk_rows: int = 16
 ) -> tuple[int, int]:
     """Kill runs at random moments, then let one run through: how many were killed amid a run, parts found finished."""
     draw, amid, resumed = random.Random(seed), 0, 0
     for _ in range(kills):
         amid += start_and_kill(
-            lambda: recommend(place, part_rows=part_rows), draw.uniform(0, longest)
+            lambda: recommend(place, chunk_rows=chunk_rows), draw.uniform(0, longest)
         )
         if (place / "recs.parquet").exists():
             pq.read_table(place / "recs.parquet")
         assert Ledger(place / "store" / "decisions").verify() == ()
         resumed += len(list(place.glob(".recs.parquet.work/*/*.json")))
-    assert fork(lambda: recommend(place, part_rows=part_rows) and 0) == 0
+    assert fork(lambda: recommend(place, chunk_rows=chunk_rows) and 0) == 0
     return amid, resumed
 
 
 def test_killed_runs_go_on_where_they_were_and_end_in_the_same_bytes(place, tmp_path):
     shutil.copytree(place, tmp_path / "plain")
     begun = time.perf_counter()
-    assert fork(lambda: recommend(tmp_path / "plain", part_rows=16) and 0) == 0
+    assert fork(lambda: recommend(tmp_path / "plain", chunk_rows=16) and 0) == 0
     took = time.perf_counter() - begun
     amid, resumed = survive(place, KILLS, took, 1)
     assert (place / "recs.parquet").read_bytes() == (
@@ -253,11 +254,11 @@ def stop_in_the_middle(place, done=64):
 def test_any_flipped_bit_of_a_finished_part_is_noticed(place):
     stop_in_the_middle(place, 32)
     part = next(place.glob(".recs.parquet.work/*/00000.json"))
-    work, content, unnoticed = Work(part.parent, None), part.read_bytes(), []
-    whole = work.has(0)
+    work, content, unnoticed = Checkpoint(part.parent, None), part.read_bytes(), []
+    whole = work.find(0)
     for n in range(len(content)):
         part.write_bytes(content[:n] + bytes([content[n] ^ 1 << n % 8]) + content[n + 1 :])
-        if work.has(0) not in (None, whole):
+        if work.find(0) not in (None, whole):
             unnoticed.append(n)
     assert whole is not None
     assert unnoticed == []
@@ -268,11 +269,11 @@ def test_parts_of_another_input_or_other_rules_are_not_used(place):
     rules: Config = Config(
         decision=CONFIG.decision, constraints=Constraints(frozen=("ads", "coupon", "rebate"))
     )
-    told = recommend(place, config=rules).figures
+    told = recommend(place, config=rules).summary.to_json()
     assert told["moved"] == 0
 
 
-@pytest.mark.parametrize("what", ["input", "version", "model", "part_rows", "realloc"])
+@pytest.mark.parametrize("what", ["input", "version", "model", "chunk_rows", "realloc"])
 def test_parts_of_anything_else_are_not_used_either(place, tmp_path, monkeypatch, what):
     stop_in_the_middle(place)
     options = {}
@@ -285,8 +286,8 @@ def test_parts_of_anything_else_are_not_used_either(place, tmp_path, monkeypatch
         Store(place / "store", clock=lambda: NOW).commit(
             ReAlloc(CONFIG, quiet=True).fit(window(1)), window(1)
         )
-    elif what == "part_rows":
-        options = {"part_rows": 40}
+    elif what == "chunk_rows":
+        options = {"chunk_rows": 40}
     else:
         monkeypatch.setattr(batch_run, "__version__", "another")
     decided, real = [], workers.score
@@ -312,7 +313,7 @@ def logged(place):
 def test_parts_without_the_run_they_belong_to_are_not_used(place):
     stop_in_the_middle(place)
     next(place.glob(".recs.parquet.work/*/run.json")).unlink()
-    told = recommend(place).figures
+    told = recommend(place).summary.to_json()
     assert {row["run"] for row in logged(place)} == {told["run"]}
 
 
@@ -368,7 +369,7 @@ def test_a_lock_that_was_removed_meanwhile_is_taken_anew(tmp_path, monkeypatch):
 
 def test_of_two_runs_to_one_output_the_second_is_told(place):
     def second(step, done, total):
-        with pytest.raises(StoreError, match="another one is at it"):
+        with pytest.raises(StoreError, match="another one is writing it"):
             recommend(place)
 
     recommend(place, progress=second)

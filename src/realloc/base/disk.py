@@ -2,7 +2,6 @@
 
 import os
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 
@@ -39,8 +38,8 @@ def put_in_place(new: Path, path: Path) -> None:
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file in one step: readers see the old one or the new one, also after a power loss."""
     new = beside(path)
-    with suppress(FileNotFoundError):
-        remove_file(new)  # what a writer left that was stopped
+    if os.path.lexists(new):
+        remove_file(new)  # what a stopped writer left
     write_new_file(new, content)
     put_in_place(new, path)
 

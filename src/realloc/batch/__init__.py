@@ -1,12 +1,12 @@
-"""Recommendations for files of any length: streamed, resumable, limited, logged, published in one step."""
+"""Recommendations for files of any length: streamed, resumable, limited, logged, published at once."""
 
 from typing import TYPE_CHECKING
 
 from realloc.base.imports import load_when_used
 
 if TYPE_CHECKING:
-    from realloc.batch.run import Done, Options, recommend_file
+    from realloc.batch.run import BatchResult, Options, recommend_file
 
-__all__ = ["Done", "Options", "recommend_file"]
+__all__ = ["BatchResult", "Options", "recommend_file"]
 
-__getattr__ = load_when_used(__name__, {"Done": "run", "Options": "run", "recommend_file": "run"})
+__getattr__ = load_when_used(__name__, dict.fromkeys(__all__, "run"))

@@ -1,50 +1,52 @@
-"""Rules that look at all rows at once (caps over all units, a day's moved share, lags across rows): all rows in memory."""
+"""Rules that look at all rows at once (caps over all units, a day's moved share, lags across rows)."""
 
 from dataclasses import replace
 
 import pyarrow as pa
 
+from realloc.base.numerics.blas import one_blas_thread
 from realloc.base.progress import Progress
 from realloc.batch.asked import Opened
-from realloc.batch.chunks import Part
+from realloc.batch.checkpoint import Checkpoint, pack
+from realloc.batch.chunks import Chunk
 from realloc.batch.keys import Keys
-from realloc.batch.score import complete, finish, read_part
+from realloc.batch.score import complete, finish, read_chunk
 from realloc.batch.tally import Tally
-from realloc.batch.work import Work, pack
-from realloc.batch.workers import one_thread
 from realloc.decide.types import tabulate
 from realloc.logs.reading.read import Today
 
 
-def decide_together(
+def decide_all_rows(
     opened: Opened,
-    parts: list[Part],
+    chunks: list[Chunk],
     keys: Keys,
-    work: Work,
+    checkpoint: Checkpoint,
     pools: dict[str, float] | None,
     progress: Progress,
 ) -> dict[int, Tally]:
-    """Decide on all rows at once and keep the answers as parts; a run that was stopped begins anew."""
-    table = pa.concat_tables([part.source.frame for part in parts if part.source.frame is not None])
-    whole = replace(parts[0], source=replace(parts[0].source, rows=table.num_rows, frame=table))
-    today = read_part(whole, opened.decider.schema, keys.repeated)
-    with one_thread():
+    """Decide on all rows in memory and keep the answers as chunks; a stopped run begins anew."""
+    frames = [chunk.source.frame for chunk in chunks if chunk.source.frame is not None]
+    table = pa.concat_tables(frames)
+    whole = replace(chunks[0], source=replace(chunks[0].source, rows=table.num_rows, frame=table))
+    today = read_chunk(whole, opened.decider.schema, keys.repeated)
+    with one_blas_thread:
         decision = opened.decide(today.logs, pools or None, progress)
     answers = complete(tabulate(today, decision, opened.decider.money_digits))
-    return {part.number: _keep(opened, part, today, answers, work) for part in parts}
+    return {chunk.number: _keep(opened, chunk, today, answers, checkpoint) for chunk in chunks}
 
 
-def _keep(opened: Opened, part: Part, today: Today, answers: pa.Table, work: Work) -> Tally:
-    """One part of the answers to all rows; what could not be read is told with the first."""
-    rows = part.source.rows or 0
-    inside = (today.positions >= part.first) & (today.positions < part.first + rows)
-    own = Today(
+def _keep(
+    opened: Opened, chunk: Chunk, today: Today, answers: pa.Table, checkpoint: Checkpoint
+) -> Tally:
+    """Keep one chunk of the answers; what could not be read is reported with the first."""
+    rows = chunk.source.rows or 0
+    inside = (today.positions >= chunk.first) & (today.positions < chunk.first + rows)
+    of_chunk = Today(
         today.logs.take(inside),
-        today.positions[inside] - part.first,
-        today.keys.slice(part.first, rows),
-        today.findings if part.number == 0 else (),
+        today.positions[inside] - chunk.first,
+        today.keys.slice(chunk.first, rows),
+        today.findings if chunk.number == 0 else (),
     )
-    scored = finish(
-        part, own, answers.slice(part.first, rows).combine_chunks(), opened.decider, work.run
-    )
-    return work.keep(part.number, pack(scored))
+    part = answers.slice(chunk.first, rows).combine_chunks()
+    scored = finish(chunk, of_chunk, part, opened.decider, checkpoint.run)
+    return checkpoint.keep(chunk.number, pack(scored))

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from realloc.base.errors import ReallocError
+from realloc.base.numerics.blas import one_blas_thread
 from realloc.base.validation import from_table
 from realloc.batch.asked import Asked, Opened, open_asked
-from realloc.batch.workers import one_thread
 from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.types import keep, tabulate
@@ -55,7 +55,7 @@ def replay(store: Store, ledger: Ledger, entry: Entry, most_rows: int | None = N
     """Decide again on the rows of an entry."""
     schema = from_table(Schema, entry.schema, WHERE)
     opened = _open(store, entry)
-    together = bool(entry.settings.get("together"))
+    together = bool(entry.settings.get("all_rows"))
     tables = ledger.read(entry)
     chosen = [pa.concat_tables(tables)] if together else tables
     if entry.settings.get("by_request"):  # rows of one request saw each other, and no others
@@ -65,7 +65,7 @@ def replay(store: Store, ledger: Ledger, entry: Entry, most_rows: int | None = N
     )
     rows = differ = 0
     first = None
-    with one_thread():
+    with one_blas_thread:
         for table in chosen:
             usable = _spread(table.filter(table[INPUTS].is_valid()), left)
             logs = unpack_inputs(usable[INPUTS], schema)

@@ -1,38 +1,34 @@
-"""A batch of recommendations, from files to a file: bounded memory, resumable, whole or not there at all.
+"""A batch of recommendations, from files to a file: bounded memory, resumable, whole or not there.
 
-1. What the answers depend on (input files, version, rules) gives a key; parts of an earlier run with this key are kept.
-2. Parts of 16,384 rows are decided one by one, here or in several processes, and written down as they are done.
-3. The publish limits are compared with the figures of all parts. If one is broken, results go to another name, and no one else is told.
+1. Input files, version and rules, on which the answers depend, give a key; chunks that an earlier run
+   with this key has finished are kept.
+2. Chunks are decided one by one, here or in several processes, and written down as they are done.
+3. The figures of all chunks are compared with the publish limits. If one is broken, results go to
+   another name, and nothing is logged.
 4. FROZEN is looked at again; then the decisions are logged; then the output gets its name.
 """
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from realloc.base import disk
 from realloc.base.errors import ConfigError, LogError, PublishError, StoreError
 from realloc.base.progress import Progress, silent
 from realloc.base.version import __version__
-from realloc.batch.all_rows import decide_together
+from realloc.batch.all_rows import decide_all_rows
 from realloc.batch.asked import Asked, Opened, open_asked, with_rules
-from realloc.batch.chunks import PART_ROWS, Part, cut, fingerprint_files, stamps
-from realloc.batch.keys import Keys, look_at_keys
+from realloc.batch.checkpoint import Checkpoint, digest_of, only_run, open_checkpoint
+from realloc.batch.chunks import CHUNK_ROWS, Chunk, cut, fingerprint_files, identify_files
+from realloc.batch.keys import Keys, scan_keys
 from realloc.batch.limits import broken_limits
-from realloc.batch.publish import (
-    ENDINGS,
-    give_name,
-    refused_name,
-    summary_name,
-    write_beside,
-    write_json,
-)
-from realloc.batch.summary import summarise
+from realloc.batch.publish import ENDINGS, refused_name, summary_name, write_beside
+from realloc.batch.summary import LoggedAs, Output, RunSummary, summarise
 from realloc.batch.tally import Tally
-from realloc.batch.work import Work, close_work, key_of, only_run, open_work
-from realloc.batch.workers import decide_parts
+from realloc.batch.workers import decide_chunks
 from realloc.logs.reading.read import plan_today
 from realloc.logs.reading.source import Source, open_source
 from realloc.model.config import Config
@@ -41,43 +37,52 @@ from realloc.storage.ledger.ledger import Ledger
 from realloc.storage.store import Store
 from realloc.storage.store.store import utc_now
 
-STEP, DECISIONS = "decisions", "decisions"
+STEP = "decisions"
+DECISIONS = "decisions"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How to run; none of it changes an answer but `config` and `pools`."""
+    """How to run; only `config` and `pools` change answers."""
 
-    config: Config | None = (
-        None  # whose [decision], [constraints] and [publish] replace those of the fit
-    )
-    pools: dict[str, float] | None = None  # most money per channel over all rows
-    jobs: int = 1  # processes
-    force: bool = False  # publish although a limit is broken
+    # Its [decision], [constraints] and [publish] replace those of the fit.
+    config: Config | None = None
+    # Most money per channel over all rows.
+    pools: dict[str, float] | None = None
+    # Processes.
+    jobs: int = 1
+    # Publish although a limit is broken.
+    force: bool = False
+    # Where the figures go; None: beside the output.
     summary: Path | None = None
-    decisions: Path | None = None  # folder of the decision log; None: in the store
+    # Folder of the decision log; None: in the store.
+    decisions: Path | None = None
     allow_network: bool = False
-    part_rows: int = PART_ROWS
+    chunk_rows: int = CHUNK_ROWS
     progress: Progress = silent
     clock: Callable[[], datetime] = utc_now
 
 
 @dataclass(frozen=True)
-class Done:
-    """What came of a run: its figures, and where everything is."""
+class BatchResult:
+    """The figures of a run, and where its output and its figures lie."""
 
-    figures: dict[str, Any]
+    summary: RunSummary
     out: Path
-    summary: Path
-    refused: tuple[str, ...] = ()  # limits that are broken, though it was forced
+    summary_path: Path
 
 
-def recommend_file(today: Any, store: Path, out: Path, options: Options | None = None) -> Done:
-    """Recommend for every row of files at a path (list, glob, folder); raises `PublishError` where limits are broken."""
+def recommend_file(
+    today: Any, store: Path, out: Path, options: Options | None = None
+) -> BatchResult:
+    """Recommend for every row of the files at a path (list, glob, folder).
+
+    Raises `PublishError` where publish limits are broken.
+    """
     options = options or Options()
     if out.suffix not in ENDINGS:
         raise ConfigError(f"Expected `--out` to end in .parquet or .csv, got {out.name!r}.")
-    place = Store(store, allow_network=options.allow_network, clock=options.clock)
+    opened = Store(store, allow_network=options.allow_network, clock=options.clock)
     source = open_source(today)
     if not source.files:
         raise LogError(
@@ -85,50 +90,50 @@ def recommend_file(today: Any, store: Path, out: Path, options: Options | None =
         )
     if out.exists() and any(file.path.samefile(out) for file in source.files):
         raise ConfigError(
-            f"Expected `--out` beside the input, but {str(out)!r} is the input itself. Name another file."
+            f"Expected `--out` beside the input, but {str(out)!r} is the input itself. "
+            "Name another file."
         )
-    before, digest = stamps(source), fingerprint_files(source)
-    if place.empty and place.frozen is None:
-        place.load()  # its sentence, before anything is written
-    was = _stamp(out)
+    files = identify_files(source)
+    digest = fingerprint_files(source)
+    if opened.empty and opened.frozen is None:
+        opened.load()  # its sentence, before anything is written
+    before = _identify(out)
     try:
         with only_run(out) as folder:
             while True:
-                job = _prepare(place, source, digest, out, folder, options)
+                job = _prepare(opened, source, digest, out, folder, options)
                 tally = _decide(job, options)
-                if stamps(source) != before:
-                    raise LogError(
-                        "Expected the input to stay as it is, but a file was replaced while it was read. Run again."
-                    )
-                done = None if job.overtaken else _end(job, tally, options)
-                if done is not None:
-                    return done
-                # The store was frozen meanwhile: nothing that was decided may be published, so begin again.
+                if identify_files(source) != files:
+                    raise LogError("A file of the input was replaced while it was read. Run again.")
+                result = None if job.overtaken else _end(job, tally, options)
+                if result is not None:
+                    return result
+                # The store was frozen meanwhile: no decision may be published, so begin again.
     except OSError as problem:
-        raise _explain(problem, out, was) from problem
+        raise _explain(problem, out, before) from problem
 
 
-def _stamp(out: Path) -> tuple[int, int] | None:
+def _identify(out: Path) -> tuple[int, int] | None:
     """Which file has the name of the output; None where there is none."""
     return (out.stat().st_ino, out.stat().st_mtime_ns) if out.exists() else None
 
 
-def _explain(problem: OSError, out: Path, was: tuple[int, int] | None) -> StoreError:
-    """What an error of the disk means depends on whether the output got its name before it: looked up, not guessed."""
-    told = f"{problem.strerror or problem}{f' at {problem.filename!r}' if problem.filename else ''}"
-    if _stamp(out) != was:
+def _explain(problem: OSError, out: Path, before: tuple[int, int] | None) -> StoreError:
+    """Say what a disk error means: the output tells whether it came before or after it got its name."""
+    reason = disk.describe(problem)
+    if _identify(out) != before:
         return StoreError(
-            f"Expected the disk to confirm {str(out)!r}, but it failed: {told}. The new output is there, but a power loss may "
-            "still undo it. Check the disk, then run the same command again."
+            f"The disk did not confirm {str(out)!r}: {reason}. The new output is there, "
+            "but a power loss may still undo it. Check the disk, then run the same command again."
         )
     return StoreError(
-        f"Expected to write {str(out)!r}, but it failed: {told}. Nothing was published. What is finished is kept: make room or "
-        "check the disk, and run the same command again."
+        f"Cannot write {str(out)!r}: {reason}. Nothing was published. What is finished is kept: "
+        "make room or check the disk, and run the same command again."
     )
 
 
 @dataclass(frozen=True)
-class Job:
+class BatchJob:
     """A run under way."""
 
     asked: Asked
@@ -136,89 +141,86 @@ class Job:
     source: Source
     names: list[str]
     keys: Keys
-    work: Work
+    checkpoint: Checkpoint
     out: Path
     store: Store
     input: dict[str, Any]
     settings: dict[str, Any]
-    why: str | None  # since when and why the store is frozen
+    why_frozen: str | None  # since when and why the store is frozen
 
     @property
     def overtaken(self) -> bool:
         """Whether the store was frozen since the run began."""
-        return not self.asked.frozen and self.store.frozen is not None
+        return self.why_frozen is None and self.store.frozen is not None
 
-    def parts(self, rows: int) -> Iterator[Part]:
-        """The input, part by part."""
+    def chunks(self, rows: int) -> Iterator[Chunk]:
+        """The input, chunk by chunk."""
         return cut(self.source, self.names, rows)
 
     def count(self, rows: int) -> int:
-        """How many parts there are."""
+        """How many chunks there are."""
         return max(1, -(-self.keys.rows // rows))
 
 
 def _prepare(
     store: Store, source: Source, digest: str, out: Path, folder: Path, options: Options
-) -> Job:
-    why = store.frozen
-    frozen = why is not None
+) -> BatchJob:
+    why_frozen = store.frozen
+    frozen = why_frozen is not None
     current = None if frozen else store.current()
-    asked = Asked(
-        store.path,
-        current.number if current else None,
-        frozen=frozen,
-        allow_network=options.allow_network,
-    )
-    asked = asked if frozen else with_rules(asked, options.config)
+    version = current.number if current else None
+    asked = Asked(store.path, version, frozen=frozen, allow_network=options.allow_network)
+    if not frozen:
+        asked = with_rules(asked, options.config)
     opened = open_asked(asked)
     schema = opened.decider.schema
-    keys = look_at_keys(source, schema)
+    keys = scan_keys(source, schema)
     names = list(dict.fromkeys([schema.unit, schema.time, *plan_today(source, schema).columns]))
-    settings = opened.settings | {"pools": options.pools or {}}
-    together = bool(options.pools) or opened.together or (opened.remembers and keys.units_repeat)
-    settings |= {"together": together and not frozen}
-    told = {
+    all_rows = bool(options.pools) or opened.together or (opened.remembers and keys.units_repeat)
+    settings = opened.settings | {
+        "pools": options.pools or {},
+        "all_rows": all_rows and not frozen,
+    }
+    depends_on = {
         "input": digest,
-        "version": asked.version,
+        "version": version,
         "model": opened.record.model,
         "settings": settings,
-        "part_rows": options.part_rows,
+        "chunk_rows": options.chunk_rows,
         "realloc": __version__,
     }
-    work = open_work(folder, key_of(told), store.clock(), asked.version)
+    checkpoint = open_checkpoint(folder, digest_of(depends_on), store.clock(), version)
     read = {"files": [file.label for file in source.files], "sha256": digest, "rows": keys.rows}
-    return Job(asked, opened, source, names, keys, work, out, store, read, settings, why)
+    return BatchJob(
+        asked, opened, source, names, keys, checkpoint, out, store, read, settings, why_frozen
+    )
 
 
-def _decide(job: Job, options: Options) -> Tally:
-    """Every part that is not there yet; the tally of all of them."""
-    if job.settings["together"]:
-        parts = list(job.parts(options.part_rows))
-        tallies = decide_together(
-            job.opened, parts, job.keys, job.work, options.pools, options.progress
+def _decide(job: BatchJob, options: Options) -> Tally:
+    """Decide every chunk that is not there yet; return the tally of all of them."""
+    if job.settings["all_rows"]:
+        chunks = list(job.chunks(options.chunk_rows))
+        tallies = decide_all_rows(
+            job.opened, chunks, job.keys, job.checkpoint, options.pools, options.progress
         )
     else:
-        tallies = _decide_apart(job, options)
-    found = Tally()
+        tallies = _decide_chunks(job, options)
+    total = Tally()
     for number in sorted(tallies):
-        found = found.add(tallies[number])
-    return found
+        total = total.add(tallies[number])
+    return total
 
 
-def _decide_apart(job: Job, options: Options) -> dict[int, Tally]:
-    tallies = {
-        n: tally
-        for n in range(job.count(options.part_rows))
-        if (tally := job.work.has(n)) is not None
-    }
-    missing = (part for part in job.parts(options.part_rows) if part.number not in tallies)
-    jobs = min(
-        options.jobs, (job.count(options.part_rows) - len(tallies)) // 2
-    )  # a process has to be worth its start
+def _decide_chunks(job: BatchJob, options: Options) -> dict[int, Tally]:
+    count = job.count(options.chunk_rows)
+    finished = {number: job.checkpoint.find(number) for number in range(count)}
+    tallies = {number: tally for number, tally in finished.items() if tally is not None}
+    missing = (chunk for chunk in job.chunks(options.chunk_rows) if chunk.number not in tallies)
+    jobs = min(options.jobs, (count - len(tallies)) // 2)  # a process has to be worth its start
     done = sum(tally.rows for tally in tallies.values())
     options.progress(STEP, done, max(job.keys.rows, 1))
-    for number, tally in decide_parts(
-        job.asked, job.opened, missing, job.keys.repeated, job.work, jobs
+    for number, tally in decide_chunks(
+        job.asked, job.opened, missing, job.keys.repeated, job.checkpoint, jobs
     ):
         tallies[number] = tally
         done += tally.rows
@@ -228,76 +230,78 @@ def _decide_apart(job: Job, options: Options) -> dict[int, Tally]:
     return tallies
 
 
-def _end(job: Job, tally: Tally, options: Options) -> Done | None:
+def _end(job: BatchJob, tally: Tally, options: Options) -> BatchResult | None:
     """Figures, limits, log, output, in this order; None where the store was frozen meanwhile."""
-    opened, frozen = job.opened, job.asked.frozen
-    figures = _figures(job, tally)
-    limits = options.config.publish if options.config else opened.limits
-    broken = (
-        () if frozen else tuple(broken_limits(figures, limits))
-    )  # to change nothing is always safe
-    held = bool(broken) and not options.force
-    target = refused_name(job.out) if held else job.out
-    place = write_beside(
-        (job.work.answers(number) for number in range(job.count(options.part_rows))), target
+    summary = summarise(
+        tally,
+        job.opened.decider,
+        job.opened.record,
+        job.checkpoint.run,
+        job.store.clock(),
+        frozen=job.why_frozen,
+        all_rows=job.settings["all_rows"],
+        source=job.input,
     )
-    figures |= {
-        "broken_limits": list(broken),
-        "forced": bool(broken) and options.force,
-        "output": {"name": target.name, "sha256": sha256_file(place), "published": not held},
-    }
-    if held:
-        give_name(place, target)
-        write_json(figures, summary_name(target))
+    limits = options.config.publish if options.config else job.opened.limits
+    # To change nothing is always safe.
+    broken = () if job.why_frozen else tuple(broken_limits(summary, limits))
+    refused = bool(broken) and not options.force
+    target = refused_name(job.out) if refused else job.out
+    numbers = range(job.count(options.chunk_rows))
+    place = write_beside((job.checkpoint.answers(number) for number in numbers), target)
+    summary = replace(
+        summary,
+        broken_limits=broken,
+        forced=bool(broken) and options.force,
+        output=Output(target.name, sha256_file(place), published=not refused),
+    )
+    if refused:
+        disk.put_in_place(place, target)
+        _write_summary(summary, summary_name(target))
         raise PublishError(
-            f"Nothing was published: {'; '.join(broken)}. The results lie in {str(target)!r}. Look at them, then publish with "
-            "`--force`, or change [publish] of the config."
+            f"Nothing was published: {'; '.join(broken)}. The results lie in {str(target)!r}. "
+            "Look at them, then publish with `--force`, or change [publish] of the config."
         )
     if job.overtaken:
         return None
-    figures |= {"decision_log": _log(job, figures, options)}
+    summary = replace(summary, decision_log=_log(job, summary, options))
     if job.overtaken:
         return None
-    give_name(place, target)
-    where = options.summary or summary_name(target)
-    write_json(figures, where)
-    close_work(job.work)
-    return Done(figures, target, where, broken)
+    disk.put_in_place(place, target)
+    summary_path = options.summary or summary_name(target)
+    _write_summary(summary, summary_path)
+    job.checkpoint.clear()
+    return BatchResult(summary, target, summary_path)
 
 
-def _figures(job: Job, tally: Tally) -> dict[str, Any]:
-    now, opened = job.store.clock(), job.opened
-    told = {"run": job.work.run.id, "made": now.isoformat(timespec="seconds"), "frozen": job.why}
-    figures = summarise(
-        tally, opened.decider.schema.channels, opened.record, opened.decider.states, now
-    )
-    return told | figures | {"together": job.settings["together"], "input": job.input}
+def _write_summary(summary: RunSummary, path: Path) -> None:
+    text = json.dumps(summary.to_json(), indent=2, ensure_ascii=False)
+    disk.replace_file(path, text.encode() + b"\n")
 
 
-def _log(job: Job, figures: dict[str, Any], options: Options) -> dict[str, Any]:
-    """Add the run to the decision log, unless it was stopped right after that; its number and digest there."""
-    ledger, run, record = (
-        Ledger(options.decisions or job.store.path / DECISIONS),
-        job.work.run,
-        job.opened.record,
-    )
+def _log(job: BatchJob, summary: RunSummary, options: Options) -> LoggedAs:
+    """Add the run to the decision log, unless a run that was stopped right after did."""
+    ledger = Ledger(options.decisions or job.store.path / DECISIONS)
+    run = job.checkpoint.run
     entry = ledger.find(run.id)
     if entry is None:
+        frozen = job.why_frozen is not None
+        numbers = range(job.count(options.chunk_rows))
         entry = ledger.append(
             Entry(
                 number=0,
                 previous=None,
                 run=run.id,
                 kind="batch",
-                made=figures["made"],
-                version=None if job.asked.frozen else run.version,
-                model=None if job.asked.frozen else record.model,
+                made=summary.made,
+                version=None if frozen else run.version,
+                model=None if frozen else job.opened.record.model,
                 segments=(),
                 rows=0,
                 schema=json.loads(json.dumps(asdict(job.opened.decider.schema))),
                 settings=job.settings,
-                source=job.input | {"output": figures["output"]},
+                source=job.input | {"output": asdict(summary.output) if summary.output else {}},
             ),
-            [job.work.logged(number) for number in range(job.count(options.part_rows))],
+            [job.checkpoint.logged(number) for number in numbers],
         )
-    return {"folder": str(ledger.path), "entry": entry.number, "digest": entry.digest}
+    return LoggedAs(str(ledger.path), entry.number, entry.digest)

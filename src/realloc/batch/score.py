@@ -1,4 +1,4 @@
-"""One part: read its rows, decide, and make of it the answers, the rows of the decision log, and the tally."""
+"""One chunk: read its rows, decide, and make the answers, the rows of the decision log, and the tally."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.batch.chunks import Part
-from realloc.batch.tally import DUPLICATE, Tally, count_part
+from realloc.batch.chunks import Chunk
+from realloc.batch.tally import DUPLICATE, Tally, count_chunk
 from realloc.decide.types import Decision, tabulate
 from realloc.logs import Logs, Schema
 from realloc.logs.checks.finding import Finding
@@ -17,7 +17,7 @@ from realloc.logs.reading.read import Today, load_today
 from realloc.monitor.drift import count_columns
 from realloc.storage.ledger.rows import Run, log_rows
 
-# What recommendations hold beyond the contract; answers that no model was asked for leave it empty.
+# What recommendations hold beyond the contract; rows that no model was asked about leave it empty.
 FURTHER = {
     "sigma": pa.float64(),
     "binding": pa.string(),
@@ -33,51 +33,54 @@ FURTHER = {
 
 @dataclass(frozen=True)
 class Decider:
-    """Whoever decides: which rows it reads, and the answer to them. A row's answer must not depend on other rows."""
+    """Whoever decides: which rows it reads, and the answer to them."""
 
     schema: Schema
     decide: Callable[[Logs], Decision]
     money_digits: int
-    level: (
-        float | None
-    )  # part of logged actions that the support holds; for counting only; None: nobody looks at support
-    states: dict[str, Any] | None  # summary of the training window; None: not known
+    # Part of logged actions that the support holds, for counting; None: nobody looks at support.
+    level: float | None
+    # Summary of the training window; None: not known.
+    states: dict[str, Any] | None
 
 
 @dataclass(frozen=True)
-class Scored:
-    """What came of a part."""
+class ScoredChunk:
+    """A chunk's answers, its rows of the decision log, and its tally."""
 
     answers: pa.Table
     logged: pa.Table
     tally: Tally
 
 
-def score(part: Part, decider: Decider, repeated: NDArray[np.int64], run: Run) -> Scored:
-    """Decide on a part; `repeated` are positions in the whole input of rows whose key occurs more than once."""
-    today = read_part(part, decider.schema, repeated)
+def score(chunk: Chunk, decider: Decider, repeated: NDArray[np.int64], run: Run) -> ScoredChunk:
+    """Decide on a chunk; `repeated`: places in the whole input of rows whose key is not their own."""
+    today = read_chunk(chunk, decider.schema, repeated)
     answers = complete(tabulate(today, decider.decide(today.logs), decider.money_digits))
-    return finish(part, today, answers, decider, run)
+    return finish(chunk, today, answers, decider, run)
 
 
-def finish(part: Part, today: Today, answers: pa.Table, decider: Decider, run: Run) -> Scored:
-    """The answers to a part's rows, with what is written down about them."""
+def finish(
+    chunk: Chunk, today: Today, answers: pa.Table, decider: Decider, run: Run
+) -> ScoredChunk:
+    """Add to the answers what is logged and counted about them."""
     states = {} if decider.states is None else count_columns(decider.states, today.logs)
-    return Scored(
+    return ScoredChunk(
         answers,
-        log_rows(answers, today.logs, today.positions, part.first, run),
-        count_part(answers, today, decider.level, states),
+        log_rows(answers, today.logs, today.positions, chunk.first, run),
+        count_chunk(answers, today, decider.level, states),
     )
 
 
-def read_part(part: Part, schema: Schema, repeated: NDArray[np.int64]) -> Today:
-    """A part's usable rows; those that repeat a key are not."""
-    today = load_today(part.source, schema)
-    twice = np.isin(today.positions + part.first, repeated)
+def read_chunk(chunk: Chunk, schema: Schema, repeated: NDArray[np.int64]) -> Today:
+    """Read a chunk's usable rows; those that repeat a key are not usable."""
+    today = load_today(chunk.source, schema)
+    twice = np.isin(today.positions + chunk.first, repeated)
     if not twice.any():
         return today
-    first = today.logs.take(twice).to_arrow()
-    unit, day = (str(first[name][0].as_py()) for name in (schema.unit, schema.time))
+    duplicates = today.logs.take(twice).to_arrow()
+    unit = str(duplicates[schema.unit][0].as_py())
+    day = str(duplicates[schema.time][0].as_py())
     finding = Finding(
         code=DUPLICATE,
         level="error",
@@ -97,7 +100,7 @@ def read_part(part: Part, schema: Schema, repeated: NDArray[np.int64]) -> Today:
 
 
 def complete(answers: pa.Table) -> pa.Table:
-    """The same columns in the same order and types, whoever answered."""
+    """Bring answers to the same columns, whoever gave them."""
     for name, kind in FURTHER.items():
         if name not in answers.column_names:
             answers = answers.append_column(name, pa.nulls(answers.num_rows, kind))

@@ -1,101 +1,181 @@
-"""What a run did, in plain values for JSON and in a few lines for people."""
+"""What a run did: its figures as one value, for JSON and in a few lines for people."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from realloc.batch.score import Decider
 from realloc.batch.tally import Tally
 from realloc.decide.types import REASONS
-from realloc.monitor.age import age_of
-from realloc.monitor.drift import measure, worst
+from realloc.monitor.age import Age, age_of
+from realloc.monitor.drift import Drift, measure, worst
+from realloc.storage.ledger.rows import Run
 from realloc.storage.store import Version
 
 UNKNOWN = "not known"
+PAIRS_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class BatchDrift:
+    """Drift against the training window: the worst of each group, what drifted, every column's PSI."""
+
+    state: Drift | None
+    shares: Drift | None
+    drifted: tuple[str, ...]
+    columns: dict[str, float]
+
+    def largest(self) -> Drift:
+        """The column that is farthest beyond what is usual."""
+        known = [drift for drift in (self.state, self.shares) if drift is not None]
+        return max(known, key=lambda drift: drift.excess)
+
+
+@dataclass(frozen=True)
+class Output:
+    """The file that a run wrote, and whether it is the one that was asked for."""
+
+    name: str
+    sha256: str
+    published: bool
+
+
+@dataclass(frozen=True)
+class LoggedAs:
+    """The entry of the decision log that holds a run's decisions."""
+
+    folder: str
+    entry: int
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """The figures of a run; what is not known is None, never 0."""
+
+    run: str
+    made: str
+    frozen: str | None
+    version: int
+    age: Age
+    all_rows: bool
+    rows: int
+    usable: int
+    bad_rows: int
+    bad_rows_share: float
+    duplicates: int
+    moved: int
+    action_rate: float | None
+    money: float
+    moved_money: float
+    moved_share: float | None
+    moved_by_pair: dict[str, float]
+    gain: float
+    gain_lower: float
+    reasons: dict[str, int]
+    support_coverage: float | None
+    bad_input: dict[str, dict[str, Any]]
+    drift: BatchDrift | None
+    input: dict[str, Any]
+    broken_limits: tuple[str, ...] = ()
+    forced: bool = False
+    output: Output | None = None
+    decision_log: LoggedAs | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as plain values."""
+        return asdict(self)
+
+    def lines(self) -> Iterator[str]:
+        """The figures for the console."""
+        share = "" if self.moved_share is None else f" ({self.moved_share:.1%})"
+        yield (
+            f"Total gain {self.gain:,.4g}, at least {self.gain_lower:,.4g}; "
+            f"{self.moved_money:,.2f} of {self.money:,.2f} change hands{share}."
+        )
+        for pair, amount in list(self.moved_by_pair.items())[:PAIRS_SHOWN]:
+            yield f"{pair:24}{amount:16,.2f}"
+        for reason, count in self.reasons.items():
+            yield f"{reason:12}{count:9,}  {REASONS[reason]}"
+        for code, finding in self.bad_input.items():
+            yield f"{code}: {finding['first']}"
+        supported = UNKNOWN
+        if self.support_coverage is not None:
+            supported = f"{self.support_coverage:.1%} of the rows"
+        drift = UNKNOWN
+        if self.drift is not None:
+            largest = self.drift.largest()
+            drift = f"{largest.excess:.3f} beyond usual at most ({largest.name})"
+        yield f"Own mix supported: {supported}. Drift of states against training: {drift}."
+        yield f"Version {self.version}, made {self.age.days:.1f} days ago."
 
 
 def summarise(
     tally: Tally,
-    channels: tuple[str, ...],
+    decider: Decider,
     record: Version,
-    states: dict[str, Any] | None,
+    run: Run,
     now: datetime,
-) -> dict[str, Any]:
-    """The figures of a run; what cannot be told is None, never 0."""
-    usable = max(tally.usable, 1)
-    flows = {
-        f"{a} → {b}": round(tally.flows[i][j], 2)
-        for i, a in enumerate(channels)
-        for j, b in enumerate(channels)
-        if tally.flows and tally.flows[i][j] > 0
-    }
-    return {
-        "rows": tally.rows,
-        "usable": tally.usable,
-        "bad_rows": tally.rows - tally.usable,
-        "bad_rows_share": (tally.rows - tally.usable) / max(tally.rows, 1),
-        "duplicates": tally.duplicates,
-        "moved": tally.moved,
-        "action_rate": tally.moved / usable if tally.usable else None,
-        "money": round(tally.money, 2),
-        "moved_money": round(tally.moved_money, 2),
-        "moved_share": tally.moved_money / tally.money if tally.money else None,
-        "moved_by_pair": dict(sorted(flows.items(), key=lambda pair: -pair[1])),
-        "gain": tally.gain,
-        "gain_lower": tally.gain_lower,
-        "reasons": dict(sorted(tally.reasons.items(), key=lambda pair: -pair[1])),
-        "support_coverage": tally.supported / usable
-        if tally.usable and tally.supported is not None
-        else None,
-        "bad_input": {
-            code: {"rows": tally.findings[code], "first": tally.first[code]}
-            for code in tally.findings
+    *,
+    frozen: str | None,
+    all_rows: bool,
+    source: dict[str, Any],
+) -> RunSummary:
+    """Make the figures of a run from its tally; `source` is what was read."""
+    bad_rows = tally.rows - tally.usable
+    coverage = None
+    if tally.usable and tally.supported is not None:
+        coverage = tally.supported / tally.usable
+    return RunSummary(
+        run=run.id,
+        made=now.isoformat(timespec="seconds"),
+        frozen=frozen,
+        version=record.number,
+        age=age_of(record.created, record.windows[-1].last, now),
+        all_rows=all_rows,
+        input=source,
+        rows=tally.rows,
+        usable=tally.usable,
+        bad_rows=bad_rows,
+        bad_rows_share=bad_rows / max(tally.rows, 1),
+        duplicates=tally.duplicates,
+        moved=tally.moved,
+        action_rate=tally.moved / tally.usable if tally.usable else None,
+        money=round(tally.money, 2),
+        moved_money=round(tally.moved_money, 2),
+        moved_share=tally.moved_money / tally.money if tally.money else None,
+        moved_by_pair=_flows(tally, decider.schema.channels),
+        gain=tally.gain,
+        gain_lower=tally.gain_lower,
+        reasons=dict(sorted(tally.reasons.items(), key=lambda pair: -pair[1])),
+        support_coverage=coverage,
+        bad_input={
+            code: {"rows": rows, "first": tally.first[code]}
+            for code, rows in tally.findings.items()
         },
-        "drift": _drift(tally, states),
-        "version": record.number,
-        "age": asdict(age_of(record.created, record.windows[-1].last, now)),
+        drift=_drift(tally, decider.states),
+    )
+
+
+def _flows(tally: Tally, channels: tuple[str, ...]) -> dict[str, float]:
+    """Money from one channel to another, the largest first."""
+    flows = {
+        f"{source} → {target}": round(money, 2)
+        for source, row in zip(channels, tally.flows, strict=bool(tally.flows))
+        for target, money in zip(channels, row, strict=True)
+        if money > 0
     }
+    return dict(sorted(flows.items(), key=lambda pair: -pair[1]))
 
 
-def _drift(tally: Tally, states: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Of states and shares against the training window; None where its summary is not there."""
+def _drift(tally: Tally, states: dict[str, Any] | None) -> BatchDrift | None:
     if states is None or not tally.states:
         return None
-    found = measure(states, tally.states)
-    told: dict[str, Any] = {}
-    for group in ("state", "shares"):
-        one = worst(found, group)
-        told[group] = asdict(one) if one else None
-    told["drifted"] = [drift.name for drift in found if drift.drifted]
-    told["columns"] = {drift.name: round(drift.psi, 6) for drift in found}
-    return told
-
-
-def largest_drift(told: dict[str, Any]) -> tuple[str, float] | None:
-    """The column that is farthest beyond what is usual, and by how much; None where it is not known."""
-    drift = told["drift"]
-    if drift is None:
-        return None
-    found = [one for one in (drift["state"], drift["shares"]) if one]
-    one = max(found, key=lambda drift: drift["excess"])
-    return one["name"], one["excess"]
-
-
-def lines(told: dict[str, Any]) -> Iterator[str]:
-    """For the console."""
-    money, moved = told["money"], told["moved_share"]
-    yield (
-        f"Expected gain {told['gain']:,.4g} in all (at least {told['gain_lower']:,.4g}); "
-        f"{told['moved_money']:,.2f} of {money:,.2f} change hands{f' ({moved:.1%})' if moved is not None else ''}."
+    drifts = measure(states, tally.states)
+    return BatchDrift(
+        state=worst(drifts, "state"),
+        shares=worst(drifts, "shares"),
+        drifted=tuple(drift.name for drift in drifts if drift.drifted),
+        columns={drift.name: round(drift.psi, 6) for drift in drifts},
     )
-    for pair, amount in list(told["moved_by_pair"].items())[:6]:
-        yield f"{pair:24}{amount:16,.2f}"
-    for reason, count in told["reasons"].items():
-        yield f"{reason:12}{count:9,}  {REASONS[reason]}"
-    for code, found in told["bad_input"].items():
-        yield f"{code}: {found['first']}"
-    coverage, largest, age = told["support_coverage"], largest_drift(told), told["age"]
-    supported = UNKNOWN if coverage is None else f"{coverage:.1%} of the rows"
-    drift = UNKNOWN if largest is None else f"{largest[1]:.3f} beyond usual at most ({largest[0]})"
-    yield f"Own mix supported: {supported}. Drift of states against training: {drift}."
-    yield f"Version {told['version']}, made {age['days']:.1f} days ago."

@@ -1,7 +1,7 @@
-"""What is counted about each part of a run; tallies of parts add up, in the order of the parts, to that of the run."""
+"""What is counted about each chunk of a run; tallies of chunks add up to that of the run."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from realloc.logs.reading.read import Today
 from realloc.monitor.drift import Counts, add_counts
 
 DUPLICATE = "duplicates"
+SUMS = ("rows", "usable", "duplicates", "moved", "money", "moved_money", "gain", "gain_lower")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,83 +27,72 @@ class Tally:
     moved_money: float = 0.0
     gain: float = 0.0
     gain_lower: float = 0.0
-    supported: int | None = None  # usable rows whose own mix the logs support; None: not known
+    # Usable rows whose own mix the logs support; None: not known.
+    supported: int | None = None
     reasons: dict[str, int] = field(default_factory=dict[str, int])
-    flows: list[list[float]] = field(
-        default_factory=list[list[float]]
-    )  # (K, K) money from channel k to channel l
-    findings: dict[str, int] = field(
-        default_factory=dict[str, int]
-    )  # rows that could not be read, by what is wrong
-    first: dict[str, str] = field(
-        default_factory=dict[str, str]
-    )  # and the first of each kind in a sentence
-    states: Counts = field(
-        default_factory=dict[str, list[int]]
-    )  # rows in the bins of the training window
+    # Money (K, K) from channel k to channel l.
+    flows: list[list[float]] = field(default_factory=list[list[float]])
+    # Rows that could not be read, by what is wrong, and the first of each kind in a sentence.
+    findings: dict[str, int] = field(default_factory=dict[str, int])
+    first: dict[str, str] = field(default_factory=dict[str, str])
+    # Rows in the bins of the training window.
+    states: Counts = field(default_factory=dict[str, list[int]])
 
     def add(self, other: "Tally") -> "Tally":
         """Both together; the first of each finding is this one's."""
-        flows = np.array(self.flows) + np.array(other.flows) if self.flows and other.flows else None
-        plain = {
-            spec.name: getattr(self, spec.name) + getattr(other, spec.name)
-            for spec in fields(self)[:8]
-        }
+        sums = {name: getattr(self, name) + getattr(other, name) for name in SUMS}
+        known = [part.supported for part in (self, other) if part.supported is not None]
+        flows = self.flows or other.flows
+        if self.flows and other.flows:
+            flows = (np.array(self.flows) + np.array(other.flows)).tolist()
         return Tally(
-            **plain,
-            supported=other.supported
-            if self.supported is None
-            else self.supported + (other.supported or 0),
+            **sums,
+            supported=sum(known) if known else None,
             reasons=dict(Counter(self.reasons) + Counter(other.reasons)),
-            flows=flows.tolist() if flows is not None else self.flows or other.flows,
+            flows=flows,
             findings=dict(Counter(self.findings) + Counter(other.findings)),
             first=other.first | self.first,
             states=add_counts(self.states, other.states),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self)
 
-
-def count_part(answers: pa.Table, today: Today, level: float | None, states: Counts) -> Tally:
-    """Of a part's answers; `level`: the part of logged actions that the support holds."""
-    logs, rows = today.logs, today.positions
-    channels, findings = logs.schema.channels, today.findings
+def count_chunk(answers: pa.Table, today: Today, level: float | None, states: Counts) -> Tally:
+    """Count a chunk's answers; `level`: the part of logged actions that the support holds."""
+    logs = today.logs
+    channels = logs.schema.channels
 
     def column(name: str) -> NDArray[Any]:
-        """Of usable rows."""
-        return answers[name].to_numpy()[rows]
+        """The values of usable rows."""
+        return answers[name].to_numpy()[today.positions]
 
     moved = column("moved").astype(bool)
-    share, spend = (
-        np.stack([column(f"{kind}_{name}") for name in channels], axis=1)
-        for kind in ("share", "spend")
-    )
-    budget = spend.sum(axis=1)
-    off = np.where(moved[:, None], share - logs.shares, 0.0) * budget[:, None]
-    told = Counter(answers["reason"].to_pylist())
+    share = np.stack([column(f"share_{name}") for name in channels], axis=1)
+    budget = np.stack([column(f"spend_{name}") for name in channels], axis=1).sum(axis=1)
+    change = np.where(moved[:, None], share - logs.shares, 0.0) * budget[:, None]
+    reasons = Counter(answers["reason"].to_pylist())
+    supported = None
+    if level is not None:
+        supported = int(np.count_nonzero(moved | (column("support") >= 1 - level)))
     return Tally(
         rows=answers.num_rows,
         usable=len(logs),
-        duplicates=sum(finding.rows for finding in findings if finding.code == DUPLICATE),
+        duplicates=sum(finding.rows for finding in today.findings if finding.code == DUPLICATE),
         moved=int(moved.sum()),
-        supported=None
-        if level is None
-        else int(np.count_nonzero(moved | (column("support") >= 1 - level))),
+        supported=supported,
         money=float(budget.sum()),
-        moved_money=float(np.maximum(off, 0).sum()),
+        moved_money=float(np.maximum(change, 0).sum()),
         gain=float(column("gain").sum()),
         gain_lower=float(column("gain_lower").sum()),
-        reasons={reason: told[reason] for reason in sorted(told)},
-        flows=_flows(off).tolist(),
-        findings={finding.code: finding.rows for finding in findings},
-        first={finding.code: finding.sentence for finding in findings},
+        reasons={reason: reasons[reason] for reason in sorted(reasons)},
+        flows=_flows(change).tolist(),
+        findings={finding.code: finding.rows for finding in today.findings},
+        first={finding.code: finding.sentence for finding in today.findings},
         states=states,
     )
 
 
-def _flows(off: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Money (K, K) from channel k to channel l; where several give, each that gets takes from all givers alike."""
-    give, get = np.maximum(-off, 0), np.maximum(off, 0)
-    return (give / np.maximum(give.sum(axis=1, keepdims=True), 1e-300)).T @ get
+def _flows(change: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Money (K, K) from channel k to channel l: each that gains takes from all that give, in proportion."""
+    given = np.maximum(-change, 0)
+    part = given / np.maximum(given.sum(axis=1, keepdims=True), 1e-300)
+    return part.T @ np.maximum(change, 0)

@@ -16,7 +16,7 @@ from realloc.cli.fit import AllowNetwork
 from realloc.model.config import read_config
 
 if TYPE_CHECKING:
-    from realloc.batch import Done
+    from realloc.batch import BatchResult
 
 Today = Annotated[
     list[str], typer.Argument(help="Parquet or CSV with the rows to decide on; no outcome needed.")
@@ -59,14 +59,16 @@ def recommend(
 ) -> None:
     """Recommend shares and money for every row, with the gain, how sure it is, and why.
 
-    Killed or stopped, the same command goes on where it was. Nothing is ever seen half-written under `--out`.
+    If it is killed or stopped, the same command continues where it was. No half-written file is ever
+    seen under `--out`.
     """
     from realloc.batch import Options, recommend_file
 
-    pools, given = _pools(pool or []), read_config(config)[1] if config is not None else None
+    pools = _pools(pool or [])
+    rules = read_config(config)[1] if config is not None else None
     with show_progress(quiet) as progress:
         options = Options(
-            config=given,
+            config=rules,
             pools=pools,
             jobs=jobs or _processors(),
             force=force,
@@ -75,12 +77,12 @@ def recommend(
             allow_network=allow_network,
             progress=progress,
         )
-        done = recommend_file(today, store, out, options)
-    _show(done, out, stdout())
+        result = recommend_file(today, store, out, options)
+    _show(result, stdout())
 
 
 def _processors() -> int:
-    """How many this process may use; macOS cannot say and tells how many there are."""
+    """How many processors this process may use; macOS cannot say and tells how many there are."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -99,18 +101,18 @@ def _pools(given: list[str]) -> dict[str, float] | None:
     return pools or None
 
 
-def _show(done: "Done", out: Path, console: Console) -> None:
-    from realloc.batch.summary import lines
-
-    told = done.figures
-    console.print(f"[bold]{told['rows']:,} rows[/], {told['moved']:,} moved → {escape(str(out))}")
-    if told["frozen"]:
-        console.print(f"  [bold red]Frozen[/] since {escape(told['frozen'])}: every mix is kept.")
-    for broken in done.refused:
-        console.print(f"  [bold red]Forced[/] though {escape(broken)}.")
-    for line in lines(told):
-        console.print(Padding(escape(line), (0, 0, 0, 2)))
-    log = told["decision_log"]
+def _show(result: "BatchResult", console: Console) -> None:
+    summary = result.summary
     console.print(
-        f"  Run {told['run']}, entry {log['entry']} of the decision log. Figures: {escape(str(done.summary))}"
+        f"[bold]{summary.rows:,} rows[/], {summary.moved:,} moved → {escape(str(result.out))}"
     )
+    if summary.frozen:
+        console.print(f"  [bold red]Frozen[/] since {escape(summary.frozen)}: every mix is kept.")
+    for broken in summary.broken_limits:
+        console.print(f"  [bold red]Forced[/] though {escape(broken)}.")
+    for line in summary.lines():
+        console.print(Padding(escape(line), (0, 0, 0, 2)))
+    logged = (
+        f", entry {summary.decision_log.entry} of the decision log" if summary.decision_log else ""
+    )
+    console.print(f"  Run {summary.run}{logged}. Figures: {escape(str(result.summary_path))}")
