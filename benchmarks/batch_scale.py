@@ -105,10 +105,10 @@ def stages(folder: Path, store: Path, rows: int = 16_384) -> dict[str, float]:
     import numpy as np
 
     from realloc.batch.asked import Asked, open_asked
+    from realloc.batch.checkpoint import pack
     from realloc.batch.chunks import cut, fingerprint_files
     from realloc.batch.keys import scan_keys
     from realloc.batch.score import complete, finish, read_chunk
-    from realloc.batch.checkpoint import pack
     from realloc.decide.types import tabulate
     from realloc.logs.reading.source import open_source
     from realloc.storage.ledger import Run
