@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 RESULTS = Path(__file__).parent / "results"
@@ -50,6 +49,8 @@ class Study:
 def run(study: Study, jobs: int) -> dict[str, Figures]:
     """Fill the file, a cell at a time, in the order of the keys; all that is known at the end."""
     cells, began = study.done(), time.monotonic()
+    # Workers inherit it: each one is a core's worth of work.
+    os.environ["OMP_NUM_THREADS"] = "1"
     todo = [key for key in study.keys if key not in cells]
     failed: list[str] = []
     # Without max_tasks_per_child, whose workers are not replaced where all tasks are submitted at
@@ -80,7 +81,6 @@ def run(study: Study, jobs: int) -> dict[str, Figures]:
 
 
 def measure(work: Callable[[str], Figures], key: str) -> Figures:
-    torch.set_num_threads(1)
     began = time.process_time()
     found = work(key)
     return {**found, "seconds": round(time.process_time() - began, 1), "code": commit()}

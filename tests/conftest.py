@@ -28,6 +28,25 @@ SHARES = Schema(
 )
 
 
+# Not part of `make quick`: fits of full size, other processes, thousands of drawn cases.
+SLOW = (
+    "baselines/", "cli/", "experiments/", "faults/", "theory/", "evaluate/abtest/", "world/platform/",
+    "base/numerics/test_clib.py", "logs/test_fuzz.py", "test_examples.py",
+)  # fmt: skip
+FIRST = ("test_quality.py",)  # the longest, begun while there is other work to do beside them
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow by its place, and begin with the longest."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here):
+            place = item.path.relative_to(here).as_posix()
+            if place.startswith(SLOW):
+                item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: item.path.name not in FIRST)
+
+
 @pytest.fixture
 def real_data():
     """A folder of the real data sets, or a skip with the reason."""

@@ -56,8 +56,8 @@ def test_one_of_other_source_is_not_called(build, tmp_path):
 
 
 def test_without_a_compiler_there_is_none_and_nothing_old_is_left(build, tmp_path):
-    own = tmp_path / search.SOURCE.name
-    shutil.copy(search.SOURCE, own)
+    own = tmp_path / "small.c"
+    own.write_text("int one(void) { return 1; }")
     build(own)
     assert library_of(own).exists()
     without = build(own, CC="no-such-compiler")
