@@ -30,8 +30,9 @@ SHARES = Schema(
 
 # Not part of `make quick`: fits of full size, other processes, thousands of drawn cases.
 SLOW = (
-    "baselines/", "cli/", "experiments/", "faults/", "theory/", "evaluate/abtest/", "world/platform/",
-    "base/numerics/test_clib.py", "logs/test_fuzz.py", "test_examples.py",
+    "baselines/", "batch/", "cli/", "evaluate/abtest/", "experiments/", "faults/", "serve/http/",
+    "theory/", "world/platform/", "base/numerics/test_clib.py", "base/test_artifact.py",
+    "logs/test_fuzz.py", "model/test_realloc.py", "test_examples.py", "test_small_logs.py",
 )  # fmt: skip
 FIRST = ("test_quality.py",)  # the longest, begun while there is other work to do beside them
 

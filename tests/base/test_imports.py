@@ -25,7 +25,7 @@ def test_an_installed_package_is_returned():
 
 def test_the_distribution_and_its_extras_are_the_declared_ones():
     assert PROJECT["name"] == DISTRIBUTION
-    assert {"serve", "ray", "report", "peers", "dev"} <= set(PROJECT["optional-dependencies"])
+    assert {"serve", "figures", "mlflow", "peers", "dev"} <= set(PROJECT["optional-dependencies"])
 
 
 def test_torch_is_capped_so_that_plain_pip_takes_the_light_build():

@@ -45,13 +45,13 @@ def limits_hold(folder):
 def repeated_rows_stay(folder):
     twice = pd.concat([rows(20), rows(20)])
     twice.to_parquet(batch(folder) / "today.parquet")
-    recommend(folder, config=replace(CONFIG, publish=PublishLimits(max_bad_rows=1.0)))
+    recommend(folder, force=True)
     assert not answers(folder)["moved"].any()
 
 
 def frozen_stores_keep_every_mix(folder):
     Store(batch(folder) / "store").freeze("a test")
-    recommend(folder)
+    recommend(folder, force=True)
     assert set(answers(folder)["reason"]) == {"frozen"}
 
 
