@@ -1,4 +1,4 @@
-"""Randomness by name: every draw of the world comes from a stream keyed by the seed and the draw's own name."""
+"""Randomness by name: every draw comes from a stream keyed by the seed and the draw's name."""
 
 import hashlib
 

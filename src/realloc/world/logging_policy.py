@@ -1,7 +1,10 @@
 """The logging policy: u(P) = u(q) + ξ, ξ ~ (1−ε) N(0, Σ_H) + ε N(0, c² Σ_H), P = softmax(Q u).
 
-q(H,B) = softmax((1+α_bd) λ_log [W_S S + α_cf W_C C + w_B log(1+B)]),  Σ_H = σ_ov² {1 + .2 tanh E₁}² ν I.
-Both parts of the mixture share mean and shape, so its density falls with the Mahalanobis distance alone.
+q(H,B) = softmax((1+α_bd) λ_log [W_S S + α_cf W_C C + w_B log(1+B)])
+Σ_H = σ_ov² {1 + .2 tanh E₁}² ν I
+
+Both parts of the mixture share mean and shape, so its density falls with the Mahalanobis distance
+alone.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +24,7 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True, eq=False)
 class LoggingWeights:
-    """Random coefficients of the policy, the same in all regimes. a_B belongs to the budget, drawn with them."""
+    """Random coefficients of the policy, the same in all regimes; a_B belongs to the budget."""
 
     W_S: Floats  # (K, d)
     W_C: Floats  # (K, d), also inside the response's slopes
@@ -42,7 +45,7 @@ def draw_weights(seed: int, channels: int, parameters: WorldParameters) -> Loggi
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """The conditional law of log-ratio coordinates u(P) for n contexts: a scale mixture of two normals."""
+    """The law of log-ratio coordinates u(P) for n contexts: a scale mixture of two normals."""
 
     centre: Floats  # (K−1, n) u(q)
     spread: Floats  # (n,) standard deviation of the narrow part in every tangent direction
@@ -64,10 +67,13 @@ class Law:
 
         A zero share is infinitely far: its log-ratio is.
         """
-        inner = (slice(None), slice(None), None) if shares.ndim == 3 else slice(None)
-        spread = self.spread[:, None] if shares.ndim == 3 else self.spread
+        centre = self.centre
+        spread = self.spread
+        if shares.ndim == 3:
+            centre = centre[..., None]
+            spread = spread[:, None]
         u = rotate(tangent_basis(shares.shape[-1]).T, np.log(np.maximum(shares, SMALLEST)))
-        squared = np.square((u - self.centre[inner]) / spread).sum(axis=0)
+        squared = np.square((u - centre) / spread).sum(axis=0)
         return np.where(shares.min(axis=-1) > 0, squared, np.inf)
 
     def log_density(self, shares: Floats) -> Floats:
@@ -113,8 +119,8 @@ class LoggingPolicy:
         )
 
     def _logits(self, state: State) -> Floats:
-        w, r = self.weights, self.regime
-        drive = apply(w.W_S, state.S) + r.confounding * apply(w.W_C, state.C)
+        w = self.weights
+        drive = apply(w.W_S, state.S) + self.regime.confounding * apply(w.W_C, state.C)
         drive += (w.w_B[:, None] * np.log1p(state.B)).T
-        logits = (1 + r.boundary) * self.parameters.logit_scale * drive
+        logits = (1 + self.regime.boundary) * self.parameters.logit_scale * drive
         return logits + logit_tilt(state.window, self.channels, self.parameters)

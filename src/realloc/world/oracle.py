@@ -1,4 +1,4 @@
-"""Oracle policies: the support-aware local greedy search on the true response, and the best supported grid point."""
+"""Oracle policies: greedy search on the true response, and the best supported grid point."""
 
 from math import comb
 
@@ -55,40 +55,32 @@ def true_support(region: TrueRegion, intervals: int) -> SupportFunction:
 def search_local(
     world: World, state: Logs | State, start: Floats, config: SearchConfig | None = None
 ) -> Trace:
-    """Oracle Local: greedy on the true response inside the true support, from the factual shares (n, K)."""
+    """Oracle Local: greedy on the true response in the true support, from factual shares (n, K)."""
+    gain = true_gain(world.surface(state))
     allowed = true_support(world.region(state), world.parameters.path_intervals)
-    return search_greedy(
-        start, true_gain(world.surface(state)), allowed, config or search_config(world.parameters)
-    )
+    return search_greedy(start, gain, allowed, config or search_config(world.parameters))
 
 
 def search_global(world: World, state: Logs | State, start: Floats) -> Floats:
-    """The best of all supported grid points, of staying, and of Oracle Local: an upper bound, (n, K)."""
+    """The best of all supported grid points and Oracle Local: an upper bound, (n, K)."""
     grid = simplex_grid(world.channels, world.parameters.grid)
-    surface, region = world.surface(state), world.region(state)
+    surface = world.surface(state)
+    region = world.region(state)
     shares = np.array(search_local(world, state, start).shares)
     value = surface.value(shares)
     size = max(1, GRID_BATCH // len(grid))
     for first in range(0, len(start), size):
         rows = np.arange(first, min(first + size, len(start)))
-        row, column = supported_pairs(
-            region.take(rows), start[rows], grid, world.parameters.path_intervals
-        )
-        found = surface.take(rows[row]).value(grid[column])
+        ends = np.broadcast_to(grid, (len(rows), *grid.shape))
+        intervals = world.parameters.path_intervals
+        reached = region.take(rows).path_inside(start[rows], ends, intervals)
+        row, column = np.nonzero(reached)
+        values = surface.take(rows[row]).value(grid[column])
         best = np.full(len(rows), -np.inf)
-        np.maximum.at(best, row, found)
-        winner = (found == best[row]) & (found > value[rows[row]])
+        np.maximum.at(best, row, values)
+        winner = (values == best[row]) & (values > value[rows[row]])
         shares[rows[row[winner]]] = grid[column[winner]]
     return shares
-
-
-def supported_pairs(
-    region: TrueRegion, start: Floats, grid: Floats, intervals: int
-) -> tuple[Rows, Rows]:
-    """Which grid points (m, K) can be reached from which start (n, K): row and grid numbers."""
-    ends = np.broadcast_to(grid, (len(start), *grid.shape))
-    row, column = np.nonzero(region.path_inside(start, ends, intervals))
-    return row, column
 
 
 def simplex_grid(channels: int, parts: int) -> Floats:
@@ -100,8 +92,8 @@ def simplex_grid(channels: int, parts: int) -> Floats:
     size = comb(parts + channels - 1, channels - 1)
     if size > MOST_GRID_POINTS:
         raise ConfigError(
-            f"Expected at most {MOST_GRID_POINTS:,} grid points, got {size:,} for {channels} channels in steps of "
-            f"1/{parts}. Use a coarser grid."
+            f"Expected at most {MOST_GRID_POINTS:,} grid points, got {size:,} for {channels} "
+            f"channels in steps of 1/{parts}. Use a coarser grid."
         )
     rows = np.zeros((1, 0), dtype=np.int64)
     for _ in range(channels - 1):

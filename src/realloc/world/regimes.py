@@ -1,8 +1,8 @@
 """The paper's four logging regimes, and every number the world is made of, in one place.
 
-What the paper states is kept as stated; what it leaves open was chosen once by `experiments/world_calibration.py` from
-rows that depend on the world alone and one plain rival. `docs/world.md` says why each value, and a test on
-`parameters_hash` keeps them frozen.
+What the paper states is kept as stated. What it leaves open was chosen once by
+`experiments/world_calibration.py`, from rows that depend on the world alone and one plain rival.
+`docs/world.md` says why each value, and a test on `parameters_hash` keeps them frozen.
 """
 
 import hashlib
@@ -33,7 +33,8 @@ class Regime:
             )
         if not 0 <= self.exploration <= 1:
             raise ConfigError(
-                f"Expected exploration from 0 to 1 in the regime {self.name!r}, got {self.exploration}."
+                f"Expected exploration from 0 to 1 in the regime {self.name!r}, "
+                f"got {self.exploration}."
             )
 
 
@@ -53,14 +54,15 @@ def find_regime(regime: str | Regime) -> Regime:
         return regime
     if regime not in REGIMES:
         raise ConfigError(
-            f"Expected a regime of the paper or a Regime(...), got {regime!r}.{nearest(regime, REGIMES)}"
+            f"Expected a regime of the paper or a Regime(...), got {regime!r}."
+            f"{nearest(regime, REGIMES)}"
         )
     return REGIMES[regime]
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorldParameters:
-    """All parameters of the synthetic world besides the regime. Weight scales are norms of a row of weights."""
+    """All parameters of the world but the regime. Weight scales are norms of a row of weights."""
 
     # State and budget
     block_size: int = 6  # d_C = d_E = d_S, paper
@@ -80,9 +82,7 @@ class WorldParameters:
     spread_tilt: float = 0.2  # 0.2·tanh(E_1) in Σ_H, paper
 
     # Response
-    treatment_scale: float = (
-        4.0  # paper: root mean square gradient of the bracket at logged actions
-    )
+    treatment_scale: float = 4.0  # paper: RMS gradient of the bracket at logged actions
     effect_scale: float = 2.2  # α_ρ, open
     energy_shares: tuple[float, ...] = (0.45, 0.35, 0.20)  # local, interaction, far-field; paper
     anchor_scale: float = 0.45  # λ_c of the anchor, open
@@ -138,10 +138,7 @@ class WorldParameters:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in asdict(self).items()
-        }
+        return json.loads(json.dumps(asdict(self)))
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> "WorldParameters":

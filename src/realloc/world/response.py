@@ -1,7 +1,10 @@
-"""The response μ*(H,B,p) = m₀ + ρ [ω_loc g_loc + ω_int g_int + ω_far g_far] at z = Qᵀ(p − c(H,B)), and its gradient.
+"""The true response and its gradient.
 
-Inside, arrays are coordinates first: z is (K−1, n) or (K−1, n, m) for m allocations per context. The context's part is
-computed once (`TrueSurface`), so that many allocations of one context are cheap.
+μ*(H,B,p) = m₀ + ρ [ω_loc g_loc + ω_int g_int + ω_far g_far] at z = Qᵀ(p − c(H,B))
+
+Inside, arrays are coordinates first: z is (K−1, n) or (K−1, n, m) for m allocations per context.
+The context's part is computed once (`TrueSurface`), so that many allocations of one context are
+cheap.
 """
 
 from dataclasses import dataclass, replace
@@ -23,12 +26,12 @@ CONTEXT = ("baseline", "scale", "anchor", "slope", "curvature", "tilt", "peaks")
 
 @dataclass(frozen=True, eq=False)
 class ResponseWeights:
-    """Random coefficients of the response, drawn once per seed; d = K − 1 tangent directions, b = block size."""
+    """Random coefficients of the response, drawn once per seed; d = K − 1, b = block size."""
 
     W_S: Floats  # (K, b) preferences, of the logging policy: where the anchor lies
     w_B: Floats  # (K,) budget logits, of the logging policy
     W_E: Floats  # (d, b)
-    W_C: Floats  # (d, b) partly Qᵀ W_C of the logging policy: as far as legacy rules knew the effects
+    W_C: Floats  # (d, b) partly Qᵀ W_C of the logging policy, which knew some of the effects
     b_a: Floats  # (d,)
     v: Floats  # (R, b)
     b_r: Floats  # (R,)
@@ -42,8 +45,10 @@ class ResponseWeights:
 def draw_response(
     seed: int, logging: LoggingWeights, parameters: WorldParameters
 ) -> ResponseWeights:
-    """The coefficients of one world seed, with unit scales; W_S, W_C and w_B are shared with the logging policy."""
-    K, b, p = len(logging.W_C), parameters.block_size, parameters
+    """The coefficients of one world seed, with unit scales; some are the logging policy's."""
+    p = parameters
+    b = p.block_size
+    K = len(logging.W_C)
     d = K - 1
     square = stream(seed, "A").standard_normal((p.interactions, d, d))
     symmetric = square + square.transpose(0, 2, 1)
@@ -64,16 +69,15 @@ def draw_response(
 
 
 def draw_slope_confounding(seed: int, known: Floats, parameters: WorldParameters) -> Floats:
-    """W_C of the slopes, (d, b): the logging policy's directions `known`, turned by the angle arccos(alignment)."""
-    own = row_norms(
-        stream(seed, "slope W_C"), len(known), known.shape[1], parameters.confounder_scale
-    )
+    """W_C of the slopes, (d, b): the logging policy's `known`, turned by arccos(alignment)."""
+    d, b = known.shape
+    unknown = row_norms(stream(seed, "slope W_C"), d, b, parameters.confounder_scale)
     share = parameters.slope_alignment
-    return share * known + np.sqrt(1 - share**2) * own
+    return share * known + np.sqrt(1 - share**2) * unknown
 
 
 def draw_centres(seed: int, directions: int, distance: float) -> Floats:
-    """The M = 2(K−1) peaks ν_m, (M, d): ± each axis of a randomly turned frame, so that no seed is lopsided."""
+    """The M = 2(K−1) peaks ν_m, (M, d): ± each axis of a randomly turned frame."""
     frame = np.linalg.qr(stream(seed, "centres").standard_normal((directions, directions)))[0]
     return distance * np.concatenate([frame, -frame])
 
@@ -99,31 +103,21 @@ class TrueSurface:
     def value(self, shares: Floats) -> Floats:
         """μ* at shares (n, K) → (n,) or (n, m, K) → (n, m)."""
         surface, z = self._open(shares)
-        bracket = sum(
-            w * g for w, g in zip(self.weights.scales, surface.components(z), strict=True)
-        )
-        return surface.baseline + surface.scale * bracket
+        return surface.baseline + surface.scale * self._weighted(surface.components(z))
 
     def gradient(self, shares: Floats) -> Floats:
         """∇_p μ* in the tangent space, of the shape of `shares`."""
         surface, z = self._open(shares)
-        slopes = sum(
-            w * g for w, g in zip(self.weights.scales, surface.component_gradients(z), strict=True)
-        )
-        return np.moveaxis(
-            np.tensordot(tangent_basis(len(z) + 1), surface.scale * slopes, axes=1), 0, -1
-        )
+        slopes = surface.scale * self._weighted(surface.component_gradients(z))
+        return np.moveaxis(np.tensordot(tangent_basis(len(z) + 1), slopes, axes=1), 0, -1)
 
     def components(self, z: Floats) -> tuple[Floats, Floats, Floats]:
         """g_loc, g_int, g_far at z (d, n[, m])."""
         local = (self.slope * z).sum(axis=0)
         interaction = ((0.5 * (self.curvature * z).sum(axis=1) + self.tilt) * z).sum(axis=0)
         squared, gate, _ = self._gate(z)
-        return (
-            local,
-            interaction,
-            squared * gate * (self._bumps(z)[0] - self.parameters.cannibalization),
-        )
+        far = squared * gate * (self._bumps(z)[0] - self.parameters.cannibalization)
+        return local, interaction, far
 
     def component_gradients(self, z: Floats) -> tuple[Floats, Floats, Floats]:
         """∇_z of g_loc, g_int, g_far, each (d, n[, m])."""
@@ -131,36 +125,39 @@ class TrueSurface:
         interaction = (self.curvature * z).sum(axis=1) + self.tilt
         squared, gate, gate_slope = self._gate(z)
         bumps, bump_slopes = self._bumps(z)
-        radial = (2 * gate + np.sqrt(squared) * gate_slope) * (
-            bumps - self.parameters.cannibalization
-        )
+        height = bumps - self.parameters.cannibalization
+        radial = (2 * gate + np.sqrt(squared) * gate_slope) * height
         return local, interaction, radial * z + squared * gate * bump_slopes
+
+    def _weighted(self, components: tuple[Floats, Floats, Floats]) -> Floats:
+        local, interaction, far = components
+        scales = self.weights.scales
+        return scales[0] * local + scales[1] * interaction + scales[2] * far
 
     def _gate(self, z: Floats) -> tuple[Floats, Floats, Floats]:
         """r², σ((r − d₀)/s₀) and its derivative in r."""
+        softness = self.parameters.far_softness
         squared = np.square(z).sum(axis=0)
-        gate = 1 / (
-            1
-            + np.exp(
-                (self.parameters.far_distance - np.sqrt(squared)) / self.parameters.far_softness
-            )
-        )
-        return squared, gate, gate * (1 - gate) / self.parameters.far_softness
+        inside = (self.parameters.far_distance - np.sqrt(squared)) / softness
+        gate = 1 / (1 + np.exp(inside))
+        return squared, gate, gate * (1 - gate) / softness
 
     def _bumps(self, z: Floats) -> tuple[Floats, Floats]:
         """Σ_m w_m exp(−‖z − ν_m‖²/2ℓ²) and its gradient in z."""
-        total, slopes = np.zeros(z.shape[1:]), np.zeros(z.shape)
+        width = self.parameters.peak_width
+        total = np.zeros(z.shape[1:])
+        slopes = np.zeros(z.shape)
         for weight, centre in zip(self.peaks, self.weights.centres, strict=True):
-            away = (z - centre.reshape(-1, *[1] * (z.ndim - 1))) / self.parameters.peak_width
+            away = (z - centre.reshape(-1, *[1] * (z.ndim - 1))) / width
             bump = weight * np.exp(-0.5 * np.square(away).sum(axis=0))
             total += bump
-            slopes -= bump * away / self.parameters.peak_width
+            slopes -= bump * away / width
         return total, slopes
 
     def _open(self, shares: Floats) -> tuple["TrueSurface", Floats]:
-        """The surface with one axis more where there are several allocations per context, and z."""
-        if shares.shape[0] != len(self.baseline) or shares.shape[-1] != len(self.weights.w_B):
-            expected = f"({len(self.baseline)}, {len(self.weights.w_B)})"
+        """The surface, with one axis more for several allocations per context, and z."""
+        expected = (len(self.baseline), len(self.weights.w_B))
+        if (shares.shape[0], shares.shape[-1]) != expected:
             raise LogError(
                 f"Expected shares of shape {expected}, one row per context, got {shares.shape}."
             )
@@ -175,10 +172,9 @@ def open_surface(
     state: State, weights: ResponseWeights, parameters: WorldParameters
 ) -> TrueSurface:
     """Compute the context's part of the response."""
-    C, E = state.C, state.E
-    a = np.tanh(
-        apply(weights.W_E, E) + parameters.slope_confounding * apply(weights.W_C, C) + weights.b_a
-    ).T
+    E = state.E
+    confounded = parameters.slope_confounding * apply(weights.W_C, state.C)
+    a = np.tanh(apply(weights.W_E, E) + confounded + weights.b_a).T
     mix = parameters.interaction_gain * np.tanh(apply(weights.v, E) + weights.b_r).T  # (R, n)
     A = np.tensordot(weights.A, mix, axes=(0, 0))  # (d, d, n)
     return TrueSurface(
@@ -196,16 +192,9 @@ def open_surface(
 
 def baseline(state: State) -> Floats:
     """m₀ = 10 + 2C₁ + C₂² + 1.25 sin C₃ + .6 C₁C₄ + 2 log(1+B)."""
-    C = state.C
-    wave = 1.25 * np.sin(C[:, 2])
-    return (
-        10
-        + 2 * C[:, 0]
-        + np.square(C[:, 1])
-        + wave
-        + 0.6 * C[:, 0] * C[:, 3]
-        + 2 * np.log1p(state.B)
-    )
+    first, second, third, fourth = state.C.T[:4]
+    drivers = 10 + 2 * first + np.square(second) + 1.25 * np.sin(third) + 0.6 * first * fourth
+    return drivers + 2 * np.log1p(state.B)
 
 
 def effect_scale(state: State, parameters: WorldParameters) -> Floats:
@@ -215,21 +204,21 @@ def effect_scale(state: State, parameters: WorldParameters) -> Floats:
 
 
 def anchor(state: State, weights: ResponseWeights, parameters: WorldParameters) -> Floats:
-    """c(H, B) = softmax(λ_c [W_S S + w_B log(1+B)]), (n, K): around what the channels' preferences ask for."""
+    """c(H, B) = softmax(λ_c [W_S S + w_B log(1+B)]), (n, K): where channel preferences point."""
     logits = apply(weights.W_S, state.S) + (weights.w_B[:, None] * np.log1p(state.B)).T
     return softmax(parameters.anchor_scale * logits)
 
 
 def gradient_energies(surface: TrueSurface, shares: Floats) -> Floats:
-    """E‖P₀∇_p g_j‖² of the three unscaled components at shares (n, K): (3,). Q is orthonormal, so ∇_z serves."""
+    """E‖P₀∇_p g_j‖² of the unscaled components at shares (n, K): (3,). ∇_z will do: Q is
+    orthonormal.
+    """
     z = tangent_basis(shares.shape[-1]).T @ shares.T - surface.anchor
     return np.array([np.square(g).sum(axis=0).mean() for g in surface.component_gradients(z)])
 
 
 def calibrate_scales(surface: TrueSurface, shares: Floats) -> ResponseWeights:
-    """ω_j = scale · √(share_j / energy_j): the paper's energy shares, and the treatment scale as the bracket's size."""
+    """ω_j = scale · √(share_j / energy_j): the paper's energy shares and treatment scale."""
     p = surface.parameters
-    energy = gradient_energies(surface, shares)
-    return replace(
-        surface.weights, scales=p.treatment_scale * np.sqrt(np.array(p.energy_shares) / energy)
-    )
+    ratio = np.array(p.energy_shares) / gradient_energies(surface, shares)
+    return replace(surface.weights, scales=p.treatment_scale * np.sqrt(ratio))

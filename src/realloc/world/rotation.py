@@ -1,4 +1,4 @@
-"""Temporal support rotation: q⁽ʷ⁾ = softmax{log q + λ_temp b_w}; only the logging logits move, never the response."""
+"""Temporal support rotation of the logging logits alone: q⁽ʷ⁾ = softmax{log q + λ_temp b_w}."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,7 +1,6 @@
-"""Draw logs: items × days in blocks of bounded size, each with its own named streams, so threads change nothing."""
+"""Draw logs: items × days in blocks, each with its own named streams, so threads change nothing."""
 
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
@@ -63,9 +62,8 @@ class DrawnColumns:
 
 def channel_names(channels: int) -> tuple[str, ...]:
     """ads, coupon, rebate, channel_4, …"""
-    return CHANNEL_NAMES[:channels] + tuple(
-        f"channel_{k + 1}" for k in range(len(CHANNEL_NAMES), channels)
-    )
+    further = [f"channel_{k + 1}" for k in range(len(CHANNEL_NAMES), channels)]
+    return (*CHANNEL_NAMES[:channels], *further)
 
 
 def world_schema(channels: int, features: tuple[str, ...]) -> Schema:
@@ -93,21 +91,28 @@ class Recipe:
 def draw_logs(
     seed: int, policy: LoggingPolicy, response: ResponseWeights, request: SampleRequest
 ) -> Logs:
-    """Logs of `request.units` items over `request.periods` days, item by item, in the world of `seed`."""
-    rows, names = request.units * request.periods, feature_names(policy.parameters)
-    features, shares = np.empty((len(names), rows), np.float32), np.empty((policy.channels, rows))
-    columns = DrawnColumns(features, shares, np.empty(rows), np.empty(rows))
-    recipe = Recipe(
-        policy, response, draw_shocks(seed, request.days, policy.parameters), request.window
+    """Logs of `request.units` items over `request.periods` days in the world of `seed`."""
+    rows = request.units * request.periods
+    names = feature_names(policy.parameters)
+    columns = DrawnColumns(
+        features=np.empty((len(names), rows), np.float32),
+        shares=np.empty((policy.channels, rows)),
+        budget=np.empty(rows),
+        outcome=np.empty(rows),
     )
+    shocks = draw_shocks(seed, request.days, policy.parameters)
+    recipe = Recipe(policy, response, shocks, request.window)
     items = max(1, BLOCK_ROWS // request.periods)
 
     def fill(block: int) -> None:
-        first, last = block * items, min((block + 1) * items, request.units)
+        first = block * items
+        last = min(first + items, request.units)
         part = slice(first * request.periods, last * request.periods)
         fill_block((seed, "sample", request.seed, block), columns, part, recipe)
 
-    _spread(fill, -(-request.units // items))
+    blocks = range(-(-request.units // items))
+    with ThreadPoolExecutor(min(len(blocks), os.cpu_count() or 1)) as pool:
+        list(pool.map(fill, blocks))
     return _to_logs(columns, request, names)
 
 
@@ -115,28 +120,22 @@ def fill_block(
     key: tuple[int | str, ...], columns: DrawnColumns, part: slice, recipe: Recipe
 ) -> None:
     """State, budget, logged action and outcome of the rows `part`."""
-    policy, parameters = recipe.policy, recipe.policy.parameters
-    n, days = part.stop - part.start, recipe.shocks.shape[1]
+    policy = recipe.policy
+    parameters = policy.parameters
+    n = part.stop - part.start
+    days = recipe.shocks.shape[1]
     items = draw_items(key, n // days, parameters)
     H = columns.features[:, part]
     H.reshape(len(H), -1, days)[:] = items[:, :, None] + recipe.shocks[:, None, :]
-    columns.budget[part] = draw_budget(stream(*key, "budget"), H, policy.weights.a_B, parameters)
-    state = state_of_features(H, columns.budget[part], recipe.window)
+    budget = draw_budget(stream(*key, "budget"), H, policy.weights.a_B, parameters)
+    columns.budget[part] = budget
+    state = state_of_features(H, budget, recipe.window)
     normals = stream(*key, "allocation").standard_normal((n, policy.channels - 1)).T
     shares = policy.law(state).sample(normals, stream(*key, "exploration").random(n))
     columns.shares[:, part] = shares.T
     noise = parameters.noise * stream(*key, "noise").standard_normal(n)
-    columns.outcome[part] = open_surface(state, recipe.response, parameters).value(shares) + noise
-
-
-def _spread(work: Callable[[int], None], blocks: int) -> None:
-    workers = min(blocks, os.cpu_count() or 1)
-    if workers == 1:
-        for block in range(blocks):
-            work(block)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(work, range(blocks)))
+    surface = open_surface(state, recipe.response, parameters)
+    columns.outcome[part] = surface.value(shares) + noise
 
 
 def _to_logs(columns: DrawnColumns, request: SampleRequest, names: tuple[str, ...]) -> Logs:
@@ -148,12 +147,9 @@ def _to_logs(columns: DrawnColumns, request: SampleRequest, names: tuple[str, ..
         schema.unit: pa.DictionaryArray.from_arrays(pa.array(codes), units),
         schema.time: pa.array(days).view(pa.date32()),
         "budget": pa.array(columns.budget),
-        **{
-            name: pa.array(column)
-            for name, column in zip(schema.channels, columns.shares, strict=True)
-        },
+        **dict(zip(schema.channels, map(pa.array, columns.shares), strict=True)),
         schema.outcome: pa.array(columns.outcome),
-        **{name: pa.array(column) for name, column in zip(names, columns.features, strict=True)},
+        **dict(zip(names, map(pa.array, columns.features), strict=True)),
     }
     return Logs(schema=schema, table=pa.table(table), features=names)
 

@@ -1,4 +1,6 @@
-"""Score recommendations with the world's truth, and say whether support, field or search lost the uplift."""
+"""Score recommendations with the truth, and say if support, field or search lost the uplift."""
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,18 +19,22 @@ UNMOVED = 1e-12  # moved shares below it are float error
 def score_shares(
     world: World, logs: Logs, shares: Floats, window: int | None = None
 ) -> EstimateTable:
-    """All decision metrics of recommended `shares` (n, K) for `logs` drawn from `world` (in `window`, if rotated)."""
-    start, state = np.array(logs.shares), world.state(logs, window)
+    """All decision metrics of recommended `shares` (n, K) for `logs` of `world` (in `window`)."""
+    start = np.array(logs.shares)
+    state = world.state(logs, window)
     if shares.shape != start.shape:
         raise LogError(
-            f"Expected shares of shape {start.shape}, one row per row of the logs, got {shares.shape}."
+            f"Expected shares of shape {start.shape}, one row per row of the logs, "
+            f"got {shares.shape}."
         )
-    surface, region, units = world.surface(state), world.region(state), logs.unit_codes
+    surface = world.surface(state)
+    units = logs.unit_codes
     moved = total_variation(start, shares) > UNMOVED
     gain = np.where(moved, surface.value(shares) - surface.value(start), 0.0)
     supported = ~moved | world.supported(state, start, shares)
     best = surface.value(search_local(world, state, start).shares) - surface.value(start)
-    way = region.nonconformity(start, shares, world.parameters.path_intervals)
+    region = world.region(state)
+    strangeness = region.nonconformity(start, shares, world.parameters.path_intervals)
     return EstimateTable(
         (
             metrics.raw_uplift(gain, units),
@@ -38,7 +44,7 @@ def score_shares(
             metrics.safe_local_recovery(gain, supported, best, units),
             metrics.harm_rate(gain, moved, units),
             metrics.mean_movement(start, shares, units),
-            metrics.path_nonconformity(way),
+            metrics.path_nonconformity(strangeness),
         )
     )
 
@@ -50,9 +56,12 @@ def score_field(
     truth = world.gradient(world.state(logs, window), np.array(logs.shares))
     if field.shape != truth.shape:
         raise LogError(
-            f"Expected a field of shape {truth.shape}, one row per row of the logs, got {field.shape}."
+            f"Expected a field of shape {truth.shape}, one row per row of the logs, "
+            f"got {field.shape}."
         )
-    learned, oracle, units = metrics.edge_scores(field), metrics.edge_scores(truth), logs.unit_codes
+    learned = metrics.edge_scores(field)
+    oracle = metrics.edge_scores(truth)
+    units = logs.unit_codes
     return EstimateTable(
         (
             metrics.pairwise_corr(learned, oracle),
@@ -70,32 +79,34 @@ def decompose_loss(
     allowed: SupportFunction,
     config: SearchConfig | None = None,
 ) -> EstimateTable:
-    """Deployable uplift with the true or learned field × the true or learned support, and with exhaustive search.
+    """Deployable uplift with true or learned field × true or learned support.
 
-    One row each: `global` (the best supported point), `oracle` (both true), `learned_support`, `learned_field`, `learned`.
+    One row each: `global` (the best supported point), `oracle` (both true), `learned_support`,
+    `learned_field`, `learned`.
     """
-    start, state = np.array(logs.shares), world.state(logs)
-    surface, settings = world.surface(state), config or search_config(world.parameters)
-    true_field, true_region = (
-        true_gain(surface),
-        true_support(world.region(state), world.parameters.path_intervals),
-    )
+    start = np.array(logs.shares)
+    state = world.state(logs)
+    surface = world.surface(state)
+    settings = config or search_config(world.parameters)
+    true_field = true_gain(surface)
+    true_region = true_support(world.region(state), world.parameters.path_intervals)
 
     def deployed(name: str, shares: Floats) -> Estimate:
         moved = total_variation(start, shares) > UNMOVED
         supported = ~moved | world.supported(state, start, shares)
-        uplift = metrics.deployable_uplift(
-            surface.value(shares) - surface.value(start), supported, logs.unit_codes
-        )
-        return Estimate(name, uplift.value, uplift.low, uplift.high, uplift.n)
+        gained = surface.value(shares) - surface.value(start)
+        uplift = metrics.deployable_uplift(gained, supported, logs.unit_codes)
+        return replace(uplift, name=name)
 
-    parts = {
-        "oracle": (true_field, true_region),
-        "learned_support": (true_field, allowed),
-        "learned_field": (gain, true_region),
-        "learned": (gain, allowed),
-    }
-    rows = [
-        deployed(name, search_greedy(start, *pair, settings).shares) for name, pair in parts.items()
-    ]
-    return EstimateTable((deployed("global", search_global(world, state, start)), *rows))
+    def searched(name: str, field: GainFunction, region: SupportFunction) -> Estimate:
+        return deployed(name, search_greedy(start, field, region, settings).shares)
+
+    return EstimateTable(
+        (
+            deployed("global", search_global(world, state, start)),
+            searched("oracle", true_field, true_region),
+            searched("learned_support", true_field, allowed),
+            searched("learned_field", gain, true_region),
+            searched("learned", gain, allowed),
+        )
+    )

@@ -1,4 +1,4 @@
-"""State and budget: H = [C, E, S] = item block + shock of the day, B = clip(exp(a_Bᵀ C + ζ), B_min, B_max)."""
+"""State and budget: H = [C, E, S] = item block + the day's shock, B = clip(exp(a_Bᵀ C + ζ))."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,15 +18,15 @@ BLOCKS = ("c", "e", "s")
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What is known before the split. C confounders, E effect modifiers, S channel preferences, B budget.
+    """What is known before the split.
 
     Arrays are (n, d) in shape and column by column in memory, as the logs store them.
     """
 
-    C: Floats  # (n, d)
-    E: Floats  # (n, d)
-    S: Floats  # (n, d)
-    B: Floats  # (n,)
+    C: Floats  # (n, d) confounders
+    E: Floats  # (n, d) effect modifiers
+    S: Floats  # (n, d) channel preferences
+    B: Floats  # (n,) budget
     window: int | None = None  # of the temporal rotation, None: not rotated
 
     def __len__(self) -> int:
@@ -34,8 +34,13 @@ class State:
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.integer[Any]]) -> "State":
         """The rows where a mask is true, or at the given positions."""
-        C, E, S = (np.asfortranarray(block[rows]) for block in (self.C, self.E, self.S))
-        return replace(self, C=C, E=E, S=S, B=self.B[rows])
+        return replace(
+            self,
+            C=np.asfortranarray(self.C[rows]),
+            E=np.asfortranarray(self.E[rows]),
+            S=np.asfortranarray(self.S[rows]),
+            B=self.B[rows],
+        )
 
 
 def apply(W: Floats, X: Floats) -> Floats:
@@ -49,7 +54,7 @@ def rotate(W: Floats, X: Floats) -> Floats:
 
 
 def row_norms(rng: np.random.Generator, rows: int, columns: int, norm: float) -> Floats:
-    """Random weights whose rows point anywhere and have one fixed norm, so that seeds differ in direction only."""
+    """Random weights whose rows have one fixed norm: seeds differ in direction only."""
     weights = rng.standard_normal((rows, columns))
     return norm * weights / np.linalg.norm(weights, axis=1, keepdims=True)
 
@@ -63,26 +68,23 @@ def draw_items(
     key: tuple[int | str, ...], items: int, parameters: WorldParameters
 ) -> NDArray[np.float32]:
     """Persistent item blocks, standard normal: (3d, items)."""
-    draws = stream(*key, "items").standard_normal(
-        (items, 3 * parameters.block_size), dtype=np.float32
-    )
+    shape = (items, 3 * parameters.block_size)
+    draws = stream(*key, "items").standard_normal(shape, dtype=np.float32)
     return np.ascontiguousarray(draws.T)
 
 
 def draw_shocks(
     seed: int, days: NDArray[np.int64], parameters: WorldParameters
 ) -> NDArray[np.float32]:
-    """The shock of each day, N(0, σ_t²): (3d, days). A day has one shock, whichever items are drawn on it."""
+    """The shock of each day, N(0, σ_t²): (3d, days), the same for all items."""
     size = 3 * parameters.block_size
-    shocks = np.stack(
-        [stream(seed, "shock", int(day)).standard_normal(size, dtype=np.float32) for day in days],
-        axis=1,
-    )
-    return np.float32(parameters.shock_scale) * shocks
+    streams = [stream(seed, "shock", day) for day in days.tolist()]
+    shocks = [random.standard_normal(size, dtype=np.float32) for random in streams]
+    return np.float32(parameters.shock_scale) * np.stack(shocks, axis=1)
 
 
 def state_of_features(H: NDArray[np.float32], B: Floats, window: int | None = None) -> State:
-    """The state from features (3d, n) as stored, in single precision, so that logs hold all of the truth."""
+    """The state from features (3d, n) in single precision as stored: logs hold all of the truth."""
     C, E, S = np.split(H.astype(np.float64), 3)
     return State(C.T, E.T, S.T, B, window)
 
@@ -97,13 +99,15 @@ def draw_budget(
 
 
 def read_state(logs: Any, parameters: WorldParameters, window: int | None = None) -> State:
-    """The state of logs (or a frame) drawn from a world: exactly what the world itself computed with."""
+    """The state of logs (or a frame) drawn from a world, exactly as the world computed with it."""
     table = logs.table if isinstance(logs, Logs) else to_arrow(logs)
     names = feature_names(parameters)
     missing = [name for name in (*names, "budget") if name not in table.column_names]
     if missing:
         raise LogError(
-            f"Expected logs of this world with the features {names[0]} … {names[-1]} and the budget, got none {missing[0]!r}."
+            f"Expected logs of this world with the features {names[0]} … {names[-1]} and the "
+            f"budget, got none {missing[0]!r}."
         )
     H = np.stack([table[name].to_numpy() for name in names]).astype(np.float32)
-    return state_of_features(H, np.array(table["budget"].to_numpy(), dtype=np.float64), window)
+    budget = np.array(table["budget"].to_numpy(), dtype=np.float64)
+    return state_of_features(H, budget, window)

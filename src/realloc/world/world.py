@@ -32,7 +32,7 @@ FIRST_DAY = date(2025, 1, 1)
 
 
 class World:
-    """A world of one seed: response and items depend on the seed alone, the logging policy also on the regime.
+    """A world of one seed; only the logging policy depends on the regime as well.
 
     >>> world = World(regime="hard", seed=1)
     >>> world.sample(units=3, periods=2, seed=0)
@@ -54,9 +54,8 @@ class World:
         self.seed = seed
         self.channels = channels
         self.parameters = parameters or WorldParameters()
-        self.policy = LoggingPolicy(
-            self.regime, draw_weights(seed, channels, self.parameters), self.parameters
-        )
+        weights = draw_weights(seed, channels, self.parameters)
+        self.policy = LoggingPolicy(self.regime, weights, self.parameters)
 
     def __repr__(self) -> str:
         return f"World(regime={self.regime.name!r}, seed={self.seed}, channels={self.channels})"
@@ -69,9 +68,13 @@ class World:
         first_day: date | str = FIRST_DAY,
         window: int | None = None,
     ) -> Logs:
-        """Logs of new items over consecutive days. Each `seed` gives other items; a `window` rotates the logging."""
+        """Logs of new items over consecutive days, other items for each `seed`.
+
+        A `window` rotates the logging policy.
+        """
+        day = parse_day(first_day)
         request = SampleRequest(
-            units=units, periods=periods, seed=seed, first_day=parse_day(first_day), window=window
+            units=units, periods=periods, seed=seed, first_day=day, window=window
         )
         return draw_logs(self.seed, self.policy, self.response_weights, request)
 
@@ -100,14 +103,13 @@ class World:
         return open_region(self.policy.law(self.state(state)), self.parameters.support_level)
 
     def supported(self, state: Logs | State, start: Floats, end: Floats) -> NDArray[np.bool_]:
-        """Whether the straight way from `start` (n, K) to `end` (n, K) stays inside the true support region."""
-        return self.region(state).path_inside(
-            start, end[:, None, :], self.parameters.path_intervals
-        )[:, 0]
+        """Whether the straight path from `start` to `end`, both (n, K), stays in the true support."""
+        region = self.region(state)
+        return region.path_inside(start, end[:, None, :], self.parameters.path_intervals)[:, 0]
 
     @cached_property
     def response_weights(self) -> ResponseWeights:
-        """The response's coefficients, its components scaled on a calibration sample: no part of it knows the regime."""
+        """The response's coefficients, scaled on a calibration sample; none knows the regime."""
         weights = draw_response(self.seed, self.policy.weights, self.parameters)
         state, shares = calibration_sample(self.seed, self.policy, self.parameters)
         return calibrate_scales(open_surface(state, weights, self.parameters), shares)
@@ -146,23 +148,22 @@ class World:
 def calibration_sample(
     seed: int, policy: LoggingPolicy, parameters: WorldParameters
 ) -> tuple[State, Floats]:
-    """Contexts of their own stream with logged actions of the four paper regimes in turn: the same in every regime."""
-    n, key = parameters.calibration_rows, (seed, "calibration")
-    shocks = parameters.shock_scale * stream(*key, "shock").standard_normal(
-        (3 * parameters.block_size, n)
-    )
+    """Contexts of their own with logged actions of the four paper regimes in turn.
+
+    They are the same in every regime.
+    """
+    n = parameters.calibration_rows
+    key = (seed, "calibration")
+    normal_shocks = stream(*key, "shock").standard_normal((3 * parameters.block_size, n))
+    shocks = parameters.shock_scale * normal_shocks
     H = (draw_items(key, n, parameters) + shocks).astype(np.float32)
-    state = state_of_features(
-        H, draw_budget(stream(*key, "budget"), H, policy.weights.a_B, parameters)
-    )
-    normals, uniforms = (
-        stream(*key, "allocation").standard_normal((policy.channels - 1, n)),
-        stream(*key).random(n),
-    )
+    budget = draw_budget(stream(*key, "budget"), H, policy.weights.a_B, parameters)
+    state = state_of_features(H, budget)
+    normals = stream(*key, "allocation").standard_normal((policy.channels - 1, n))
+    uniforms = stream(*key).random(n)
     shares = np.empty((n, policy.channels), order="F")
     for turn, regime in enumerate(REGIMES.values()):
-        logged = (
-            LoggingPolicy(regime, policy.weights, parameters).law(state).sample(normals, uniforms)
-        )
-        shares[turn :: len(REGIMES)] = logged[turn :: len(REGIMES)]
+        law = LoggingPolicy(regime, policy.weights, parameters).law(state)
+        rows = slice(turn, None, len(REGIMES))
+        shares[rows] = law.sample(normals, uniforms)[rows]
     return state, shares

@@ -1,7 +1,8 @@
 import numpy as np
 
-from realloc.world.platform.catalogue import CatalogueParameters, channel_names, draw_catalogue
+from realloc.world.platform.catalogue import CatalogueParameters, draw_catalogue
 from realloc.world.platform.draws import Draws
+from realloc.world.sample import channel_names
 
 
 def test_channels_are_named_and_further_ones_numbered() -> None:

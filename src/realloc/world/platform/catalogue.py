@@ -1,4 +1,4 @@
-"""What all items share: channels, first-level categories of skewed size, their prices, weeks and shocks."""
+"""What all items share: channels, and categories with their sizes, prices, weeks and shocks."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,13 @@ from numpy.typing import NDArray
 from realloc.base.errors import ConfigError
 from realloc.base.validation import check_types
 from realloc.world.platform.draws import Draws, Floats, choose
+from realloc.world.platform.ranges import check_not_negative
+from realloc.world.sample import channel_names
 
-CHANNEL_NAMES = ("ads", "coupon", "rebate")
-DISCOUNTS = (
-    0.0,
-    1.0,
-    0.6,
-)  # how far a channel works through the price; further channels draw theirs
+# How far a channel works through the price; further channels draw theirs.
+DISCOUNTS = (0.0, 1.0, 0.6)
 WEEK = 7
+SPREADS = ("log_price_category_sd", "log_price_item_sd", "level_sd", "shock_sd", "affinity_sd")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,17 +36,7 @@ class CatalogueParameters:
         check_types(self, "the catalogue")
         if self.categories < 1:
             raise ConfigError(f"Expected categories >= 1 in the catalogue, got {self.categories}.")
-        for name in (
-            "log_price_category_sd",
-            "log_price_item_sd",
-            "level_sd",
-            "shock_sd",
-            "affinity_sd",
-        ):
-            if getattr(self, name) < 0:
-                raise ConfigError(
-                    f"Expected {name} >= 0 in the catalogue, got {getattr(self, name)}."
-                )
+        check_not_negative(self, SPREADS, "the catalogue")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,45 +55,31 @@ class Catalogue:
 
     def shock(self, day: int) -> Floats:
         """The categories' common demand shocks of a day, (C,)."""
-        return self.parameters.shock_sd * Draws((self.seed,), 0, len(self.weight)).normal(
-            "shock", day
-        )
+        draws = Draws((self.seed,), 0, len(self.weight))
+        return self.parameters.shock_sd * draws.normal("shock", day)
 
     def pick_category(self, uniform: Floats) -> NDArray[np.int32]:
         """Category codes drawn by size."""
-        return choose(
-            uniform, np.broadcast_to(self.weight, (len(uniform), len(self.weight)))
-        ).astype(np.int32)
-
-
-def channel_names(channels: int) -> tuple[str, ...]:
-    """ads, coupon, rebate, channel_4, …
-
-    >>> channel_names(4)
-    ('ads', 'coupon', 'rebate', 'channel_4')
-    """
-    return tuple(
-        CHANNEL_NAMES[k] if k < len(CHANNEL_NAMES) else f"channel_{k + 1}" for k in range(channels)
-    )
+        weights = np.broadcast_to(self.weight, (len(uniform), len(self.weight)))
+        return choose(uniform, weights).astype(np.int32)
 
 
 def draw_catalogue(seed: int, channels: int, parameters: CatalogueParameters) -> Catalogue:
     """Draw the categories of the world with this seed."""
-    C, K = parameters.categories, channels
-    draws = Draws((seed,), 0, C)
-    size = 1.0 / np.arange(1, C + 1) ** parameters.size_skew
+    p = parameters
+    draws = Draws((seed,), 0, p.categories)
+    size = 1.0 / np.arange(1, p.categories + 1) ** p.size_skew
     phase = draws.uniform("week")[:, None] + np.arange(WEEK) / WEEK
-    discount = Draws((seed,), 0, K).uniform("discount")
-    discount[: len(DISCOUNTS)] = DISCOUNTS[:K]
+    discount = Draws((seed,), 0, channels).uniform("discount")
+    discount[: len(DISCOUNTS)] = DISCOUNTS[:channels]
     return Catalogue(
-        parameters=parameters,
+        parameters=p,
         seed=seed,
-        channels=channel_names(K),
+        channels=channel_names(channels),
         discount=discount,
         weight=size / size.sum(),
-        log_price=parameters.log_price_mean
-        + parameters.log_price_category_sd * draws.normal("log_price"),
-        level=parameters.level_mean + parameters.level_sd * draws.normal("level"),
-        week=parameters.weekly_amplitude * np.sin(2 * np.pi * phase),
-        affinity=parameters.affinity_sd * draws.normals("affinity", K),
+        log_price=p.log_price_mean + p.log_price_category_sd * draws.normal("log_price"),
+        level=p.level_mean + p.level_sd * draws.normal("level"),
+        week=p.weekly_amplitude * np.sin(2 * np.pi * phase),
+        affinity=p.affinity_sd * draws.normals("affinity", channels),
     )

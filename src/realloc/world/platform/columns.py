@@ -12,14 +12,12 @@ from realloc.logs import Schema
 from realloc.world.platform.items import GRID, Items
 from realloc.world.platform.simulation import Day, MarketRules
 
-UNIT, TIME, BUDGET, OUTCOME, PROPENSITY, EXPLORATION = (
-    "item_id",
-    "date",
-    "budget",
-    "orders",
-    "propensity",
-    "exploration",
-)
+UNIT = "item_id"
+TIME = "date"
+BUDGET = "budget"
+OUTCOME = "orders"
+PROPENSITY = "propensity"
+EXPLORATION = "exploration"
 GUARDRAILS = ("gmv", "income")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -31,9 +29,11 @@ MEANINGS = {
     "log_price": "logarithm of the list price",
     "orders_lag_1": "yesterday's orders",
     "orders_lag_mean_7": "mean of orders over the seven days before",
-    "orders_lag_trend_7": "mean of orders over the three days before minus mean of the four before those",
+    "orders_lag_trend_7": "mean of orders over the three days before minus mean of the four "
+    "before those",
     "share_<channel>_prev": "yesterday's share of the channel",
-    "open_<channel>": "the item has used the channel at some time; a closed channel stays at share 0",
+    "open_<channel>": "the item has used the channel at some time; a closed channel stays at "
+    "share 0",
     BUDGET: "the day's money, set before the split",
     "<channel>": "share of the budget, a whole number of thousandths",
     OUTCOME: "logarithm of the day's paid orders: +0.018 is 1.8 % more orders",
@@ -46,20 +46,20 @@ MEANINGS = {
 
 def feature_names(channels: tuple[str, ...]) -> tuple[str, ...]:
     """All pre-decision columns besides the budget."""
-    past = ("orders_lag_1", "orders_lag_mean_7", "orders_lag_trend_7")
-    shares = tuple(f"share_{name}_prev" for name in channels)
     return (
         "category",
         "weekday",
         "log_price",
-        *past,
-        *shares,
+        "orders_lag_1",
+        "orders_lag_mean_7",
+        "orders_lag_trend_7",
+        *(f"share_{name}_prev" for name in channels),
         *(f"open_{name}" for name in channels),
     )
 
 
 def make_schema(channels: tuple[str, ...]) -> Schema:
-    """The schema of the logs: shares of a budget column, two guardrails, propensities where randomized."""
+    """The schema of the logs: shares of a budget, two guardrails, propensities where randomized."""
     return Schema(
         unit=UNIT,
         time=TIME,
@@ -74,34 +74,32 @@ def make_schema(channels: tuple[str, ...]) -> Schema:
 
 def day_table(rules: MarketRules, names: pa.Array, items: Items, day: Day) -> pa.Table:
     """One row per item, in the order of the items."""
-    n, today = len(items), rules.date_of(day.day)
+    n = len(items)
+    today = rules.date_of(day.day)
+    channels = rules.catalogue.channels
+    categories = tuple(f"category_{c + 1:02d}" for c in range(len(rules.catalogue.weight)))
     columns: dict[str, Any] = {
         UNIT: pa.DictionaryArray.from_arrays(pa.array(np.arange(n, dtype=np.int32)), names),
         TIME: pa.repeat(pa.scalar(today, pa.date32()), n),
-        "category": _coded(items.category, category_names(rules)),
+        "category": _coded(items.category, categories),
         "weekday": _coded(np.full(n, today.weekday(), dtype=np.int32), WEEKDAYS),
         "log_price": _single(items.log_price),
         "orders_lag_1": _single(day.past.last),
         "orders_lag_mean_7": _single(day.past.mean),
         "orders_lag_trend_7": _single(day.past.trend),
     }
-    for k, channel in enumerate(rules.catalogue.channels):
+    for k, channel in enumerate(channels):
         columns[f"share_{channel}_prev"] = _single(day.before[:, k] / GRID)
-    for k, channel in enumerate(rules.catalogue.channels):
+    for k, channel in enumerate(channels):
         columns[f"open_{channel}"] = pa.array(items.opened[:, k])
     columns[BUDGET] = pa.array(day.budget)
-    for k, channel in enumerate(rules.catalogue.channels):
+    for k, channel in enumerate(channels):
         columns[channel] = pa.array(day.shares[:, k] / GRID)
     for name, values in day.outcomes.items():
         columns[name] = pa.array(values)
     columns[EXPLORATION] = pa.array(items.explored)
     columns[PROPENSITY] = pa.array(day.propensity)
     return pa.table(columns)
-
-
-def category_names(rules: MarketRules) -> tuple[str, ...]:
-    """category_01, category_02, …, the largest first."""
-    return tuple(f"category_{c + 1:02d}" for c in range(len(rules.catalogue.weight)))
 
 
 def _coded(codes: NDArray[np.int32], words: tuple[str, ...]) -> pa.Array:

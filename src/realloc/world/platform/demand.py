@@ -3,8 +3,9 @@
     d_it = level_i + drift_i·(t − 30)/60 + wave·sin(2πt/period_i + phase_i) + week_c(t) + shock_c(t)
     log B_it = log B_i + chase·(mean of the last 7 days' orders − level_i) + noise
 
-Demand follows from the item's number and the day alone, so the truth of any log row can be asked later. Budgets chase
-sales, sales follow demand: spend and outcome move together without one causing the other.
+Demand follows from the item's number and the day alone, so the truth of any log row can be found
+later. Budgets chase sales, sales follow demand: spend and outcome move together without one causing
+the other.
 """
 
 from dataclasses import dataclass
@@ -28,9 +29,7 @@ class BudgetParameters:
 
     chase: float = 0.5  # elasticity of a day's budget to recent sales
     noise_sd: float = 0.15
-    elasticity: float = (
-        0.10  # of orders to the budget: more money sells a little more whatever the mix
-    )
+    elasticity: float = 0.10  # of orders to the budget, whatever the mix
 
     def __post_init__(self) -> None:
         check_types(self, "the budgets")
@@ -38,8 +37,8 @@ class BudgetParameters:
             raise ConfigError(f"Expected noise_sd >= 0 in the budgets, got {self.noise_sd}.")
         if not 0 <= self.chase * self.elasticity < 1:
             raise ConfigError(
-                "Expected chase × elasticity from 0 to below 1 in the budgets (sales and budgets would run away), "
-                f"got {self.chase} × {self.elasticity}."
+                "Expected chase × elasticity from 0 to below 1 in the budgets (sales and budgets "
+                f"would run away), got {self.chase} × {self.elasticity}."
             )
 
 
@@ -65,17 +64,16 @@ def _common(catalogue: Catalogue, day: NDArray[np.int64], category: NDArray[np.i
     """What a category's items share on a day: the weekly season and the shock."""
     if len(day) == 0:
         return np.zeros(0)
-    first, last = int(day.min()), int(day.max())
-    table = np.stack(
-        [catalogue.shock(one) + catalogue.week[:, one % WEEK] for one in range(first, last + 1)]
-    )
+    first = int(day.min())
+    days = range(first, int(day.max()) + 1)
+    table = np.stack([catalogue.shock(d) + catalogue.week[:, d % WEEK] for d in days])
     return table[day - first, category]
 
 
 def look_back(history: Floats) -> PastDemand:
     """Summarise `history` (7, n), newest last."""
-    recent, before = history[-RECENT:].mean(axis=0), history[:-RECENT].mean(axis=0)
-    return PastDemand(last=history[-1], mean=history.mean(axis=0), trend=recent - before)
+    trend = history[-RECENT:].mean(axis=0) - history[:-RECENT].mean(axis=0)
+    return PastDemand(last=history[-1], mean=history.mean(axis=0), trend=trend)
 
 
 def set_budget(

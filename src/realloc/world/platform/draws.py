@@ -1,7 +1,8 @@
-"""Randomness by name and place: U(name, day)[i] is item i's draw, whichever block of items is simulated.
+"""Randomness by name and place: U(name, day)[i] is item i's draw in any block of items.
 
-A stream is keyed by the root seeds, the draw's name and the day; item i owns the i-th number of it. A block of items
-jumps to its first number, so that neither the block size nor the number of items changes anybody's draws.
+A stream is keyed by the root seeds, the draw's name and the day; item i owns the i-th number of it.
+A block of items jumps to its first number, so that neither the block size nor the number of items
+changes anybody's draws.
 """
 
 import zlib
@@ -33,7 +34,7 @@ class Draws:
     def uniform(self, name: str, day: int = 0) -> Floats:
         """One uniform draw in [0, 1) per item."""
         key = (*self.root, zlib.crc32(name.encode()), day - EARLIEST_DAY)
-        # `random` takes exactly one step of the generator per number: the i-th number is `advance(i)` away.
+        # `random` takes one step of the generator per number: the i-th is `advance(i)` away.
         bits = np.random.PCG64(np.random.SeedSequence(key)).advance(self.first)
         return np.random.Generator(bits).random(self.count)
 
@@ -51,16 +52,17 @@ class Draws:
 
 
 def choose(uniform: Floats, weights: Floats) -> NDArray[np.intp]:
-    """Inverse-CDF draw of a column of `weights` (n, M) ≥ 0 per row, from one uniform each; rows need not sum to 1.
+    """Inverse-CDF draw of a column of `weights` (n, M) ≥ 0 per row, from one uniform each.
 
-    A column of weight 0 is never drawn: U < 1 keeps U·total below the total also after rounding.
+    Rows need not sum to 1. A column of weight 0 is never drawn: U < 1 keeps U·total below the total
+    also after rounding.
     """
     cumulative = np.cumsum(weights, axis=1)
     return np.argmax(cumulative > (uniform * cumulative[:, -1])[:, None], axis=1)
 
 
 def row_sum(values: Floats) -> Floats:
-    """Σ over the columns of (n, M), first to last; numpy's own order, and so the last digit, follows the layout."""
+    """Σ over the columns of (n, M), first to last, whatever the layout; numpy's last digit varies."""
     total = np.zeros(len(values))
     for column in values.T:
         total += column

@@ -2,8 +2,9 @@
 
     P(hold) = hold,   P(k → l by s) = (1 − hold)·q_s·1{feasible} / Σ q_s·1{feasible}
 
-A move k → l by s is feasible where the item has opened both channels and k holds at least s. Where nothing is feasible,
-hold has probability 1. Shares before the move, the opened channels and this menu give back every probability.
+A move k → l by s is feasible where the item has opened both channels and k holds at least s. Where
+nothing is feasible, hold has probability 1. Shares before the move, the opened channels and this
+menu give back every probability.
 """
 
 from dataclasses import dataclass
@@ -16,11 +17,12 @@ from realloc.base.errors import ConfigError
 from realloc.base.validation import check_types
 from realloc.world.platform.draws import Floats, choose, row_sum
 from realloc.world.platform.items import GRID, Thousandths
+from realloc.world.platform.ranges import check_parts
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplorationParameters:
-    """The menu: step sizes in thousandths of the budget, their weights, and the probability to hold."""
+    """Step sizes in thousandths of the budget, their weights, and the probability to hold."""
 
     hold: float = 0.5
     steps: tuple[int, ...] = (20, 50, 100)
@@ -28,8 +30,7 @@ class ExplorationParameters:
 
     def __post_init__(self) -> None:
         check_types(self, "the exploration")
-        if not 0 <= self.hold <= 1:
-            raise ConfigError(f"Expected hold from 0 to 1 in the exploration, got {self.hold}.")
+        check_parts(self, ("hold",), "the exploration")
         check_steps(self.steps, self.weights, "the exploration")
 
 
@@ -59,25 +60,24 @@ def check_steps(steps: tuple[int, ...], weights: tuple[float, ...], where: str) 
 
 def make_menu(channels: int, parameters: ExplorationParameters) -> ExplorationMenu:
     """All arms for so many channels."""
-    pairs, steps = simplex.edges(channels), np.array(parameters.steps, dtype=np.int32)
+    pairs = simplex.edges(channels)
+    steps = np.array(parameters.steps, dtype=np.int32)
     source, target = np.repeat(pairs, len(steps), axis=0).T
     step = np.tile(steps, len(pairs))
     moves = np.zeros((1 + len(step), channels), dtype=np.int32)
     arms = np.arange(1, 1 + len(step))
     moves[arms, source] -= step
     moves[arms, target] += step
-    return ExplorationMenu(
-        source, target, step, np.tile(parameters.weights, len(pairs)), float(parameters.hold), moves
-    )
+    weight = np.tile(parameters.weights, len(pairs))
+    return ExplorationMenu(source, target, step, weight, float(parameters.hold), moves)
 
 
 def arm_probabilities(
     menu: ExplorationMenu, holding: Thousandths, opened: NDArray[np.bool_]
 ) -> Floats:
     """Probability of every arm (n, M), given the shares before the move (n, K) in thousandths."""
-    feasible = (
-        opened[:, menu.source] & opened[:, menu.target] & (holding[:, menu.source] >= menu.step)
-    )
+    both_open = opened[:, menu.source] & opened[:, menu.target]
+    feasible = both_open & (holding[:, menu.source] >= menu.step)
     weight = np.where(feasible, menu.weight, 0.0)  # (n, M−1)
     total = row_sum(weight)
     stuck = total == 0

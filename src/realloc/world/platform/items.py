@@ -1,12 +1,13 @@
 # pyright: reportUnknownParameterType=false
 # (pyarrow ships no types: its tables and arrays are unknown to the checker)
-"""Items: everything about an item that does not change from day to day, derived from the seeds and its number.
+"""Items: what does not change from day to day, derived from the seeds and an item's number.
 
-An item is named `<sample seed>-<number>`, e.g. `0-0000012`, so that a log's ids and the world's seed recover it.
+An item is named `<sample seed>-<number>`, e.g. `0-0000012`, so that a log's ids and the world's
+seed recover it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +18,11 @@ from realloc.base.errors import ConfigError, LogError
 from realloc.base.validation import check_types
 from realloc.world.platform.catalogue import Catalogue
 from realloc.world.platform.draws import Draws, Floats, row_sum
+from realloc.world.platform.ranges import check_not_negative, check_parts
 
-GRID = 1000  # shares are held in whole thousandths of the budget, so that moves and zeros are exact
+GRID = 1000  # shares are whole thousandths of the budget, so that moves and zeros are exact
 Thousandths = NDArray[np.int32]
-Rows = NDArray[np.integer]
+Positions = NDArray[np.integer]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +37,7 @@ class ItemParameters:
     wave_days_max: float = 50.0
     log_budget_mean: float = 4.0  # of a typical item's daily budget
     log_budget_sd: float = 0.5
-    budget_follows_level: float = (
-        0.6  # elasticity of the standing budget to the item's demand level
-    )
+    budget_follows_level: float = 0.6  # elasticity of the standing budget to the demand level
     taste_sd: float = 0.25  # an item's own log pull of a channel
     mix_sd: float = 1.4  # spread of the starting shares' logits
     never_used: float = 0.10  # probability that an item has never used a channel
@@ -45,19 +45,14 @@ class ItemParameters:
 
     def __post_init__(self) -> None:
         check_types(self, "the items")
-        for name in ("never_used", "explored"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(
-                    f"Expected {name} from 0 to 1 in the items, got {getattr(self, name)}."
-                )
+        check_parts(self, ("never_used", "explored"), "the items")
         if not 0 < self.wave_days_min <= self.wave_days_max:
             raise ConfigError(
                 "Expected 0 < wave_days_min <= wave_days_max in the items, "
                 f"got {self.wave_days_min} and {self.wave_days_max}."
             )
-        for name in ("level_sd", "drift_sd", "log_budget_sd", "taste_sd", "mix_sd"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"Expected {name} >= 0 in the items, got {getattr(self, name)}.")
+        spreads = ("level_sd", "drift_sd", "log_budget_sd", "taste_sd", "mix_sd")
+        check_not_negative(self, spreads, "the items")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,51 +77,46 @@ class Items:
     def __len__(self) -> int:
         return len(self.category)
 
-    def take(self, rows: Rows) -> "Items":
+    def take(self, rows: Positions) -> "Items":
         """The given rows, in that order."""
-        return Items(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return Items(**{name: values[rows] for name, values in vars(self).items()})
 
     @classmethod
     def join(cls, parts: Sequence["Items"]) -> "Items":
         """Several lots one after the other."""
-        return cls(
-            *(
-                np.concatenate([getattr(part, field.name) for part in parts])
-                for field in fields(cls)
-            )
-        )
+        columns = {name: [getattr(part, name) for part in parts] for name in vars(parts[0])}
+        return cls(**{name: np.concatenate(values) for name, values in columns.items()})
 
 
 def draw_items(catalogue: Catalogue, draws: Draws, parameters: ItemParameters) -> Items:
     """Draw the items a block of `draws` stands for."""
-    p, own = parameters, catalogue.parameters
+    p = parameters
+    common = catalogue.parameters
     K = len(catalogue.channels)
     category = catalogue.pick_category(draws.uniform("item.category"))
     price_deviation = draws.normal("item.price")
-    log_price = catalogue.log_price[category] + own.log_price_item_sd * price_deviation
+    log_price = catalogue.log_price[category] + common.log_price_item_sd * price_deviation
     level = catalogue.level[category] + p.level_sd * draws.normal("item.level")
-    level -= p.price_elasticity * (log_price - own.log_price_mean)
+    level -= p.price_elasticity * (log_price - common.log_price_mean)
     taste = catalogue.affinity[category] + p.taste_sd * draws.normals("item.taste", K)
     opened = draw_opened(draws.uniforms("item.opened", K), p.never_used)
+    mix = catalogue.affinity[category] + p.mix_sd * draws.normals("item.mix", K)
+    usual_budget = p.log_budget_mean + p.budget_follows_level * (level - common.level_mean)
+    wave_range = p.wave_days_max - p.wave_days_min
     return Items(
         category=category,
         log_price=log_price,
         price_deviation=price_deviation,
         level=level,
         drift=p.drift_sd * draws.normal("item.drift"),
-        wave_days=p.wave_days_min
-        + (p.wave_days_max - p.wave_days_min) * draws.uniform("item.wave_days"),
+        wave_days=p.wave_days_min + wave_range * draws.uniform("item.wave_days"),
         wave_phase=2 * np.pi * draws.uniform("item.wave_phase"),
-        log_budget=p.log_budget_mean
-        + p.budget_follows_level * (level - own.level_mean)
-        + p.log_budget_sd * draws.normal("item.budget"),
+        log_budget=usual_budget + p.log_budget_sd * draws.normal("item.budget"),
         taste=taste,
         synergy=np.exp(0.3 * draws.normal("item.synergy")),
         thrift=2 * draws.uniform("item.thrift") - 1,
         opened=opened,
-        start=to_thousandths(
-            catalogue.affinity[category] + p.mix_sd * draws.normals("item.mix", K), opened
-        ),
+        start=to_thousandths(mix, opened),
         explored=draws.uniform("item.explored") < p.explored,
     )
 
@@ -139,11 +129,10 @@ def draw_opened(uniform: Floats, never_used: float) -> NDArray[np.bool_]:
 
 
 def to_thousandths(logits: Floats, opened: NDArray[np.bool_]) -> Thousandths:
-    """Softmax shares of the opened channels in whole thousandths that sum to 1000 exactly; 0 elsewhere."""
+    """Softmax shares of the opened channels in whole thousandths that sum to 1000."""
     weights = np.where(opened, np.exp(logits), 0.0)
-    return simplex.round_money(weights / row_sum(weights)[:, None], float(GRID), digits=0).astype(
-        np.int32
-    )
+    shares = weights / row_sum(weights)[:, None]
+    return simplex.round_money(shares, float(GRID), digits=0).astype(np.int32)
 
 
 def item_names(seed: int, first: int, count: int) -> pa.Array:
@@ -157,17 +146,12 @@ def item_names(seed: int, first: int, count: int) -> pa.Array:
 
 def parse_names(names: pa.Array) -> NDArray[np.int64]:
     """The inverse: sample seeds and numbers, (n, 2)."""
-    try:
-        return np.array([name.split("-") for name in names.to_pylist()], dtype=np.int64).reshape(
-            -1, 2
-        )
-    except (ValueError, AttributeError) as problem:
-        shown = next((name for name in names.to_pylist() if not _is_name(name)), None)
-        raise LogError(
-            f"Expected item ids of the marketplace such as '0-0000012', got {shown!r}."
-        ) from problem
-
-
-def _is_name(name: object) -> bool:
-    parts = str(name).split("-")
-    return len(parts) == 2 and all(part.isdigit() for part in parts)
+    numbers: list[list[int]] = []
+    for name in names.to_pylist():
+        parts = str(name).split("-")
+        if len(parts) != 2 or not all(part.isdecimal() for part in parts):
+            raise LogError(
+                f"Expected item ids of the marketplace such as '0-0000012', got {name!r}."
+            )
+        numbers.append([int(part) for part in parts])
+    return np.array(numbers, dtype=np.int64).reshape(-1, 2)

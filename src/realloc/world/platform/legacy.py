@@ -1,10 +1,13 @@
 """The legacy policy: risk-controlled, small, seldom, and steered by what also drives sales.
 
-    P(move)  = σ(rate + a·(ad share − 1/K) + b·price + c·log budget)                 on days with two opened channels
-    P(k → l) ∝ exp(r_l − r_k),  r_k = −follow·trend·(discount_k − ½) − revert·p_k  over opened k, l with p_k > 0
+    P(move)  = σ(rate + a·(ad share − 1/K) + b·price + c·log budget)
+    P(k → l) ∝ exp(r_l − r_k),  r_k = −follow·trend·(discount_k − ½) − revert·p_k
 
-Falling sales call for discounts, rising ones for ads; long shares are trimmed. Steps come from a short menu, one notch
-smaller where the budget is large, and a step larger than what the channel holds empties it: zeros by moves.
+A move needs two opened channels k, l with p_k > 0.
+
+Falling sales call for discounts, rising ones for ads; long shares are trimmed. Steps come from a
+short menu, one notch smaller where the budget is large, and a step larger than what the channel
+holds empties it: zeros by moves.
 """
 
 from collections.abc import Sequence
@@ -55,7 +58,8 @@ def move_probability(
 ) -> Floats:
     """P(move) of every item; 0 with fewer than two opened channels."""
     p = parameters
-    ad_share, equal_share = before.holding[:, 0] / GRID, 1 / items.opened.shape[1]
+    ad_share = before.holding[:, 0] / GRID
+    equal_share = 1 / items.opened.shape[1]
     odds = p.rate + p.rate_ads * (ad_share - equal_share) + p.rate_price * items.price_deviation
     odds += p.rate_budget * (np.log(before.budget) - typical_log_budget)
     return np.where(items.opened.sum(axis=1) > 1, 1 / (1 + np.exp(-odds)), 0.0)
@@ -76,8 +80,8 @@ def edge_weights(
 def pick_step(
     items: Items, budget: Floats, uniform: Floats, parameters: LegacyParameters
 ) -> Thousandths:
-    """Step sizes (n,) in thousandths, one notch smaller for budgets far above their standing value."""
-    weights = np.broadcast_to(np.array(parameters.weights), (len(budget), len(parameters.weights)))
+    """Step sizes (n,) in thousandths, a notch smaller for budgets far above the standing one."""
+    weights = np.tile(parameters.weights, (len(budget), 1))
     notch = choose(uniform, weights)
     large = np.log(budget) - items.log_budget > parameters.caution
     return np.array(parameters.steps, dtype=np.int32)[np.maximum(notch - large, 0)]
@@ -106,8 +110,9 @@ def reallocate(
 def transfer(
     holding: Thousandths, pair: NDArray[np.int64], step: NDArray[np.integer]
 ) -> Thousandths:
-    """Move up to `step` thousandths along each row's `pair` (source, target), as far as the source holds them."""
-    rows, (source, target) = np.arange(len(holding)), pair.T
+    """Move up to `step` thousandths, as far as held, along each row's `pair` (source, target)."""
+    rows = np.arange(len(holding))
+    source, target = pair.T
     taken = np.minimum(step, holding[rows, source])
     after = holding.copy()
     after[rows, source] -= taken

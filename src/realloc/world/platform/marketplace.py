@@ -1,6 +1,6 @@
 # pyright: reportUnknownParameterType=false
 # (pyarrow ships no types: its tables and arrays are unknown to the checker)
-"""The marketplace: many items over sixty days, small confounded reallocations, faint effects, a known truth."""
+"""The marketplace: many items, small confounded reallocations, faint effects, a known truth."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,17 +32,16 @@ SEEDS = 2**32
 
 @dataclass(frozen=True, eq=False)
 class SimulatedArms:
-    """The exploration arms of log rows: `moves` (M, K) as changes of shares, row 0 holds; `probabilities` (n, M),
-    NaN on routine rows; `drawn` (n,), the arm of the logged move, −1 on routine rows."""
+    """The exploration arms of log rows."""
 
-    moves: Floats
-    probabilities: Floats
-    drawn: NDArray[np.intp]
+    moves: Floats  # (M, K) changes of shares; row 0 holds
+    probabilities: Floats  # (n, M), NaN on routine rows
+    drawn: NDArray[np.intp]  # (n,) arm of the logged move, −1 on routine rows
 
 
 @dataclass(frozen=True, eq=False)
 class Marketplace:
-    """A marketplace with `channels` ≥ 2 (ads, coupon, rebate, channel_4, …), fixed by its seed and parameters.
+    """A marketplace with `channels` ≥ 2 (ads, coupon, …), fixed by its seed and parameters.
 
     Items of different sample seeds are different items of the same market.
 
@@ -63,9 +62,8 @@ class Marketplace:
     @cached_property
     def rules(self) -> MarketRules:
         """The catalogue and parameters that everything else is drawn from."""
-        return MarketRules(
-            draw_catalogue(self.seed, self.channels, self.parameters.catalogue), self.parameters
-        )
+        catalogue = draw_catalogue(self.seed, self.channels, self.parameters.catalogue)
+        return MarketRules(catalogue, self.parameters)
 
     @cached_property
     def schema(self) -> Schema:
@@ -73,7 +71,7 @@ class Marketplace:
         return make_schema(self.rules.catalogue.channels)
 
     def sample(self, items: int, days: int = 60, seed: int = 0) -> Logs:
-        """The logs of items 0 … items − 1 of a sample seed, by day and item; for what fits in memory."""
+        """The logs of items 0 … items − 1 of a sample seed, by day and item, in memory."""
         _check_size(items, days, seed)
         tables = [table for _, table in self._days(0, items, days, seed)]
         table = pa.concat_tables(tables).combine_chunks()
@@ -88,16 +86,11 @@ class Marketplace:
         on_progress: Progress | None = None,
         block: int = BLOCK,
     ) -> Written:
-        """The same rows as partitioned Parquet, in memory that depends on `block` (items at once) only."""
+        """The same rows as partitioned Parquet, with `block` items in memory at once."""
         _check_size(items, days, seed)
         _check_whole("block", block, 1, None)
-        card = {
-            **self.card(),
-            "items": items,
-            "days": days,
-            "sample_seed": seed,
-            "rows": items * days,
-        }
+        size = {"items": items, "days": days, "sample_seed": seed, "rows": items * days}
+        card = self.card() | size
         blocks = (
             self._partitions(first, min(block, items - first), days, seed)
             for first in range(0, items, block)
@@ -107,11 +100,9 @@ class Marketplace:
     def state(self, logs: Logs) -> MarketState:
         """What the truth needs to know of every log row, from its id, date and budget."""
         self._check_own(logs)
-        names = logs.units
-        items = self._items_of(parse_names(names))
-        day = (
-            logs.times.astype("datetime64[D]") - np.datetime64(self.parameters.first_day)
-        ).astype(np.int64)
+        items = self._items_of(parse_names(logs.units))
+        first = np.datetime64(self.parameters.first_day)
+        day = (logs.times.astype("datetime64[D]") - first).astype(np.int64)
         return self.rules.state(items.take(logs.unit_codes), day, np.asarray(logs.budget))
 
     def response(self, state: MarketState, shares: Floats) -> dict[str, Floats]:
@@ -124,13 +115,15 @@ class Marketplace:
 
     def gain(self, state: MarketState, start: Floats, end: Floats) -> dict[str, Floats]:
         """True effect of going from `start` to `end`, per outcome (n,)."""
-        before, after = self.response(state, start), self.response(state, end)
+        before = self.response(state, start)
+        after = self.response(state, end)
         return {name: after[name] - before[name] for name in after}
 
     def arms(self, logs: Logs) -> SimulatedArms:
-        """The exploration arms of every log row with their probabilities, from the columns and the menu alone."""
+        """The exploration arms of every log row, from its columns and the menu alone."""
         self._check_own(logs)
-        names, menu = self.rules.catalogue.channels, self.rules.menu
+        names = self.rules.catalogue.channels
+        menu = self.rules.menu
         before = _thousandths(logs, [f"share_{name}_prev" for name in names])
         opened = np.stack([logs.table[f"open_{name}"].to_numpy() for name in names], axis=1)
         explored = ~np.isnan(logs.table[PROPENSITY].to_numpy())
@@ -139,19 +132,22 @@ class Marketplace:
         return SimulatedArms(menu.moves / GRID, probabilities, drawn)
 
     def card(self) -> dict[str, Any]:
-        """Everything that rebuilds this world, and what its columns and exploration menu mean, as JSON values."""
-        menu, names = self.rules.menu, self.rules.catalogue.channels
+        """Everything that rebuilds this world and explains its columns and menu, as JSON values."""
+        menu = self.rules.menu
+        names = self.rules.catalogue.channels
         moves = [
-            {"from": names[k], "to": names[to], "step": s / GRID, "weight": w}
-            for k, to, s, w in zip(
-                menu.source.tolist(),
-                menu.target.tolist(),
-                menu.step.tolist(),
-                menu.weight.tolist(),
-                strict=True,
-            )
+            {
+                "from": names[menu.source[arm]],
+                "to": names[menu.target[arm]],
+                "step": int(menu.step[arm]) / GRID,
+                "weight": float(menu.weight[arm]),
+            }
+            for arm in range(len(menu.step))
         ]
-        rule = "hold, or a feasible move (both channels open, source holds the step) with probability ∝ weight"
+        rule = (
+            "hold, or a feasible move (both channels open, source holds the step) with "
+            "probability ∝ weight"
+        )
         return {
             "world": "platform",
             "format": FORMAT,
@@ -179,15 +175,15 @@ class Marketplace:
         parameters = MarketplaceParameters.from_dict(card["parameters"])
         if parameters.digest != card["digest"]:
             raise ConfigError(
-                f"Expected parameters with the digest {card['digest']!r} in the card, got {parameters.digest!r}: "
-                "they were changed, or this version has other defaults."
+                f"Expected parameters with the digest {card['digest']!r} in the card, got "
+                f"{parameters.digest!r}: they were changed, or this version has other defaults."
             )
         return cls(seed=card["seed"], channels=card["channels"], parameters=parameters)
 
     def _days(self, first: int, count: int, days: int, seed: int) -> Iterator[tuple[str, pa.Table]]:
         """The days of a block of items: the partition's name and the table."""
         draws = Draws((self.seed, seed), first, count)
-        items = draw_items(self.rules.catalogue, draws, self.parameters.items)
+        items = self._draw_items(draws)
         names = item_names(seed, first, count)
         for day in simulate(self.rules, items, draws, days):
             yield f"date={self.rules.date_of(day.day)}", day_table(self.rules, names, items, day)
@@ -201,9 +197,7 @@ class Marketplace:
     def _items_of(self, names: NDArray[np.int64]) -> Items:
         """The items with these sample seeds and numbers (n, 2), drawn again."""
         if len(names) == 0:
-            return draw_items(
-                self.rules.catalogue, Draws((self.seed, 0), 0, 0), self.parameters.items
-            )
+            return self._draw_items(Draws((self.seed, 0), 0, 0))
         parts: list[Items] = []
         order: list[NDArray[np.intp]] = []
         for seed in np.unique(names[:, 0]).tolist():
@@ -211,25 +205,25 @@ class Marketplace:
             number = names[rows, 1]
             first = int(number.min())
             draws = Draws((self.seed, seed), first, int(number.max()) - first + 1)
-            parts.append(
-                draw_items(self.rules.catalogue, draws, self.parameters.items).take(number - first)
-            )
+            parts.append(self._draw_items(draws).take(number - first))
             order.append(rows)
         return Items.join(parts).take(np.argsort(np.concatenate(order)))
+
+    def _draw_items(self, draws: Draws) -> Items:
+        return draw_items(self.rules.catalogue, draws, self.parameters.items)
 
     def _check_own(self, logs: Logs) -> None:
         if logs.schema.channels != self.schema.channels or logs.schema.unit != UNIT:
             raise LogError(
-                f"Expected logs of this marketplace with the channels {list(self.schema.channels)}, "
-                f"got {list(logs.schema.channels)}."
+                f"Expected logs of this marketplace with the channels "
+                f"{list(self.schema.channels)}, got {list(logs.schema.channels)}."
             )
 
 
 def _thousandths(logs: Logs, names: list[str] | tuple[str, ...]) -> NDArray[np.int32]:
     """Share columns as whole thousandths, (n, K)."""
-    return np.stack(
-        [np.rint(logs.table[name].to_numpy() * GRID).astype(np.int32) for name in names], axis=1
-    )
+    shares = np.stack([logs.table[name].to_numpy() for name in names], axis=1)
+    return np.rint(shares * GRID).astype(np.int32)
 
 
 def _check_size(items: int, days: int, seed: int) -> None:

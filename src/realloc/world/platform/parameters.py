@@ -3,12 +3,12 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from typing import Any
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, from_table, nearest
+from realloc.base.validation import check_types, from_table
 from realloc.world.platform.catalogue import CatalogueParameters
 from realloc.world.platform.demand import BudgetParameters
 from realloc.world.platform.exploration import ExplorationParameters
@@ -28,7 +28,9 @@ PARTS: dict[str, type[Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class MarketplaceParameters:
-    """All parameters of the marketplace, one group per file of this folder; `docs/platform.md` says why each value.
+    """All parameters of the marketplace, one group per file of this folder.
+
+    `docs/platform.md` says why each value.
 
     >>> MarketplaceParameters(exploration=ExplorationParameters(hold=0.2)).exploration.hold
     0.2
@@ -58,20 +60,14 @@ class MarketplaceParameters:
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> "MarketplaceParameters":
         """The inverse of `to_dict`; unknown keys are refused."""
-        known = [one.name for one in fields(cls)]
-        unknown = [key for key in table if key not in known]
-        if unknown:
-            raise ConfigError(
-                f"Unknown key `{unknown[0]}` in the marketplace.{nearest(unknown[0], known)}"
-            )
-        parts = {
-            name: from_table(part, table[name], f"[{name}]")
-            for name, part in PARTS.items()
-            if name in table
-        }
-        return cls(**{**table, **parts})
+        values = dict(table)
+        for name, part in PARTS.items():
+            if name in table:
+                values[name] = from_table(part, table[name], f"[{name}]")
+        return from_table(cls, values, "the marketplace")
 
     @property
     def digest(self) -> str:
         """A fingerprint of all values."""
-        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:16]
+        content = json.dumps(self.to_dict(), sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]

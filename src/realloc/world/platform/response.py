@@ -1,15 +1,16 @@
-"""The truth: how orders, GMV and income of an item's day follow from the shares p, and their exact gradients.
+"""The truth: how an item's orders, GMV and income follow from the shares p, and their gradients.
 
     orders(p) = d + S·∜(2/K)·[ Σ_k w_k·log(1 + κp_k)/log(1 + κ₀) − ½γ·Σ_{k<l}(p_k − p_l)² ]
     gmv(p)    = orders(p) + log price + v·Σ_k (½ − discount_k)·p_k
     income(p) = gmv(p) + log take rate + log(1 − Σ_k c_k p_k)
 
-d is demand (and what the budget's size adds), w the pull of the channels, κ saturation, γ synergy: a mix of channels is
-worth more than its parts. Discounts sell more but smaller orders and are paid from income. All three are logarithms (of
-orders and money per day): .018 reads as 1.8 %. Each is smooth and concave on the whole closed simplex, zeros included.
+d is demand (and what the budget's size adds), w the pull of the channels, κ saturation, γ synergy:
+a mix of channels is worth more than its parts. Discounts sell more but smaller orders and are paid
+from income. All three are logarithms (of orders and money per day): .018 reads as 1.8 %. Each is
+smooth and concave on the whole closed simplex, zeros included.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,8 @@ from realloc.base.validation import check_types
 from realloc.world.platform.catalogue import WEEK, Catalogue
 from realloc.world.platform.demand import BudgetParameters
 from realloc.world.platform.draws import Floats, row_sum
-from realloc.world.platform.items import Items, Rows
+from realloc.world.platform.items import Items, Positions
+from realloc.world.platform.ranges import check_above_zero, check_not_negative
 
 OUTCOMES = ("orders", "gmv", "income")
 SATURDAY = 5
@@ -31,13 +33,9 @@ class ResponseParameters:
 
     scale: float = 0.27  # S: sets the sd of a legacy move's effect
     saturation: float = 3.0  # κ₀
-    saturation_budget: float = (
-        0.4  # log κ rises by this per unit of log budget above its standing value
-    )
+    saturation_budget: float = 0.4  # rise of log κ per unit of log budget above the standing one
     discount_pull: float = 0.15  # discounts sell more orders than attention does, in log pull
-    price_pull: float = (
-        0.15  # dear items respond more to attention, cheap ones to discounts, in log pull
-    )
+    price_pull: float = 0.15  # dear items respond to attention, cheap ones to discounts
     weekend_pull: float = 0.15  # discounts pull more on weekends
     synergy: float = 0.35  # γ
     basket: float = 0.40  # v: ads bring dearer baskets, discounts cheaper ones
@@ -51,23 +49,14 @@ class ResponseParameters:
 
     def __post_init__(self) -> None:
         check_types(self, "the response")
-        for name in ("scale", "saturation", "take_rate"):
-            if getattr(self, name) <= 0:
-                raise ConfigError(
-                    f"Expected {name} > 0 in the response, got {getattr(self, name)}."
-                )
-        for name in ("synergy", "noise_sd", "basket_noise_sd", "margin_noise_sd"):
-            if getattr(self, name) < 0:
-                raise ConfigError(
-                    f"Expected {name} >= 0 in the response, got {getattr(self, name)}."
-                )
-        if (
-            not 0 <= self.cost_low <= self.cost_high
-            or self.cost_high * (1 + abs(self.cost_spread)) >= 1
-        ):
+        check_above_zero(self, ("scale", "saturation", "take_rate"), "the response")
+        spreads = ("synergy", "noise_sd", "basket_noise_sd", "margin_noise_sd")
+        check_not_negative(self, spreads, "the response")
+        highest = self.cost_high * (1 + abs(self.cost_spread))
+        if not 0 <= self.cost_low <= self.cost_high or highest >= 1:
             raise ConfigError(
-                "Expected 0 <= cost_low <= cost_high and cost_high × (1 + cost_spread) < 1 in the response, "
-                f"got {self.cost_low}, {self.cost_high} and {self.cost_spread}."
+                "Expected 0 <= cost_low <= cost_high and cost_high × (1 + cost_spread) < 1 "
+                f"in the response, got {self.cost_low}, {self.cost_high} and {self.cost_spread}."
             )
 
 
@@ -87,18 +76,18 @@ class MarketState:
     def __len__(self) -> int:
         return len(self.base)
 
-    def take(self, rows: Rows | NDArray[np.bool_]) -> "MarketState":
+    def take(self, rows: Positions | NDArray[np.bool_]) -> "MarketState":
         """The given rows."""
-        return MarketState(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return MarketState(**{name: values[rows] for name, values in vars(self).items()})
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What stands around an item on a day: its natural demand, the budget and the weekday (0 is Monday)."""
+    """What surrounds an item on a day."""
 
-    demand: Floats  # (n,)
+    demand: Floats  # (n,) natural demand
     budget: Floats  # (n,)
-    weekday: NDArray[np.int64]  # (n,)
+    weekday: NDArray[np.int64]  # (n,) modulo 7, 0 is Monday
 
 
 def make_state(
@@ -113,16 +102,16 @@ def make_state(
     tilt = catalogue.discount - 0.5  # (K,)
     more_budget = np.log(setting.budget) - items.log_budget
     weekend = np.where(setting.weekday % WEEK >= SATURDAY, q.weekend_pull, 0.0)
-    lean = q.discount_pull + weekend - q.price_pull * items.price_deviation
+    discount_pull = q.discount_pull + weekend - q.price_pull * items.price_deviation
+    usual_cost = q.cost_low + (q.cost_high - q.cost_low) * catalogue.discount
     return MarketState(
         base=setting.demand + budgets.elasticity * more_budget,
         log_price=items.log_price,
-        pull=np.exp(items.taste + lean[:, None] * tilt),
+        pull=np.exp(items.taste + discount_pull[:, None] * tilt),
         saturation=q.saturation * np.exp(q.saturation_budget * more_budget),
         synergy=q.synergy * items.synergy,
         basket=np.broadcast_to(-q.basket * tilt, items.taste.shape),
-        cost=(q.cost_low + (q.cost_high - q.cost_low) * catalogue.discount)
-        * (1 + q.cost_spread * items.thrift[:, None]),
+        cost=usual_cost * (1 + q.cost_spread * items.thrift[:, None]),
         opened=items.opened,
     )
 
@@ -156,7 +145,7 @@ def gradient(
 
 
 def effect_scale(parameters: ResponseParameters, channels: int) -> float:
-    """S·∜(2/K): smaller shares lie on steeper parts of the curves, so that a step's effect would grow with K."""
+    """S·∜(2/K): smaller shares lie on steeper parts, so a step's effect would grow with K."""
     return parameters.scale * (2 / channels) ** 0.25
 
 
@@ -165,7 +154,8 @@ def check_shares(state: MarketState, shares: Floats) -> Floats:
     p = np.asarray(shares, dtype=np.float64)
     if p.shape != state.pull.shape:
         raise LogError(
-            f"Expected shares of shape {state.pull.shape}, one row per row of the state, got {p.shape}."
+            f"Expected shares of shape {state.pull.shape}, one row per row of the state, "
+            f"got {p.shape}."
         )
     return p
 

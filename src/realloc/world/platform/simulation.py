@@ -42,14 +42,10 @@ class MarketRules:
     def state(self, items: Items, day: int | np.ndarray, budget: Floats) -> MarketState:
         """The state of item rows on their day with their budget."""
         days = np.broadcast_to(np.asarray(day, dtype=np.int64), len(items))
-        setting = Setting(
-            demand=natural_demand(self.catalogue, items, days, self.parameters.items.wave),
-            budget=budget,
-            weekday=days + self.first_date.weekday(),
-        )
-        return make_state(
-            self.catalogue, items, setting, self.parameters.budgets, self.parameters.response
-        )
+        p = self.parameters
+        demand = natural_demand(self.catalogue, items, days, p.items.wave)
+        setting = Setting(demand, budget, days + self.first_date.weekday())
+        return make_state(self.catalogue, items, setting, p.budgets, p.response)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +67,11 @@ def simulate(rules: MarketRules, items: Items, draws: Draws, days: int) -> Itera
     holding = items.start
     for day in range(days):
         past = look_back(np.stack(history))
-        before = Before(
-            past, set_budget(items, past, draws, day, rules.parameters.budgets), holding
-        )
+        budget = set_budget(items, past, draws, day, rules.parameters.budgets)
+        before = Before(past, budget, holding)
         after, propensity = decide(rules, items, before, draws, day)
-        outcomes = observe(rules, items, draws, day, before.budget, after)
-        yield Day(day, past, before.budget, holding, after, propensity, outcomes)
+        outcomes = observe(rules, items, draws, day, budget, after)
+        yield Day(day, past, budget, holding, after, propensity, outcomes)
         holding = after
         history.append(outcomes["orders"])
 
@@ -84,26 +79,26 @@ def simulate(rules: MarketRules, items: Items, draws: Draws, days: int) -> Itera
 def warm_up(rules: MarketRules, items: Items, draws: Draws) -> deque[Floats]:
     """Orders of the week before day 0, at the starting shares and standing budgets."""
     budget = np.exp(items.log_budget)
-    week = (
-        observe(rules, items, draws, day, budget, items.start)["orders"] for day in range(-WEEK, 0)
-    )
-    return deque(week, maxlen=WEEK)
+    orders: deque[Floats] = deque(maxlen=WEEK)
+    for day in range(-WEEK, 0):
+        orders.append(observe(rules, items, draws, day, budget, items.start)["orders"])
+    return orders
 
 
 def decide(
     rules: MarketRules, items: Items, before: Before, draws: Draws, day: int
 ) -> tuple[Thousandths, Floats]:
-    """The day's shares: by the legacy policy, or by the exploration menu for items under exploration."""
-    legacy, typical = rules.parameters.legacy, rules.parameters.items.log_budget_mean
+    """The day's shares: by the legacy policy, or by the menu for items under exploration."""
+    legacy = rules.parameters.legacy
+    typical = rules.parameters.items.log_budget_mean
     chance = move_probability(items, before, typical, legacy)
     uniforms = [draws.uniform(f"legacy.{name}", day) for name in ("move", "edge", "step")]
     after = reallocate(rules.catalogue, items, before, chance, uniforms, legacy)
     propensity = np.full(len(items), np.nan)
     rows = np.flatnonzero(items.explored)
     uniform = draws.uniform("exploration", day)[rows]
-    after[rows], propensity[rows] = explore(
-        rules.menu, before.holding[rows], items.opened[rows], uniform
-    )
+    drawn = explore(rules.menu, before.holding[rows], items.opened[rows], uniform)
+    after[rows], propensity[rows] = drawn
     return after, propensity
 
 

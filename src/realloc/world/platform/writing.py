@@ -1,8 +1,9 @@
 # pyright: reportUnknownParameterType=false
 # (pyarrow ships no types: its tables and arrays are unknown to the checker)
-"""Partitioned Parquet in bounded memory: `date=YYYY-MM-DD/items-<block>.parquet`, one block of items at a time.
+"""Partitioned Parquet, a block of items at a time: `date=YYYY-MM-DD/items-<block>.parquet`.
 
-The date stands in the folder's name only, as in any hive-partitioned table; `_world.json` holds the card.
+The date stands in the folder's name only, as in any hive-partitioned table; `_world.json` holds the
+card.
 """
 
 import json
@@ -36,7 +37,7 @@ def write_partitions(
     card: Mapping[str, Any],
     progress: Progress | None,
 ) -> Written:
-    """Write blocks of days; `blocks` yields, per block of items, the day's partition name and table in turn."""
+    """Write blocks of days; a block of items yields each day's partition name and table."""
     _claim(folder)
     total = int(card["rows"])
     rows = files = size = 0
@@ -45,7 +46,9 @@ def write_partitions(
             path = folder / partition / f"items-{number:05d}.parquet"
             path.parent.mkdir(exist_ok=True)
             pq.write_table(table, path, compression="zstd", write_page_checksum=True)
-            rows, files, size = rows + table.num_rows, files + 1, size + path.stat().st_size
+            rows += table.num_rows
+            files += 1
+            size += path.stat().st_size
             if progress is not None:
                 progress(rows, total)
     # Last: a folder with a card is a whole one.
@@ -54,9 +57,10 @@ def write_partitions(
 
 
 def _claim(folder: Path) -> None:
-    """Make the folder, or refuse one that holds something: old partitions would mix with new ones."""
+    """Make the folder, or refuse one that holds something: old partitions would mix with new."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(
-            f"Expected a new or empty folder to write to, got {str(folder)!r}, which holds something."
+            f"Expected a new or empty folder to write to, got {str(folder)!r}, which holds "
+            "something."
         )
     folder.mkdir(parents=True, exist_ok=True)
