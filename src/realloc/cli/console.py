@@ -1,9 +1,9 @@
 """Where text goes: results to stdout, progress to stderr and only on a terminal."""
 
+import io
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -18,15 +18,12 @@ from rich.progress import (
 from realloc.logs.reading.read import OnProgress
 
 
-class _WithoutPadding:
+class _WithoutPadding(io.StringIO):
     """Passes text on without the blanks that a table pads its lines with."""
 
-    def write(self, text: str) -> int:
-        ends = text.endswith("\n")
-        sys.stdout.write(
-            "\n".join(line.rstrip() for line in text.rstrip("\n").split("\n"))
-            + ("\n" if ends else "")
-        )
+    def write(self, text: str, /) -> int:
+        lines = [line.rstrip() for line in text.rstrip("\n").split("\n")]
+        sys.stdout.write("\n".join(lines) + ("\n" if text.endswith("\n") else ""))
         return len(text)
 
     def flush(self) -> None:
@@ -38,8 +35,7 @@ def stdout() -> Console:
     console = Console(highlight=False)
     if console.is_terminal:
         return console
-    plain: Any = _WithoutPadding()
-    return Console(highlight=False, width=120, file=plain)
+    return Console(highlight=False, width=120, file=_WithoutPadding())
 
 
 @contextmanager
@@ -65,9 +61,8 @@ def progress_bar(title: str, unit: str = "rows", quiet: bool = False) -> Generat
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(
-        *columns, console=console, disable=quiet or not console.is_terminal, transient=True
-    ) as progress:
+    hidden = quiet or not console.is_terminal
+    with Progress(*columns, console=console, disable=hidden, transient=True) as progress:
         task = progress.add_task(title, total=None, unit=unit)
 
         def advance(done: int, total: int | None) -> None:

@@ -8,11 +8,11 @@ import typer
 from realloc.cli.check import show_check
 from realloc.cli.console import stdout
 
+OUT = Path("realloc-demo")
+
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = Path(
-        "realloc-demo"
-    ),
+    out: Annotated[Path, typer.Option(help="Folder for what the demo writes.")] = OUT,
     units: Annotated[int, typer.Option(min=50, help="Items in the training log.")] = 600,
 ) -> None:
     """Simulate a log, check it, fit, recommend for new items, and compare with the known truth."""
@@ -33,9 +33,10 @@ def demo(
     console.print(
         "\n[bold]What it is truly worth[/], in orders an item (a real team cannot see this)"
     )
-    for title, worth in (("ReAlloc", result.ours), ("one field for everybody", result.simple)):
+    for title, gains in (("ReAlloc", result.ours), ("one field for everybody", result.simple)):
         console.print(
-            f"  {title:24} promised {worth.predicted:+.3f}, true {worth.true:+.3f}; {worth.harmed:.0%} of the moved items lose, "
-            f"{worth.certified:.0%} gain at least their lower value"
+            f"  {title:24} promised {gains.predicted:+.3f}, true {gains.true:+.3f}; "
+            f"{gains.harmed:.0%} of the moved items lose, "
+            f"{gains.certified:.0%} gain at least their lower value"
         )
     console.print(f"Everything is in {out}/: {', '.join(result.files)}")

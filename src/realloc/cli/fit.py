@@ -81,11 +81,12 @@ def update(
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn from one more window: a fast teacher on it, the slow student through the replay.
+    """Learn from one more window: a fast teacher on it, the slow student through the memory.
 
     A window that was applied before changes nothing.
     """
-    place, console = Store(store, allow_network=allow_network), stdout()
+    place = Store(store, allow_network=allow_network)
+    console = stdout()
     if place.empty:
         raise _nothing(store)
     with place.writer():
@@ -99,8 +100,8 @@ def update(
             model.update(rows, progress=progress, churn=churn)
         version = place.commit(model, rows, allow_gap=allow_gap, allow_overlap=allow_overlap)
     _show(model, rows, version, store, console)
-    for line in model.churn.lines() if model.churn else ():
-        console.print(Padding(line, (0, 0, 0, 2)))
+    if model.churn:
+        _print_indented(model.churn.lines(), console)
 
 
 def open_store(store: Path) -> "ReAlloc":
@@ -113,7 +114,8 @@ def open_store(store: Path) -> "ReAlloc":
 
 def _nothing(store: Path) -> ConfigError:
     return ConfigError(
-        f"Expected a store with a model at {str(store)!r}, but there is none. `realloc fit` makes one."
+        f"Expected a store with a model at {str(store)!r}, but there is none. "
+        "`realloc fit` makes one."
     )
 
 
@@ -125,26 +127,22 @@ def _read(source: list[str], schema: Schema, quiet: bool) -> Logs:
 def _show(model: "ReAlloc", window: Logs, version: Version, store: Path, console: Console) -> None:
     state = model.fitted
     learned = state.main
-    weights = dict(zip(model.config.teacher.surfaces, learned.weighing.weights, strict=True))
     rows = f"{len(window):,} rows of {window.unit_count:,} units"
     console.print(f"[bold]Round {state.rounds}[/]  {rows} → {store}, version {version.number}")
-    for line in learned.nuisances.lines(channels=window.schema.channels):
-        console.print(Padding(line, (0, 0, 0, 2)))
-    told = ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())
-    console.print(
-        Padding(
-            f"Weights of the teacher's surfaces by held-out orthogonal loss: {told}.", (0, 0, 0, 2)
-        )
-    )
+    weights = dict(zip(model.config.teacher.surfaces, learned.weighing.weights, strict=True))
+    shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())
+    lines = [
+        *learned.nuisances.lines(channels=window.schema.channels),
+        f"Weights of the teacher's surfaces by held-out orthogonal loss: {shown}.",
+    ]
     if not any(weights.values()):
-        console.print(
-            Padding(
-                "No surface predicts held-out units: nothing was learned, and every gain will be 0.",
-                (0, 0, 0, 2),
-            )
+        lines.append(
+            "No surface predicts held-out units: nothing was learned, and every gain will be 0."
         )
-    console.print(
-        Padding(
-            f"The replay holds {len(learned.replay):,} rows of {state.rounds} rounds.", (0, 0, 0, 2)
-        )
-    )
+    lines.append(f"The memory holds {len(learned.replay):,} rows of {state.rounds} rounds.")
+    _print_indented(lines, console)
+
+
+def _print_indented(lines: list[str], console: Console) -> None:
+    for line in lines:
+        console.print(Padding(line, (0, 0, 0, 2)))

@@ -1,4 +1,4 @@
-"""The command `realloc`. Exit codes: 0 done, 2 bad input (one clear message on stderr), 1 unexpected."""
+"""The command `realloc`. Exit codes: 0 done, 2 bad input (one message on stderr), 1 unexpected."""
 
 import io
 import os
@@ -71,12 +71,11 @@ def root(
 
 
 def main() -> None:
-    """Entry point: bad input becomes one message and exit code 2, anything else unexpected exit code 1."""
+    """Run a command: bad input is one message and exit code 2, anything unexpected exit code 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(
-                errors="replace"
-            )  # a terminal that cannot show a sign shows another one
+            # A terminal that cannot show a character shows another one.
+            stream.reconfigure(errors="replace")
     try:
         app()
     except ReallocError as problem:
@@ -87,22 +86,20 @@ def main() -> None:
             typer.echo("realloc: interrupted; nothing half-made was kept.", err=True)
         raise
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # whoever read us has seen enough
+        # The reader has closed its end: it has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as problem:
-        typer.echo(
-            f"realloc: {problem.strerror or problem}{f': {problem.filename}' if problem.filename else ''}.",
-            err=True,
-        )
+        where = f": {problem.filename}" if problem.filename else ""
+        typer.echo(f"realloc: {problem.strerror or problem}{where}.", err=True)
         sys.exit(2)
     except Exception as problem:
         if os.environ.get("REALLOC_DEBUG"):
             raise
         kind = type(problem).__name__
         typer.echo(
-            f"realloc: unexpected {kind}: {problem}. Run again with REALLOC_DEBUG=1 and report what it prints.",
+            f"realloc: unexpected {kind}: {problem}. "
+            "Run again with REALLOC_DEBUG=1 and report what it prints.",
             err=True,
         )
         sys.exit(1)

@@ -2,9 +2,10 @@
 
 import json
 import shutil
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
@@ -21,6 +22,16 @@ class WorldName(StrEnum):
 
     paper = "paper"
     platform = "platform"
+
+
+@dataclass(frozen=True)
+class SampleSize:
+    """What was drawn from a world, as its card tells."""
+
+    file: str
+    units: int
+    periods: int
+    sample_seed: int
 
 
 def simulate(
@@ -49,7 +60,10 @@ def simulate(
     ] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
 ) -> None:
-    """Draw logs from a synthetic world with a known truth, with a card beside them that rebuilds it bit for bit."""
+    """Draw logs from a synthetic world with a known truth.
+
+    The card beside them rebuilds the world bit for bit.
+    """
     folder = kind_of(out) is None and world is WorldName.platform
     if kind_of(out) is None and not folder:
         raise ConfigError(f"Expected --out to end in .parquet or .csv, got {str(out)!r}.")
@@ -57,73 +71,66 @@ def simulate(
     ours = card_path.exists() and (not folder or (out / "_world.json").exists())
     if out.exists() and not ours:
         raise ConfigError(
-            f"Expected a new name for --out, but {str(out)!r} exists and is no finished simulation, so it may be yours. "
-            "Choose another name or remove it. Nothing was written."
+            f"Expected a new name for --out, but {str(out)!r} exists and is no finished "
+            "simulation, so it may be yours. Choose another name or remove it. "
+            "Nothing was written."
         )
-    size: dict[str, Any] = {
-        "file": out.name,
-        "units": units,
-        "periods": periods,
-        "sample_seed": sample_seed,
-    }
+    sample = SampleSize(out.name, units, periods, sample_seed)
     with busy("Simulating", quiet or folder):
         if world is WorldName.paper:
-            card, rows = _paper(out, regime, channels, seed, size)
+            card = _paper(out, regime, channels, seed, sample)
         else:
-            card, rows = _platform(out, channels, seed, size, folder, quiet)
-    card_path.write_text(json.dumps({**card, "sample": size}, indent=2) + "\n", encoding="utf-8")
-    typer.echo(f"Wrote {rows:,} rows to {out} and the world's card to {card_path}.")
+            card = _platform(out, channels, seed, sample, folder, quiet)
+    card["sample"] = asdict(sample)
+    card_path.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    typer.echo(f"Wrote {units * periods:,} rows to {out} and the world's card to {card_path}.")
 
 
 def _card_path(out: Path) -> Path:
-    """`world.json` beside the output, unless that is another output's card; then `<name>.world.json`."""
-    shared, own = out.with_name("world.json"), out.with_name(f"{out.name.split('.')[0]}.world.json")
-    if own.exists() or not shared.exists():
-        return own if own.exists() else shared
+    """`world.json` beside the output, or `<name>.world.json` if that is another output's card."""
+    shared = out.with_name("world.json")
+    named = out.with_name(f"{out.name.split('.')[0]}.world.json")
+    if named.exists():
+        return named
+    if not shared.exists():
+        return shared
     try:
         described = json.loads(shared.read_text(encoding="utf-8"))["sample"]["file"]
     except (OSError, ValueError, KeyError, TypeError):
-        return own
-    return shared if described == out.name else own
+        return named
+    return shared if described == out.name else named
 
 
 def _paper(
-    out: Path, regime: str, channels: int, seed: int, size: dict[str, Any]
-) -> tuple[dict[str, Any], int]:
+    out: Path, regime: str, channels: int, seed: int, sample: SampleSize
+) -> dict[str, object]:
     from realloc.world import World
 
     world = World(regime=regime, seed=seed, channels=channels)
-    logs = world.sample(units=size["units"], periods=size["periods"], seed=size["sample_seed"])
-    _write(logs, out)
-    return world.card(), len(logs)
+    _write(world.sample(sample.units, sample.periods, sample.sample_seed), out)
+    return world.card()
 
 
 def _platform(
-    out: Path, channels: int, seed: int, size: dict[str, Any], folder: bool, quiet: bool
-) -> tuple[dict[str, Any], int]:
+    out: Path, channels: int, seed: int, sample: SampleSize, folder: bool, quiet: bool
+) -> dict[str, object]:
     from realloc.world.platform import Marketplace
 
     market = Marketplace(seed=seed, channels=channels)
-    if folder:
-        half = out.with_name(f".{out.name}.part")
+    size = (sample.units, sample.periods, sample.sample_seed)
+    if not folder:
+        _write(market.sample(*size), out)
+        return market.card()
+    half = out.with_name(f".{out.name}.part")
+    shutil.rmtree(half, ignore_errors=True)
+    try:
+        with progress_bar("Simulating", quiet=quiet) as advance:
+            market.write(half, *size, on_progress=advance)
+        shutil.rmtree(out, ignore_errors=True)
+        half.rename(out)
+    finally:
         shutil.rmtree(half, ignore_errors=True)
-        try:
-            with progress_bar("Simulating", quiet=quiet) as advance:
-                market.write(
-                    half,
-                    items=size["units"],
-                    days=size["periods"],
-                    seed=size["sample_seed"],
-                    on_progress=advance,
-                )
-            shutil.rmtree(out, ignore_errors=True)
-            half.rename(out)
-        finally:
-            shutil.rmtree(half, ignore_errors=True)
-        return market.card(), size["units"] * size["periods"]
-    logs = market.sample(items=size["units"], days=size["periods"], seed=size["sample_seed"])
-    _write(logs, out)
-    return market.card(), len(logs)
+    return market.card()
 
 
 def _write(logs: Logs, out: Path) -> None:

@@ -1,4 +1,4 @@
-"""The main job on built-in data: simulate → check → fit → recommend → what the recommendations are truly worth."""
+"""The main job on built-in data: simulate → check → fit → recommend → compare with the truth."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -20,12 +20,12 @@ from realloc.world import World
 
 @dataclass(frozen=True)
 class GainSummary:
-    """What recommendations promise and what they bring, per item; which part of the moved items loses or falls short."""
+    """What recommendations promise, and what they bring."""
 
-    predicted: float
+    predicted: float  # gain per item
     true: float
-    harmed: float
-    certified: float
+    harmed: float  # part of the moved items that lose
+    certified: float  # part of the moved items that gain at least their lower value
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,10 @@ def run_demo(out: Path, units: int, say: Callable[[str], None]) -> DemoResult:
     answers: pa.Table = model.recommend(out / "today.parquet")
     pq.write_table(answers, out / "recommendations.parquet")
     simple = ConstantField().fit(logs).recommend(out / "today.parquet")
+    first = answers.slice(0, 5).to_pylist()
     return DemoResult(
         check=logs.check(),
-        first_rows=tuple(
-            _describe(row, logs.schema.channels) for row in answers.slice(0, 5).to_pylist()
-        ),
+        first_rows=tuple(_describe(row, logs.schema.channels) for row in first),
         reasons=dict(Counter(answers["reason"].to_pylist()).most_common()),
         ours=judge(world, today, answers),
         simple=judge(world, today, simple),
@@ -72,11 +71,11 @@ def run_demo(out: Path, units: int, say: Callable[[str], None]) -> DemoResult:
 
 def judge(world: World, today: Logs, answers: pa.Table) -> GainSummary:
     """Compare promises with the world's truth."""
-    shares = np.stack(
-        [answers[f"share_{name}"].to_numpy() for name in today.schema.channels], axis=1
-    )
+    columns = [answers[f"share_{name}"].to_numpy() for name in today.schema.channels]
+    shares = np.stack(columns, axis=1)
     true = world.response(today, shares) - world.response(today, today.shares)
-    moved, lower = answers["moved"].to_numpy(), answers["gain_lower"].to_numpy()
+    moved = answers["moved"].to_numpy()
+    lower = answers["gain_lower"].to_numpy()
     if not moved.any():
         return GainSummary(0.0, 0.0, 0.0, 1.0)
     return GainSummary(
@@ -89,4 +88,5 @@ def judge(world: World, today: Logs, answers: pa.Table) -> GainSummary:
 
 def _describe(row: dict[str, object], channels: tuple[str, ...]) -> str:
     split = ", ".join(f"{name} {row[f'share_{name}']:.1%}" for name in channels)
-    return f"{row['item_id']}: {split}  {row['reason']}, gain {row['gain']:+.3f} (lower value {row['gain_lower']:+.3f})"
+    gain = f"gain {row['gain']:+.3f} (lower value {row['gain_lower']:+.3f})"
+    return f"{row['item_id']}: {split}  {row['reason']}, {gain}"
