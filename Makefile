@@ -149,6 +149,7 @@ figures: .venv/.dev  ## of the world, of policies in it and of the curves, into 
 	$(BIN)/python experiments/world_figures.py
 	$(BIN)/python experiments/policy_figures.py
 	$(BIN)/python experiments/curve_figures.py
+	$(BIN)/python docs/images/make_recommendation.py
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python 3.11 or newer, got $$($(PYTHON) --version). Name another with make PYTHON=python3.12 ..."; exit 2; }

@@ -4,7 +4,7 @@ Fits the default model on 20,000 logged rows (hard regime, world seed 1, model s
 about fresh units, and draws the first three rows that move and one of each of two reasons to keep.
 About a minute of CPU:
 
-    pip install matplotlib
+    pip install '.[figures]'
     python docs/images/make_recommendation.py
 """
 
