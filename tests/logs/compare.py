@@ -37,7 +37,7 @@ class Outcome:
             self.crash = problem
 
     def faults(self, verdict: Verdict | None) -> list[str]:
-        """What is wrong with it; nothing, for a reader that does its job. No verdict: any rows will do."""
+        """What is wrong with it; without a verdict, any rows will do."""
         if self.crash is not None:
             return [f"traceback: {type(self.crash).__name__}: {self.crash}"]
         if self.message is not None:
@@ -96,7 +96,7 @@ def difference(got: list[Row], expected: tuple[Row, ...]) -> list[str]:
 
 
 def _same(a: Row, b: Row) -> bool:
-    """The same key and the same numbers to the last digit but one; the sum of spends may be rounded otherwise."""
+    """The same key and the same numbers; only sums of spends may differ in the last digit."""
     keys = (a.unit, _as_moment(a.time)) == (b.unit, _as_moment(b.time))
     numbers = zip((*a.spends, a.outcome), (*b.spends, b.outcome), strict=True)
     close = all(math.isclose(x, y, rel_tol=3e-16) for x, y in numbers)
@@ -109,7 +109,7 @@ def _as_moment(value: date) -> datetime:
 
 
 def _count_faults(findings: Sequence[Finding], verdict: Verdict) -> list[str]:
-    """Rows set aside must be reported with their number, and so must a file that may have been cut off."""
+    """Rows set aside must be reported with their number, and a file that may be cut off, too."""
     counts = {finding.code: finding.rows for finding in findings if finding.code in ASIDE}
     faults = (
         []
@@ -122,7 +122,7 @@ def _count_faults(findings: Sequence[Finding], verdict: Verdict) -> list[str]:
 
 
 def _checked(logs: realloc.Logs) -> tuple[Sequence[Finding], list[str]]:
-    """The check and its views must work on whatever was accepted; pytest turns warnings into errors."""
+    """The check and its views must work on whatever was accepted, without any warning."""
     try:
         check = logs.check()
         json.dumps(check.to_json()).encode()

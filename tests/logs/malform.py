@@ -262,7 +262,7 @@ IDS = (
 
 @dataclass(frozen=True)
 class CsvCase:
-    """One malformed CSV: its bytes, the schema to read it by, and its name, which says how it came about."""
+    """One malformed CSV: its bytes, its schema, and its name, which says how it came about."""
 
     name: str
     content: bytes
@@ -327,7 +327,7 @@ def render(cells: Cells, delimiter: str = ",", end: str = "\n") -> str:
 
 
 def cell_cases(seed: int) -> Iterator[CsvCase]:
-    """Every odd value in every column of the plain layout, every second one in the others, once in one row."""
+    """Every odd value in every column of the plain layout, every second one in the others."""
     parts = {
         "spends": {"ads": NUMBERS, "orders": NUMBERS, "date": DATES, "item": IDS},
         "shares": {"budget": NUMBERS[::2], "coupon": NUMBERS[1::2]},
@@ -346,7 +346,7 @@ def cell_cases(seed: int) -> Iterator[CsvCase]:
 
 
 def column_cases(seed: int) -> Iterator[CsvCase]:
-    """A whole column rewritten in one way: percents, amounts, basis points, decimal commas, other date forms, …"""
+    """A whole column rewritten in one way: percents, amounts, decimal commas, other dates, …"""
     for layout, rewrites in COLUMN_REWRITES.items():
         for label, (columns, rewrite) in rewrites.items():
             cells = base_cells(layout, random.Random(f"{seed} {layout} {label}"))
@@ -491,7 +491,7 @@ def _cut(text: str, rng: random.Random) -> str:
 
 
 def _last_fields_quoted(text: str, rng: random.Random) -> str:
-    """A quote left open at the last field of two lines: whatever lies between would be swallowed."""
+    """A quote left open at the end of two lines: what lies between would be swallowed."""
     lines = text.split("\n")
     if len(lines) < 6:
         return text
@@ -606,7 +606,7 @@ BYTE_MUTATIONS: dict[str, Callable[[bytes, random.Random], bytes]] = {
 
 
 def mutated_cases(seed: int, each: int, combined: int) -> Iterator[CsvCase]:
-    """Every mutation on every layout `each` times, then `combined` files with two or three mutations on top."""
+    """Every mutation on every layout `each` times, then `combined` files with two or three."""
     for layout in SCHEMAS:
         for name in [*TEXT_MUTATIONS, *BYTE_MUTATIONS]:
             for turn in range(each):

@@ -1,4 +1,4 @@
-"""Crafted cases: CSV files that once fooled a reader, folders and lists of files, schemas and TOML files."""
+"""Crafted cases: CSV files that once fooled a reader, folders of files, schemas and TOML files."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Malformed typed tables: Arrow columns of every type, pandas and polars frames, and broken Parquet bytes."""
+"""Malformed typed tables: Arrow columns of every type, frames, and broken Parquet bytes."""
 
 import io
 import math
@@ -61,7 +61,7 @@ def plain_of(columns: dict[Any, list[Any]]) -> Plain:
 
 
 def _values_of(column: pa.ChunkedArray) -> list[Any]:
-    """A column as Python values; where Python cannot hold them (a day in the year 50,000), something no part takes."""
+    """A column as Python values; where Python has none (the year 50,000), something unusable."""
     try:
         return column.to_pylist()
     except (ValueError, OverflowError, pa.ArrowException):
@@ -183,7 +183,7 @@ def arrow_cases(seed: int) -> Iterator[TableCase]:
 
 
 def shape_cases(seed: int) -> Iterator[TableCase]:
-    """Tables of odd shapes: empty, one row, names twice, no columns, chunks of nothing, everything missing."""
+    """Tables of odd shapes: empty, one row, names twice, no columns, everything missing."""
     table = pa.table(base_columns(seed))
     twice = pa.Table.from_arrays([*table.columns, table["ads"]], names=[*table.column_names, "ads"])
     odd = {

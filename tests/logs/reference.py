@@ -1,7 +1,7 @@
-"""A slow, strict reading of a log with the standard library only: what must be accepted, row by row, and what refused.
+"""A slow, strict reading of a log with the standard library only: what to accept, what to refuse.
 
-It shares no code with the package. A table is a list of names and a list of records of plain Python values; a CSV
-becomes one whose values are all text.
+It shares no code with the package. A table is a list of names and a list of records of plain Python
+values; a CSV becomes one whose values are all text.
 """
 
 import csv
@@ -46,7 +46,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a strict reader makes of a log: rows sorted by unit and time and counts of those set aside, or a refusal."""
+    """What a strict reader makes of a log: sorted rows and counts of others, or a refusal."""
 
     rows: tuple[Row, ...] = ()
     aside: dict[str, int] = field(default_factory=dict)

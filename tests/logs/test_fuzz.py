@@ -1,7 +1,7 @@
-"""Thousands of malformed logs: each is refused with a clear message or read exactly as a slow, strict reference does.
+"""Thousands of malformed logs: each is refused with a clear message or read as a reference does.
 
-No case may end in a traceback, and none may be accepted with other rows than the reference's. Everything is drawn from
-fixed seeds, so that a failure names a case that can be made again.
+No case may end in a traceback, and none may be accepted with other rows than those of the slow,
+strict reference. Everything is drawn from fixed seeds, so that a failure can be made again.
 """
 
 import os
@@ -31,11 +31,12 @@ from tests.logs.reference import Row, Verdict, judge_csv, judge_records
 
 SEED = 20261115
 BREAKS_EACH = 12
-STRICTER = (  # where the reader may refuse what the reference takes: it says why, and the user can act
+# Where the reader may refuse what the reference takes: it says why, and the user can act.
+STRICTER = (
     r"Expected finite numbers in column '(price|color)'",
     r"Expected numbers in column '\w+', got (text|the type)",
     r"not in range|cannot be converted|over \d+ MiB|ids below 2\^63|numbers below 1e30",
-    r"Values may not hold line breaks",  # an open quote and a line break inside a value look the same
+    r"Values may not hold line breaks",  # an open quote looks like a line break in a value
     r"Expected ids without control characters|Expected UTF-8 text in column",
     r"Expected dates .* in column '(price|color)'",
     r"Expected one kind of value in column",  # of a pandas object column
@@ -65,7 +66,7 @@ def table_groups() -> dict[str, list[TableCase]]:
 
 
 def report(faults: dict[str, list[str]]) -> str:
-    """All faults, so that one run shows every bug; the commonest kind is not allowed to hide the others."""
+    """All faults, so that one run shows every bug; the commonest kind may not hide the others."""
     lines = [f"{len(faults)} cases went wrong:"]
     shown: Counter[str] = Counter()
     for name, found in faults.items():
@@ -249,7 +250,7 @@ def test_schema_that_names_no_column_is_refused(name: str) -> None:
 
 
 def big_log(seed: int = 3) -> str:
-    """A sound log that is large enough to be learned from, so that only what is broken can make `check` fail."""
+    """A sound log, large enough to be learned from: only what is broken can make `check` fail."""
     return malform.render(malform.base_cells("spends", random.Random(seed), units=24, days=8))
 
 
@@ -440,7 +441,10 @@ def test_init_writes_a_config_for_the_same_table_unharmed(
 def test_names_with_markup_end_well(
     desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    header = "[/id] item,date [red],[/]ads spend,[bold]coupon spend,rebate spend[/bold],orders[/],price,color\n"
+    header = (
+        "[/id] item,date [red],[/]ads spend,[bold]coupon spend,rebate spend[/bold],orders[/],"
+        "price,color\n"
+    )
     (desk / "[x].csv").write_text(header + big_log().split("\n", 1)[1])
     assert run(["init", "[x].csv", "--out", "[y].toml"], monkeypatch) == 0, capsys.readouterr().err
     said = capsys.readouterr().out
@@ -549,7 +553,7 @@ def test_a_crash_in_check_would_be_seen(
 
 
 def careless_reader(source: Path, schema: realloc.Schema, **_: object) -> realloc.Logs:
-    """What a short script does: pandas guesses everything, whatever is missing or odd is replaced."""
+    """What a short script does: pandas guesses everything, what is missing or odd is replaced."""
     frame = pd.read_csv(source)
     frame["date"] = pd.date_range("2025-01-01", periods=len(frame))
     frame["item"] = frame["item"].astype(str)
@@ -650,7 +654,7 @@ def test_a_crash_and_a_wrong_kind_of_error_are_seen(tmp_path: Path) -> None:
 
 
 def test_page_checksums_are_what_finds_a_flipped_bit(tmp_path: Path) -> None:
-    """Without them a flipped bit in the data reads as another number, which nothing in the file could tell."""
+    """Without them a flipped bit in the data reads as another number, and nothing can tell."""
     table = pa.table(malform_tables.base_columns(SEED))
     changed = {True: 0, False: 0}
     for checked in changed:

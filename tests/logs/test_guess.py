@@ -157,3 +157,16 @@ def test_hints_help_where_names_do_not(frame):
 
 def test_a_guess_is_a_schema(share_frame):
     assert isinstance(guess(share_frame), Schema)
+
+
+def test_text_columns_with_missing_values_are_no_obstacle(frame):
+    frame.loc[::7, "category"] = None
+    frame.loc[3, "item"] = None
+    schema = guess_schema(
+        open_source(
+            frame.rename(
+                columns={"ads": "ads_spend", "coupon": "coupon_spend", "rebate": "rebate_spend"}
+            )
+        )
+    )
+    assert (schema.unit, schema.time, schema.outcome) == ("item", "date", "orders")

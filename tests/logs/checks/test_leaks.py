@@ -1,4 +1,4 @@
-"""Features known only after the decision are found by value and by name; yesterday's values are not accused."""
+"""Features known only after the decision are found by value and by name; past values are not."""
 
 from dataclasses import replace
 
@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from realloc import World, check_source, read_logs
-from realloc.logs import names
 from tests.conftest import SPENDS, make_frame
+from tests.logs.sources import codes
 
 
 def with_leak(rng, **columns):
@@ -128,20 +128,18 @@ def test_a_spend_that_is_not_listed_is_left_out_with_a_warning():
     assert "unlisted_spend" in [note.code for note in logs.notes]
 
 
-LATER = "EMAIL_CLICKS GooglePmaxImpressions orders all_purchases_units cpa ROAS purchases_7d_click last_click_orders"
-EARLIER = "orders_lag1 prev_clicks clicks_7d trailing_gmv price category border sales_rank order_deadline discount revenue_28d"
+def test_constant_empty_and_id_like_features_are_left_out(frame):
+    worse = frame.assign(nothing=np.nan, same=1.0, note=[f"n{i}" for i in range(len(frame))])
+    logs = read_logs(worse, SPENDS)
+    assert logs.features == ("price", "category", "promoted")
+    assert {note.code for note in logs.notes} == {"all_missing", "constant_feature", "id_like"}
+    listed = replace(SPENDS, features=("price", "nothing", "same", "note"))
+    assert {"all_missing", "constant_feature", "id_like"} <= codes(worse, listed, level="warning")
 
 
-@pytest.mark.parametrize(
-    "name", [*LATER.split(), "attributed_gmv_28d", "new_transactions", "app_opens", "add_to_cart"]
-)
-def test_names_that_look_like_results(name):
-    assert names.looks_later(name)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [*EARLIER.split(), "purchase_frequency_90d", "units_in_stock", "competitor_sales_control"],
-)
-def test_names_that_do_not(name):
-    assert not names.looks_later(name)
+def test_high_cardinality_is_kept_as_a_category():
+    frame = make_frame(units=200)
+    frame["brand"] = [f"brand {i % 700}" for i in range(len(frame))]
+    logs = read_logs(frame, SPENDS)
+    assert "brand" in logs.features
+    assert len(logs.feature("brand").chunk(0).dictionary) == 700

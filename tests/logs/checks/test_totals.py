@@ -1,4 +1,4 @@
-"""A unit that is the sum of others is found, with or without a rest; a shared season alone raises no alarm."""
+"""A unit that is the sum of others is found, with or without a rest; a shared season is no sum."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""CSV, strictly. The first test is why: pandas shifts every column when rows have one field more than the header."""
+"""CSV, strictly: pandas, for one, shifts every column if rows are wider than the header."""
 
 import io
 

@@ -49,7 +49,8 @@ def test_nobody_else_sees_what_happens_to_the_array():
     [
         (
             SHARES[:2],
-            r"Expected `to` of shape \(3, 3\), a row for each row and a column per channel, got \(2, 3\)",
+            r"Expected `to` of shape \(3, 3\), a row for each row and a column per channel, "
+            r"got \(2, 3\)",
         ),
         (SHARES[:, :2], r"got \(3, 2\)"),
         (SHARES[0], r"got \(3,\)"),
@@ -62,7 +63,8 @@ def test_nobody_else_sees_what_happens_to_the_array():
         (pd.DataFrame({name: ["a", "b", "c"] for name in CHANNELS}), "Expected numbers in `to`"),
         (
             SHARES * 100,
-            r"at least 0 that sum to 1 in `to`, but 3 of 3 rows have others; row 0 is \[20.0, 30.0, 50.0\]",
+            r"at least 0 that sum to 1 in `to`, but 3 of 3 rows have others; "
+            r"row 0 is \[20.0, 30.0, 50.0\]",
         ),
         (SHARES + np.diag([0, 0, 1e-4]), "1 of 3 rows have others; row 2 is"),
         (
