@@ -26,33 +26,37 @@ SIGNS = {
     "warning": "[yellow]! warning[/]",
     "info": "[cyan]· info[/]   ",
 }
+Files = Annotated[
+    list[str],
+    typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
 
 
 def check(
-    logs: Annotated[
-        list[str],
-        typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions."),
-    ],
+    logs: Files,
     config: Annotated[
         Path | None,
         typer.Option(help="TOML with a [schema]; without it, one is guessed and shown."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Check logs before fitting: what is wrong, what is risky, what will be used. Exit code 2 if there is an error."""
+    """Check logs before fitting: what is wrong, what is risky, what will be used.
+
+    Exit code 2 if there is an error.
+    """
     try:
         result = _check(logs, config, quiet)
     except ReallocError as problem:
         if not as_json:
             raise
-        result = Check((_unreadable(problem),), None)
+        what = str(problem).rstrip(".")
+        unreadable = Finding("unreadable", "error", what, "", "", stops_reading=True)
+        result = Check((unreadable,), None)
     if as_json:
-        typer.echo(
-            json.dumps(
-                {**result.to_json(), "guessed": config is None}, indent=2, ensure_ascii=False
-            )
-        )
+        report = {**result.to_json(), "guessed": config is None}
+        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
     else:
         show_check(result, stdout(), guessed=config is None)
     if not result.ok:
@@ -61,24 +65,15 @@ def check(
 
 def _check(logs: list[str], config: Path | None, quiet: bool) -> Check:
     with busy("Looking at the columns", quiet):
-        schema, settings = (
-            read_config(config) if config else (guess_schema(open_source(logs)), Config())
-        )
+        if config:
+            schema, settings = read_config(config)
+        else:
+            schema = guess_schema(open_source(logs))
+            settings = Config()
     with progress_bar("Reading", quiet=quiet) as advance:
         loaded = load(logs, schema, on_progress=advance)
     with busy("Checking", quiet):
         return check_loaded(loaded, schema, settings.check)
-
-
-def _unreadable(problem: ReallocError) -> Finding:
-    return Finding(
-        code="unreadable",
-        level="error",
-        what=str(problem).rstrip("."),
-        meaning="",
-        advice="",
-        stops_reading=True,
-    )
 
 
 def show_check(check: Check, console: Console, guessed: bool = False) -> None:
@@ -89,13 +84,12 @@ def show_check(check: Check, console: Console, guessed: bool = False) -> None:
         _show_variation(check.variation, console)
     for finding in check.findings:
         _show_finding(finding, console)
-    errors, warnings = len(check.errors), len(check.warnings)
-    verdict = (
-        "[bold red]No policy may be learned from this log yet.[/]"
-        if errors
-        else "[bold green]Can be learned from.[/]"
-    )
-    console.print(f"{verdict} {count(errors, 'error')}, {count(warnings, 'warning')}.")
+    verdict = "[bold green]Can be learned from.[/]"
+    if check.errors:
+        verdict = "[bold red]No policy may be learned from this log yet.[/]"
+    errors = count(len(check.errors), "error")
+    warnings = count(len(check.warnings), "warning")
+    console.print(f"{verdict} {errors}, {warnings}.")
 
 
 def _show_schema(
@@ -104,16 +98,13 @@ def _show_schema(
     source = " (guessed from the data; `realloc init` writes it to a file)" if guessed else ""
     console.print(f"[bold]Schema[/]{source}")
     kind = f"shares of {schema.budget}" if schema.budget else "spends"
-    parts = {
-        "unit": schema.unit,
-        "time": schema.time,
-        "outcome": schema.outcome,
-        "channels": f"{names.shortened(list(schema.channels), MOST_CHANNELS)} ({kind})",
-        "features": ", ".join(features) or "none",
-    }
+    channels = names.shortened(list(schema.channels), MOST_CHANNELS)
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
-    for name, value in parts.items():
-        table.add_row(f"  {name}", escape(value))
+    table.add_row("  unit", escape(schema.unit))
+    table.add_row("  time", escape(schema.time))
+    table.add_row("  outcome", escape(schema.outcome))
+    table.add_row("  channels", escape(f"{channels} ({kind})"))
+    table.add_row("  features", escape(", ".join(features) or "none"))
     console.print(table)
     console.print()
 
@@ -121,19 +112,9 @@ def _show_schema(
 def _show_variation(variation: Variation, console: Console) -> None:
     console.print(f"[bold]Log[/]  {variation.sentence}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in (
-        "  channel",
-        "rows used",
-        "units",
-        "mean share",
-        "5–95 %",
-        "spread",
-        "within units",
-    ):
-        left = title == "  channel"
-        table.add_column(
-            title, justify="left" if left else "right", overflow="fold", no_wrap=not left
-        )
+    table.add_column("  channel", overflow="fold")
+    for title in ("rows used", "units", "mean share", "5–95 %", "spread", "within units"):
+        table.add_column(title, justify="right", no_wrap=True)
     for channel in variation.channels[:MOST_CHANNELS]:
         table.add_row(
             f"  {escape(channel.channel)}",
@@ -145,16 +126,16 @@ def _show_variation(variation: Variation, console: Console) -> None:
             f"{channel.spread_within:.3f}",
         )
     console.print(table)
-    if len(variation.channels) > MOST_CHANNELS:
-        console.print(
-            f"  … and {len(variation.channels) - MOST_CHANNELS} more channels (all in --json)"
-        )
+    more = len(variation.channels) - MOST_CHANNELS
+    if more > 0:
+        console.print(f"  … and {more} more channels (all in --json)")
     if variation.rows == variation.units:
         console.print("  Every unit has one row, so nothing can be said of changes within units.\n")
         return
     moves = (
-        f"{variation.within_variance:.0%} of the variation of shares is within units; from one period to the next "
-        f"a unit moves {variation.move_median:.1%} of its budget (median; 90th percentile {variation.move_p90:.1%}).\n"
+        f"{variation.within_variance:.0%} of the variation of shares is within units; from one "
+        f"period to the next a unit moves {variation.move_median:.1%} of its budget "
+        f"(median; 90th percentile {variation.move_p90:.1%}).\n"
     )
     console.print(Padding(moves, (0, 0, 0, 2)))
 
@@ -162,11 +143,8 @@ def _show_variation(variation: Variation, console: Console) -> None:
 def _show_finding(finding: Finding, console: Console) -> None:
     place = f" [dim]({escape(finding.place)})[/]" if finding.place else ""
     console.print(f"{SIGNS[finding.level]} [bold]{finding.code}[/]{place}")
-    for text in (
-        f"{finding.what}.",
-        finding.meaning,
-        f"→ {finding.advice}" if finding.advice else "",
-    ):
+    advice = f"→ {finding.advice}" if finding.advice else ""
+    for text in (f"{finding.what}.", finding.meaning, advice):
         if text:
             console.print(Padding(escape(text), (0, 0, 0, 2)))
     console.print()
