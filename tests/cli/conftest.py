@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from realloc.cli.main import main
+from tests.conftest import make_frame
 
 
 @pytest.fixture
@@ -26,3 +27,12 @@ def run(monkeypatch, capsys):
         return SimpleNamespace(stdout=said.out, stderr=said.err)
 
     return call
+
+
+@pytest.fixture
+def log(tmp_path):
+    frame = make_frame().rename(
+        columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")}
+    )
+    frame.to_csv(tmp_path / "logs.csv", index=False)
+    return tmp_path / "logs.csv"

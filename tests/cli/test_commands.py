@@ -9,18 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from realloc import World, read_config, read_logs
-from tests.conftest import make_frame
 
 REALLOC = Path(sys.executable).with_name("realloc")
-
-
-@pytest.fixture
-def log(tmp_path):
-    frame = make_frame().rename(
-        columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")}
-    )
-    frame.to_csv(tmp_path / "logs.csv", index=False)
-    return tmp_path / "logs.csv"
 
 
 def test_version_and_help(run):
@@ -146,47 +136,6 @@ def test_simulate_never_overwrites_a_file_of_yours(run, tmp_path):
     assert list(tmp_path.iterdir()) == [mine]
 
 
-def test_init_takes_hints_and_refuses_a_folder_that_is_not_there(run, tmp_path):
-    make_frame().rename(columns={"orders": "bookings"}).to_csv(tmp_path / "plain.csv", index=False)
-    asked = run("init", "plain.csv", cwd=tmp_path, code=2).stderr
-    assert "--channels ads,coupon" in asked
-    run(
-        "init",
-        "plain.csv",
-        "--channels",
-        "ads, coupon,rebate",
-        "--outcome",
-        "bookings",
-        cwd=tmp_path,
-    )
-    assert read_config(tmp_path / "realloc.toml")[0].channels == ("ads", "coupon", "rebate")
-    assert (
-        "to exist"
-        in run("init", "plain.csv", "--out", "no/where.toml", cwd=tmp_path, code=2).stderr
-    )
-
-
-def test_one_partition_of_a_lake_is_a_window(run, tmp_path):
-    run(
-        "simulate",
-        "--world",
-        "platform",
-        "--units",
-        40,
-        "--periods",
-        3,
-        "--channels",
-        2,
-        "--out",
-        tmp_path / "lake",
-    )
-    day = next((tmp_path / "lake").glob("date=*"))
-    report = json.loads(run("check", day, "--json", code=2).stdout)
-    assert report["variation"]["periods"] == 1
-    assert report["schema"]["time"] == "date"
-    assert [error["code"] for error in report["errors"]] == ["too_few_rows"]
-
-
 def test_an_interrupted_simulation_leaves_nothing(run, tmp_path, monkeypatch):
     def cut(self, folder, **_):
         folder.mkdir()
@@ -199,38 +148,6 @@ def test_an_interrupted_simulation_leaves_nothing(run, tmp_path, monkeypatch):
     ).stderr
     assert "interrupted" in said
     assert list(tmp_path.iterdir()) == []
-
-
-def test_init_does_not_replace_a_config(run, log):
-    out = log.with_name("realloc.toml")
-    out.write_text("mine")
-    assert "there is one" in run("init", log, "--out", out, code=2).stderr
-    assert out.read_text() == "mine"
-    run("init", log, "--out", out, "--force")
-    assert read_config(out)[0].channels == ("ads_spend", "coupon_spend", "rebate_spend")
-
-
-def test_check_is_readable_and_exits_2_on_an_error(run, log):
-    good = run("check", log).stdout
-    assert "Can be learned from. 0 errors, 1 warning." in good
-    assert "ads_spend" in good
-    text = log.read_text().replace("i000,2025-01-06,", "i000,2025-01-07,")
-    log.write_text(text)
-    assert "✖ error   duplicates" in run("check", log, code=2).stdout
-    log_with_config = log.with_name("c.toml")
-    log_with_config.write_text(
-        '[schema]\nunit = "item"\ntime = "date"\noutcome = "orders"\nchannels = ["ads_spend", "coupon_spend", "rebate_spend"]\n'
-    )
-    bad = run("check", log, "--config", log_with_config, code=2)
-    assert "✖ error   duplicates" in bad.stdout
-    assert "'i000' on 2025-01-07" in bad.stdout
-    assert "No policy may be learned from this log yet. 1 error" in bad.stdout
-
-
-def test_json_is_json_even_when_nothing_can_be_read(run, tmp_path):
-    report = json.loads(run("check", tmp_path / "absent.parquet", "--json", code=2).stdout)
-    assert report["ok"] is False
-    assert "nothing is at" in report["errors"][0]["what"]
 
 
 @pytest.mark.parametrize(
@@ -263,30 +180,6 @@ def test_the_demo_runs_end_to_end(run, tmp_path):
     assert "best first step" in done.stdout
     answers = pq.read_table(tmp_path / "demo" / "recommendations.parquet")
     assert answers.num_rows == 500
-
-
-def test_real_logs_are_checked_without_help(run, tmp_path, real_data):
-    path = real_data("conjura") / "conjura_slice_4999rows.csv"
-    run("init", path, "--out", tmp_path / "realloc.toml")
-    report = json.loads(
-        run("check", path, "--config", tmp_path / "realloc.toml", "--json", code=2).stdout
-    )
-    found = {
-        finding["code"]: finding
-        for level in ("errors", "warnings", "infos")
-        for finding in report[level]
-    }
-    assert len(report["variation"]["channels"]) == 9
-    assert "61% of share cells are zero" in found["zeros"]["what"]
-    assert "empty and read as 0" in found["empty_spend"]["what"]
-    assert "GOOGLE_DISPLAY_SPEND" in found["mixed_zeros"]["what"]
-    assert found["unit_is_a_total"]["unit"] == "b495f966e17c4c9ac0bea4d66aa03eba"
-    assert "GOOGLE_PAID_SEARCH_CLICKS" in found["post_decision_name"]["what"]
-    assert "3 in column 'CURRENCY_CODE'" in found["mixed_currencies"]["what"]
-    assert not any(
-        "CLICKS" in name or "IMPRESSIONS" in name or "PURCHASES" in name
-        for name in report["features"]
-    )
 
 
 def test_the_installed_command_is_the_same_one(tmp_path):
