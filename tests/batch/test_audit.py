@@ -111,5 +111,5 @@ def test_decisions_meet_their_outcomes(place):
     kept = ~found["moved"].to_numpy().astype(bool)
     assert followed[kept].all()  # who was to keep the mix kept it
     assert not followed.all()
-    with pytest.raises(LedgerError, match="Expected decisions of the run 'none'"):
+    with pytest.raises(LedgerError, match="Expected decisions of run 'none'"):
         join(Ledger(place / "store" / "decisions"), logs, run="none")

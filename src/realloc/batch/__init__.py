@@ -1,4 +1,4 @@
-"""Recommendations for files of any length: streamed, resumable, limited, logged, published at once."""
+"""Recommendations for files of any length: streamed, resumable, logged, published in one step."""
 
 from typing import TYPE_CHECKING
 

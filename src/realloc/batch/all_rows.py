@@ -1,4 +1,4 @@
-"""Rules that look at all rows at once (caps over all units, a day's moved share, lags across rows)."""
+"""Rules that look at all rows at once: caps over all units, a day's moved share, lags over rows."""
 
 from dataclasses import replace
 

@@ -154,7 +154,7 @@ class Checkpoint:
 
 
 def open_checkpoint(folder: Path, key: str, now: datetime, version: int | None) -> Checkpoint:
-    """Open the chunks of a key, with what an earlier run has finished; remove those of other keys."""
+    """Open the chunks that an earlier run with this key has finished; remove all others."""
     for name in os.listdir(folder):
         if name not in (LOCK, key):
             shutil.rmtree(folder / name, ignore_errors=True)

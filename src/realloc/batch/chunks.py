@@ -62,7 +62,7 @@ def _cast(batch: pa.RecordBatch, types: pa.Schema) -> pa.Table:
 
 
 def fingerprint_files(opened: Source) -> str:
-    """SHA-256 of the files' bytes in their order: the same rows in other files are another input."""
+    """SHA-256 of the files' bytes in order: the same rows in other files are another input."""
     digests = []
     for file in opened.files:
         try:

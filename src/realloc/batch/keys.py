@@ -1,4 +1,4 @@
-"""Rows that repeat a unit and time: which of them is right would be a guess, so none of them is moved.
+"""Rows that repeat a unit and time: which one is right would be a guess, so none is moved.
 
 A first scan holds 8 bytes a row, a hash of the key. Only where two hashes agree are keys compared.
 """
@@ -21,7 +21,7 @@ Hashes = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Keys:
-    """How many rows there are, which of them repeat a key, and whether any unit has several rows."""
+    """How many rows there are, which repeat a key, and whether any unit has several rows."""
 
     rows: int
     repeated: NDArray[np.int64]
@@ -53,7 +53,7 @@ def _keys(opened: Source, schema: Schema) -> Iterator[tuple[pa.Array, NDArray[np
 
 
 def _hash(unit: pa.Array) -> Hashes:
-    """Python's hash, which differs between runs; rows with equal hashes are compared by their keys."""
+    """Python's hash, which differs between runs; rows with equal hashes are compared by key."""
     words = unit.to_pylist()
     return np.fromiter(map(hash, words), np.int64, len(words)).view(np.uint64)
 
@@ -64,7 +64,7 @@ def _repeated(values: Hashes) -> Hashes:
 
 
 def _confirm(opened: Source, schema: Schema, suspect: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Positions of rows whose keys repeat; rows without a unit or time are bad for another reason."""
+    """Positions of rows whose keys repeat; rows without unit or time are bad for another reason."""
     first = 0
     keys: list[tuple[str, int]] = []
     positions: list[int] = []

@@ -28,7 +28,8 @@ def broken_limits(summary: RunSummary, limits: PublishLimits) -> Iterator[str]:
     drift = summary.drift.largest() if summary.drift else None
     if drift is not None and drift.excess > limits.max_drift:
         yield (
-            f"{drift.name!r} has drifted by {drift.excess:.3f} (`max_drift` is {limits.max_drift:g})"
+            f"{drift.name!r} has drifted by {drift.excess:.3f} "
+            f"(`max_drift` is {limits.max_drift:g})"
         )
     age = summary.age
     if age.days > limits.max_age_days:

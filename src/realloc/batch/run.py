@@ -1,7 +1,7 @@
 """A batch of recommendations, from files to a file: bounded memory, resumable, whole or not there.
 
-1. Input files, version and rules, on which the answers depend, give a key; chunks that an earlier run
-   with this key has finished are kept.
+1. Input files, version and rules, on which the answers depend, give a key; chunks that an earlier
+   run with this key has finished are kept.
 2. Chunks are decided one by one, here or in several processes, and written down as they are done.
 3. The figures of all chunks are compared with the publish limits. If one is broken, results go to
    another name, and nothing is logged.
@@ -119,7 +119,7 @@ def _identify(out: Path) -> tuple[int, int] | None:
 
 
 def _explain(problem: OSError, out: Path, before: tuple[int, int] | None) -> StoreError:
-    """Say what a disk error means: the output tells whether it came before or after it got its name."""
+    """Say what a disk error means: did it come before or after the output got its name?"""
     reason = disk.describe(problem)
     if _identify(out) != before:
         return StoreError(

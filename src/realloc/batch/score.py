@@ -1,4 +1,4 @@
-"""One chunk: read its rows, decide, and make the answers, the rows of the decision log, and the tally."""
+"""One chunk: read its rows, decide, make the answers, the rows of the decision log, the tally."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -54,7 +54,7 @@ class ScoredChunk:
 
 
 def score(chunk: Chunk, decider: Decider, repeated: NDArray[np.int64], run: Run) -> ScoredChunk:
-    """Decide on a chunk; `repeated`: places in the whole input of rows whose key is not their own."""
+    """Decide on a chunk; `repeated`: places in the whole input of rows that share a key."""
     today = read_chunk(chunk, decider.schema, repeated)
     answers = complete(tabulate(today, decider.decide(today.logs), decider.money_digits))
     return finish(chunk, today, answers, decider, run)

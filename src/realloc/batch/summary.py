@@ -19,7 +19,7 @@ PAIRS_SHOWN = 6
 
 @dataclass(frozen=True)
 class BatchDrift:
-    """Drift against the training window: the worst of each group, what drifted, every column's PSI."""
+    """Drift against the training window: the worst of each group, and every column's PSI."""
 
     state: Drift | None
     shares: Drift | None

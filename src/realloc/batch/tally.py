@@ -92,7 +92,7 @@ def count_chunk(answers: pa.Table, today: Today, level: float | None, states: Co
 
 
 def _flows(change: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Money (K, K) from channel k to channel l: each that gains takes from all that give, in proportion."""
+    """Money (K, K) from channel k to channel l: who gains takes from all givers in proportion."""
     given = np.maximum(-change, 0)
     part = given / np.maximum(given.sum(axis=1, keepdims=True), 1e-300)
     return part.T @ np.maximum(change, 0)

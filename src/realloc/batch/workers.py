@@ -111,7 +111,7 @@ def _score(chunk: Chunk, repeated: NDArray[np.int64], run: Run) -> PackedChunk:
 
 
 def give_back() -> None:
-    """Free what finished chunks needed: allocators keep it, and a long run would grow with its rows."""
+    """Free what finished chunks needed: allocators keep it, and memory would grow with the rows."""
     pa.default_memory_pool().release_unused()
     trim = getattr(_libc(), "malloc_trim", None)  # glibc's own
     if trim is not None:

@@ -176,7 +176,7 @@ def test_so_is_one_that_its_user_may_not_write(own, monkeypatch):
 def test_what_a_killed_service_left_is_an_entry_when_the_next_one_starts(own, monkeypatch):
     ask(open_app(own), "/v1/recommend", {"rows": some_rows(3)})
     monkeypatch.setattr(
-        "realloc.storage.ledger.journal._hold", lambda _: True
+        "realloc.storage.ledger.journal.lock_descriptor", lambda *_, **__: True
     )  # the other one is gone
     make_app(
         own, ServeConfig(), Address()

@@ -1,4 +1,4 @@
-"""The decision log: every recommendation with its inputs, version, gain, bounds and reason; only ever added to."""
+"""The decision log: every recommendation with its inputs, version, gain, bounds and reason."""
 
 from realloc.storage.ledger.entry import Entry, Segment
 from realloc.storage.ledger.fingerprint import fingerprint

@@ -1,6 +1,7 @@
-"""One entry of the decision log: who decided what from which inputs, and the digests of the files that hold the rows.
+"""One entry of the decision log: who decided what, by which rules, and digests of its files.
 
-Entries form a chain: each names the digest of the one before, so none can be changed, taken out or put in between unnoticed.
+Entries form a chain: each names the digest of the one before, so none can be changed, removed or
+inserted unnoticed.
 """
 
 import hashlib
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from realloc.base.errors import LedgerError
+from realloc.base.strict_json import parse_object
 
 ENTRY = "entry.json"
 FORMAT = 1
@@ -28,7 +30,7 @@ class Segment:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What is written down about some decisions that were made together."""
+    """The record of some decisions that were made together."""
 
     number: int
     previous: str | None  # digest of the entry before; None: the first
@@ -40,27 +42,25 @@ class Entry:
     segments: tuple[Segment, ...]
     rows: int
     schema: dict[str, Any]  # which columns of `inputs` are what
-    settings: dict[
-        str, Any
-    ]  # of the decision: config tables, pools, whether rows were decided together
-    source: dict[str, Any] = field(
-        default_factory=dict[str, Any]
-    )  # files that were read, where they went, their digests
+    # Of the decision: config tables, pools, whether a rule looked at all rows.
+    settings: dict[str, Any]
+    # Files that were read, where their answers went, and digests.
+    source: dict[str, Any] = field(default_factory=dict[str, Any])
     format: int = FORMAT
 
     def pack(self) -> bytes:
-        """As it stands in its file: JSON with its own digest at the end."""
-        body = asdict(self)
-        content = _line(body | {"digest": _digest(body)})
+        """The content of its file: JSON with its own digest at the end."""
+        content = _line(asdict(self) | {"digest": self.digest})
         if len(content) > LONGEST:  # nobody could read it, nor add to the log after it
             raise LedgerError(
-                f"Expected at most {LONGEST:,} bytes in an entry of the decision log, got {len(content):,}."
+                f"Expected at most {LONGEST:,} bytes in an entry of the decision log, "
+                f"got {len(content):,}."
             )
         return content
 
     @property
     def digest(self) -> str:
-        """What the next entry names."""
+        """The SHA-256 that the next entry names."""
         return _digest(asdict(self))
 
 
@@ -71,34 +71,35 @@ def read_entry(folder: Path) -> Entry:
         with path.open("rb") as file:
             content = file.read(LONGEST)
     except OSError as problem:
-        raise LedgerError(
-            f"Expected to read {str(path)!r}, but it failed: {problem.strerror}."
-        ) from problem
+        raise LedgerError(f"Cannot read {str(path)!r}: {problem.strerror}.") from problem
     try:
-        table: dict[str, Any] = json.loads(content)
+        table = parse_object(content)
         digest = table.pop("digest")
-        told: dict[str, Any] = {
-            **table,
-            "segments": tuple(Segment(**segment) for segment in table["segments"]),
-        }
-        found = Entry(**told)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+        entry = parse_entry(table)
+    except (ValueError, TypeError, KeyError) as problem:
         raise LedgerError(
             f"Expected an entry of the decision log in {str(path)!r}, but it was changed."
         ) from problem
     if _digest(table) != digest or content != _line(table | {"digest": digest}):
         raise LedgerError(
-            f"Expected the digest of what it says in {str(path)!r}, got another: it was changed."
+            f"Expected the digest of its content in {str(path)!r}, got another: it was changed."
         )
-    if found.format != FORMAT:
+    if entry.format != FORMAT:
         raise LedgerError(
-            f"Expected format {FORMAT} in {str(path)!r}, got {found.format}. Upgrade realloc."
+            f"Expected format {FORMAT} in {str(path)!r}, got {entry.format}. Upgrade realloc."
         )
-    return found
+    return entry
+
+
+def parse_entry(table: dict[str, Any]) -> Entry:
+    """Make an entry of plain values."""
+    values = dict(table)
+    values["segments"] = tuple(Segment(**segment) for segment in values["segments"])
+    return Entry(**values)
 
 
 def sha256_file(path: Path) -> str:
-    """Of a file."""
+    """The digest of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -1,4 +1,4 @@
-"""A digest of what each decision was made from: 16 bytes that change with any value the model reads, and with nothing else."""
+"""A digest of each decision's inputs: 16 bytes that change with any value that the model reads."""
 
 import hashlib
 from typing import Any
@@ -13,7 +13,7 @@ BYTES = 16  # chance that two of a billion rows agree by accident: 1e-21
 
 
 def fingerprint(logs: Logs) -> list[bytes]:
-    """BLAKE2b of unit, time, channels, budget and features of every row, by name, whatever the order of columns."""
+    """BLAKE2b of every row's unit, time, channels, budget and features, in any order of columns."""
     schema = logs.schema
     budget = () if schema.budget is None else (schema.budget,)
     names = sorted({schema.unit, schema.time, *schema.channels, *budget, *logs.features})
@@ -33,14 +33,12 @@ def fingerprint(logs: Logs) -> list[bytes]:
 
 
 def _blocks(columns: list[pa.ChunkedArray]) -> NDArray[np.void]:
-    """The bytes of every row: for each column a flag that says that its value is missing, then the value."""
+    """The bytes of every row: for each column a flag for a missing value, then the value."""
     parts = [_part(column) for column in columns]
-    kinds = [
-        (f"{kind}{place}", form)
-        for place, (_, form) in enumerate(parts)
-        for kind, form in (("m", "u1"), ("v", form))
-    ]
-    rows = np.zeros(len(columns[0]), np.dtype(kinds))
+    layout: list[tuple[str, str]] = []
+    for place, (_, form) in enumerate(parts):
+        layout += [(f"m{place}", "u1"), (f"v{place}", form)]
+    rows = np.zeros(len(columns[0]), np.dtype(layout))
     for place, (value, form) in enumerate(parts):
         missing = rows[f"m{place}"]
         if columns[place].null_count:
@@ -55,7 +53,7 @@ def _blocks(columns: list[pa.ChunkedArray]) -> NDArray[np.void]:
 
 
 def _part(column: pa.ChunkedArray) -> tuple[NDArray[Any], str]:
-    """The values of a column, and as which bytes they are taken."""
+    """The values of a column, and the form of their bytes."""
     kind = column.type
     if pa.types.is_floating(kind):
         return column.to_numpy().astype("<f8"), "<f8"

@@ -1,4 +1,4 @@
-"""Decisions joined back to what came of them, by unit and time: what was advised, what was done, what came out."""
+"""Decisions joined to their outcomes, by unit and time: what was advised, applied, and came out."""
 
 from typing import Any
 
@@ -15,25 +15,19 @@ FOLLOWED = 0.01  # moved share between advice and deed below which the advice wa
 
 
 def join(ledger: Ledger, outcomes: Logs, run: str | None = None) -> pa.Table:
-    """One row per decision whose unit and time are in `outcomes`: the newest decision on each, or those of one run.
+    """Join the newest decision on each unit and time, or those of one run, to the outcomes.
 
-    Columns: those of the log but the inputs, the `outcome`, guardrails by name, `applied_<channel>` (shares that were really
-    set), and `followed`: whether they are the advised ones.
+    Columns: those of the log but the inputs, the `outcome`, guardrails by name, `applied_<channel>`
+    (shares that were really set), and `followed`: whether they are the advised ones.
     """
     decisions = _newest(ledger, run)
-    facts = _facts(outcomes)
-    found = decisions.join(facts, ["unit", "time"], join_type="inner").sort_by(
-        [("run", "ascending"), ("row", "ascending")]
-    )
-    channels = outcomes.schema.channels
-    advised, applied = (
-        np.stack([found[f"{kind}_{name}"].to_numpy() for name in channels], axis=1).reshape(
-            -1, len(channels)
-        )
-        for kind in ("share", "applied")
-    )
-    followed = np.abs(advised - applied).sum(axis=1) / 2 <= FOLLOWED
-    return found.append_column("followed", pa.array(followed))
+    joined = decisions.join(_facts(outcomes), ["unit", "time"], join_type="inner")
+    joined = joined.sort_by([("run", "ascending"), ("row", "ascending")])
+    apart = np.zeros(joined.num_rows)  # L1 distance of advised and applied shares
+    for name in outcomes.schema.channels:
+        advised = joined[f"share_{name}"].to_numpy()
+        apart += np.abs(advised - joined[f"applied_{name}"].to_numpy())
+    return joined.append_column("followed", pa.array(apart / 2 <= FOLLOWED))
 
 
 def _newest(ledger: Ledger, run: str | None) -> pa.Table:
@@ -47,7 +41,7 @@ def _newest(ledger: Ledger, run: str | None) -> pa.Table:
         table = table.filter(pc.equal(table["run"], run))
         if not table.num_rows:
             raise LedgerError(
-                f"Expected decisions of the run {run!r} in {str(ledger.path)!r}, but there are none."
+                f"Expected decisions of run {run!r} in {str(ledger.path)!r}, but there are none."
             )
     table = table.append_column("place", pa.array(np.arange(table.num_rows)))
     last = table.group_by(["unit", "time"]).aggregate([("place", "max")])
@@ -55,7 +49,7 @@ def _newest(ledger: Ledger, run: str | None) -> pa.Table:
 
 
 def _facts(outcomes: Logs) -> pa.Table:
-    schema, shares = outcomes.schema, outcomes.shares
+    schema = outcomes.schema
     unit = outcomes.table[schema.unit]
     columns: dict[str, Any] = {
         "unit": unit.cast(unit.type.value_type).cast(pa.string()),
@@ -63,7 +57,6 @@ def _facts(outcomes: Logs) -> pa.Table:
         "outcome": pa.array(outcomes.outcome),
     }
     columns |= {name: pa.array(outcomes.guardrail(name)) for name in schema.guardrails}
-    return pa.table(
-        columns
-        | {f"applied_{name}": pa.array(shares[:, k]) for k, name in enumerate(schema.channels)}
-    )
+    for k, name in enumerate(schema.channels):
+        columns[f"applied_{name}"] = pa.array(outcomes.shares[:, k])
+    return pa.table(columns)

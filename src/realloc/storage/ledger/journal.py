@@ -1,15 +1,14 @@
-"""Decisions of a service on their way into the log: first into a journal, then, many at a time, into an entry.
+"""Decisions of a service go into a journal first, then, many at a time, into an entry of the log.
 
-A journal is a file of frames: length, CRC-32, bytes of Arrow's stream format. `write` returns once the frame is on the disk
-(`sync=False`: once it outlives the process). A journal whose process has ended is taken over by whoever opens the log next:
-what is whole in it becomes an entry; a torn last frame was never acknowledged and is dropped.
+A journal is a file of frames: length, CRC-32, bytes of Arrow's stream format. `write` returns once
+the frame is on the disk (`sync=False`: once it outlives the process). A journal whose process has
+ended is taken over by whoever opens the log next: what is whole in it becomes an entry; a torn last
+frame was never acknowledged and is dropped.
 """
 
-import json
 import logging
 import os
 import struct
-import sys
 import threading
 import time
 import uuid
@@ -18,14 +17,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from filelock import lock_descriptor
 
 from realloc.base import disk
 from realloc.base.errors import LedgerError
-from realloc.storage.ledger.entry import Entry
+from realloc.base.strict_json import parse_object
+from realloc.storage.ledger.entry import Entry, parse_entry
 from realloc.storage.ledger.ledger import Ledger
 
 log = logging.getLogger("realloc.storage.ledger")
@@ -37,10 +37,10 @@ NO_ENTRY = "no entry of the decision log can be made of a journal yet: %s"
 
 
 class Recorder:
-    """Adds small batches of rows (`rows.log_rows`) to the log of a running service; one for each process, any threads.
+    """Adds small batches of rows (`rows.log_rows`) to a running service's log, from any thread.
 
-    `entry`: what the entries say about who decides (number, previous, segments and rows are filled in). `aside`: a full journal
-    waits for whoever calls `flush_if_old`, and no answer waits for it to become an entry.
+    `entry`: what the entries say about who decides (number, previous, segments and rows are filled
+    in). `aside`: a full journal waits for whoever calls `flush_if_old`, and no answer waits for it.
     """
 
     def __init__(
@@ -53,26 +53,31 @@ class Recorder:
         sync: bool = True,
         aside: bool = False,
     ) -> None:
-        self.ledger, self.entry, self.sync, self.aside = ledger, entry, sync, aside
-        self.most_rows, self.most_seconds = most_rows, most_seconds
-        self._lock, self._making = threading.Lock(), threading.Lock()
-        self._full: list[
-            tuple[int, Path]
-        ] = []  # journals that are to become entries, the oldest first
+        self.ledger = ledger
+        self.entry = entry
+        self.sync = sync
+        self.aside = aside
+        self.most_rows = most_rows
+        self.most_seconds = most_seconds
+        self._lock = threading.Lock()
+        self._making = threading.Lock()
+        # Journals that are to become entries, the oldest first.
+        self._full: list[tuple[int, Path]] = []
         self._handle: int | None = None
         self._path: Path | None = None
-        self._rows, self._since = 0, 0.0
+        self._rows = 0
+        self._since = 0.0
         recover(ledger)
 
     def write(self, rows: pa.Table) -> None:
-        """Rows are in the journal when this returns; where they cannot be, it raises and nothing may be answered."""
+        """Write rows to the journal; if this raises, nothing may be answered."""
         content = _pack(rows)
         with self._lock:
             try:
                 handle = self._open()
                 begun = os.lseek(handle, 0, os.SEEK_END)
                 try:
-                    _write_all(handle, content)
+                    disk.write_all(handle, content)
                     if self.sync:
                         os.fsync(handle)
                 except OSError:
@@ -80,7 +85,8 @@ class Recorder:
                     raise
             except OSError as problem:
                 raise LedgerError(
-                    f"Expected to write to the decision log {str(self.ledger.path)!r}, but it failed: {problem.strerror}."
+                    f"Cannot write to the decision log {str(self.ledger.path)!r}: "
+                    f"{problem.strerror}."
                 ) from problem
             self._rows += rows.num_rows
             if self._rows >= self.most_rows or time.monotonic() - self._since >= self.most_seconds:
@@ -93,18 +99,18 @@ class Recorder:
             self._flush()
 
     def flush_if_old(self) -> None:
-        """Make entries of full journals, and of one whose first row has waited for `most_seconds`."""
+        """Make entries of full journals, and of one whose first row has waited `most_seconds`."""
         with self._lock:
             if self._handle is not None and time.monotonic() - self._since >= self.most_seconds:
                 self._end_journal()
         self._make_entries()
 
     def close(self) -> None:
-        """The same, at the end."""
+        """Make entries of what is left."""
         self.flush()
 
     def change(self, entry: Entry) -> None:
-        """Another version decides from now on: what was decided before becomes an entry of its own."""
+        """Another version decides from now on; what was decided before becomes its own entry."""
         with self._lock:
             self._end_journal()
             self.entry = entry
@@ -117,14 +123,15 @@ class Recorder:
             self._handle = os.open(
                 self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666
             )
-            _hold(self._handle)
-            _write_all(self._handle, _frame(replace(self.entry, number=0).pack()))
+            lock_descriptor(self._handle, blocking=False)  # says that this process lives
+            disk.write_all(self._handle, _frame(replace(self.entry, number=0).pack()))
             disk.sync_folder(folder)
-            self._rows, self._since = 0, time.monotonic()
+            self._rows = 0
+            self._since = time.monotonic()
         return self._handle
 
     def _end_journal(self) -> None:
-        """The next row begins another one. Where too many wait, nobody makes entries of them: then it is done here."""
+        """The next row begins another one. If too many wait, nobody makes entries: do it here."""
         if not self.aside or len(self._full) >= MOST_FULL:
             self._flush_or_leave()
         elif self._handle is not None and self._path is not None:
@@ -132,7 +139,7 @@ class Recorder:
             self._handle = self._path = None
 
     def _make_entries(self) -> None:
-        """Of full journals, while others write; one of which none can be made is left for `recover`."""
+        """Make entries of full journals while others write; what fails is left for `recover`."""
         with self._making:
             while self._full:
                 handle, path = self._full[0]
@@ -145,7 +152,7 @@ class Recorder:
                     self._full.pop(0)
 
     def _flush_or_leave(self) -> None:
-        """Rows are safe in the journal: where no entry can be made of it, it is left for `recover`, and answers go on."""
+        """Make an entry, or leave the journal for `recover`: its rows are safe."""
         try:
             self._flush()
         except Exception as problem:
@@ -165,25 +172,24 @@ class Recorder:
 
 def recover(ledger: Ledger) -> int:
     """Make entries of journals whose process has ended; how many there were."""
-    folder, found = ledger.path / JOURNAL, 0
-    for path in sorted(folder.glob("*.log")) if folder.is_dir() else ():
+    count = 0
+    for path in sorted((ledger.path / JOURNAL).glob("*.log")):
         with suppress(FileNotFoundError):  # somebody else was faster
             handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
             try:
-                if _hold(handle):
+                if lock_descriptor(handle, blocking=False):
                     _to_entry(ledger, path)
-                    found += 1
+                    count += 1
             finally:
                 os.close(handle)
-    return found
+    return count
 
 
 def _to_entry(ledger: Ledger, path: Path) -> None:
-    """The rows of a journal as one entry; then the journal goes. Stopped in between, the entry is found by its run."""
+    """Make an entry of a journal and remove it; if stopped in between, its run finds the entry."""
     frames = list(read_frames(path))
-    alike: dict[
-        str, list[pa.Table]
-    ] = {}  # rows of other types than the rest have files of their own
+    # Rows of other types than the rest have files of their own.
+    alike: dict[str, list[pa.Table]] = {}
     for frame in frames[1:]:
         table = pa.ipc.open_stream(frame).read_all()
         alike.setdefault(str(table.schema), []).append(table)
@@ -205,10 +211,9 @@ def _to_entry(ledger: Ledger, path: Path) -> None:
 
 
 def _entry_of(frame: bytes, run: str) -> Entry:
-    told: dict[str, Any] = json.loads(frame)
-    told.pop("digest")
-    told.update(segments=(), run=run)
-    return Entry(**told)
+    values = parse_object(frame)
+    del values["digest"]
+    return parse_entry(values | {"segments": (), "run": run})
 
 
 def read_frames(path: Path) -> Iterator[bytes]:
@@ -233,22 +238,3 @@ def _pack(rows: pa.Table) -> bytes:
 
 def _frame(content: bytes) -> bytes:
     return HEADER.pack(len(content), zlib.crc32(content)) + content
-
-
-def _write_all(handle: int, content: bytes) -> None:
-    left = memoryview(content)
-    while left:
-        left = left[os.write(handle, left) :]
-
-
-def _hold(handle: int) -> bool:
-    """Take the lock that says that a journal's process lives; False where somebody has it."""
-    if sys.platform == "win32":
-        return False
-    import fcntl
-
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -1,14 +1,14 @@
-"""The decision log: a folder to which entries are only ever added, each whole or not at all, without a lock.
+"""The decision log: a folder to which entries are only ever added, each whole or not at all.
 
     decisions/
       00000017/            one entry: it is there once its folder has this name
-        entry.json         who, when, which version, settings, digests of its files, digest of entry 16
+        entry.json         who, when, which version, settings, digests of its files and of entry 16
         rows-00000.parquet one row per decision, with the inputs it was made from
       tmp/                 entries under way
       journal/             decisions of services that are not in an entry yet
 
-Two writers that want the same number: a folder that is not empty cannot be replaced by a rename, so one wins and the other
-takes the next number.
+It needs no lock: a rename cannot replace a folder that is not empty, so of two writers that want
+the same number one wins, and the other takes the next.
 """
 
 import errno
@@ -17,7 +17,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,34 +48,34 @@ class Ledger:
     path: Path
 
     def numbers(self) -> list[int]:
-        """Of all entries, in order."""
+        """The numbers of all entries, in order."""
         names = os.listdir(self.path) if self.path.is_dir() else []
         return sorted(int(name) for name in names if NAME.fullmatch(name))
 
     def folder(self, number: int) -> Path:
-        """Of an entry."""
+        """The folder of an entry."""
         return self.path / f"{number:08d}"
 
     def entries(self) -> Iterator[Entry]:
-        """Oldest first; a changed one raises."""
+        """All entries, oldest first; a changed one raises."""
         for number in self.numbers():
             yield read_entry(self.folder(number))
 
     def find(self, run: str) -> Entry | None:
         """The newest entry of a run."""
         for number in reversed(self.numbers()):
-            found = read_entry(self.folder(number))
-            if found.run == run:
-                return found
+            entry = read_entry(self.folder(number))
+            if entry.run == run:
+                return entry
         return None
 
     def append(self, entry: Entry, files: Sequence[Path]) -> Entry:
-        """Add an entry whose rows lie in Parquet files; they stay where they are. Returns once it is on the disk."""
+        """Add an entry whose rows lie in Parquet files, which stay; then it is on the disk."""
         try:
             return self._append(entry, files)
         except OSError as problem:
             raise LedgerError(
-                f"Expected to add to the decision log {str(self.path)!r}, but it failed: {problem.strerror or problem}. "
+                f"Cannot add to the decision log {str(self.path)!r}: {disk.describe(problem)}. "
                 "No decision was published."
             ) from problem
 
@@ -87,12 +87,12 @@ class Ledger:
             shutil.rmtree(work)
         disk.make_folder(work)
         try:
+            names = [f"rows-{place:05d}.parquet" for place in range(len(files))]
             segments = tuple(
-                _take(file, work / f"rows-{place:05d}.parquet") for place, file in enumerate(files)
+                _take(file, work / name) for file, name in zip(files, names, strict=True)
             )
-            entry = replace(
-                entry, segments=segments, rows=sum(segment.rows for segment in segments)
-            )
+            rows = sum(segment.rows for segment in segments)
+            entry = replace(entry, segments=segments, rows=rows)
             for _ in range(ATTEMPTS):
                 entry = self._following(entry)
                 disk.write_new_file(work / ENTRY, entry.pack())
@@ -107,7 +107,7 @@ class Ledger:
                 disk.sync_folder(self.path)
                 return entry
             raise LedgerError(
-                f"Expected a free number in {str(self.path)!r}, but others were faster each time."
+                f"Found no free number in {str(self.path)!r}: others were faster each time."
             )
         finally:
             shutil.rmtree(work, ignore_errors=True)
@@ -115,10 +115,10 @@ class Ledger:
     def _following(self, entry: Entry) -> Entry:
         numbers = self.numbers()
         last = read_entry(self.folder(numbers[-1])) if numbers else None
-        number, previous = (last.number + 1, last.digest) if last else (1, None)
-        return replace(
-            entry, number=number, previous=previous, made=max(entry.made, last.made if last else "")
-        )
+        if last is None:
+            return replace(entry, number=1, previous=None)
+        made = max(entry.made, last.made)
+        return replace(entry, number=last.number + 1, previous=last.digest, made=made)
 
     def make(self, *folders: Path) -> None:
         """Make the log's folder and further ones in it, where they are missing."""
@@ -129,21 +129,22 @@ class Ledger:
                 disk.sync_folder(folder.parent)
 
     def _forget_stale(self) -> None:
-        """What runs left half-made that were stopped and never came back."""
+        """Remove what stopped runs left half-made that never came back."""
         for folder in (self.path / TMP).iterdir():
             with suppress(OSError):
                 if time.time() - folder.stat().st_mtime > STALE_SECONDS:
                     shutil.rmtree(folder)
 
-    def verify(self, on_file: Callable[[Path], None] = lambda _: None) -> tuple[str, ...]:
-        """Hash every file again and follow the chain: a sentence for each fault, naming the file."""
+    def verify(self) -> tuple[str, ...]:
+        """Hash every file again and follow the chain: a sentence for each fault, with the file."""
         faults: list[str] = []
-        expected, digest = 1, None
+        expected = 1
+        digest = None
         for number in self.numbers():
             folder = self.folder(number)
             if number != expected:
                 faults.append(
-                    f"Expected entry {expected} in {str(self.path)!r}, but the next one is {number}."
+                    f"Expected entry {expected} in {str(self.path)!r}, but the next is {number}."
                 )
             expected = number + 1
             try:
@@ -154,41 +155,39 @@ class Ledger:
                 continue
             if digest not in ("", entry.previous) and number > 1:
                 faults.append(
-                    f"Expected the digest of the entry before in {str(folder / ENTRY)!r}, got another."
+                    f"Expected the digest of the entry before in {str(folder / ENTRY)!r}, "
+                    "got another."
                 )
             digest = entry.digest
-            faults += self._faults_of(entry, folder, on_file)
+            faults += self._faults_of(entry, folder)
         return tuple(faults)
 
-    def _faults_of(
-        self, entry: Entry, folder: Path, on_file: Callable[[Path], None]
-    ) -> Iterator[str]:
+    def _faults_of(self, entry: Entry, folder: Path) -> Iterator[str]:
         if entry.number != int(folder.name):
             yield f"Expected entry {int(folder.name)} in {str(folder)!r}, got {entry.number}."
-        strange = sorted(
-            set(os.listdir(folder)) - {ENTRY, *(segment.name for segment in entry.segments)}
-        )
+        known = {ENTRY, *(segment.name for segment in entry.segments)}
+        strange = sorted(set(os.listdir(folder)) - known)
         if strange:
-            yield f"Expected only what its entry names in {str(folder)!r}, but found {strange[0]!r}."
+            yield (
+                f"Expected only what its entry names in {str(folder)!r}, but found {strange[0]!r}."
+            )
         for segment in entry.segments:
             path = folder / segment.name
-            on_file(path)
             try:
-                whole = sha256_file(path) == segment.sha256
+                _check_digest(path, segment)
             except OSError as problem:
-                yield f"Expected to read {str(path)!r}, but it failed: {problem.strerror}."
-                continue
-            if not whole:
-                yield f"Expected the digest of its entry in {str(path)!r}, got another: it was changed."
+                yield f"Cannot read {str(path)!r}: {problem.strerror}."
+            except LedgerError as problem:
+                yield str(problem)
 
     def read(self, entry: Entry) -> Iterator[pa.Table]:
         """The rows of an entry, file by file, each checked to the last byte first."""
         for segment in entry.segments:
             path = self.folder(entry.number) / segment.name
-            if not path.is_file() or sha256_file(path) != segment.sha256:
-                raise LedgerError(
-                    f"Expected the digest of its entry in {str(path)!r}, got another: it was changed."
-                )
+            try:
+                _check_digest(path, segment)
+            except OSError as problem:
+                raise LedgerError(f"Cannot read {str(path)!r}: {problem.strerror}.") from problem
             yield pq.ParquetFile(path).read()  # as one file: the numbers of folders are no columns
 
     def dataset(self) -> "pa_dataset.Dataset":
@@ -196,9 +195,9 @@ class Ledger:
         import pyarrow.dataset as pa_dataset
 
         paths = [
-            str(self.folder(entry.number) / s.name)
+            str(self.folder(entry.number) / segment.name)
             for entry in self.entries()
-            for s in entry.segments
+            for segment in entry.segments
         ]
         if not paths:
             raise LedgerError(f"Expected decisions in {str(self.path)!r}, but there are none yet.")
@@ -211,8 +210,15 @@ class Ledger:
         return pa_dataset.dataset(paths, schema=shared)
 
 
+def _check_digest(path: Path, segment: Segment) -> None:
+    if sha256_file(path) != segment.sha256:
+        raise LedgerError(
+            f"Expected the digest of its entry in {str(path)!r}, got another: it was changed."
+        )
+
+
 def _take(file: Path, target: Path) -> Segment:
-    """A copy that nobody else can write to, down to the disk; files are parts, so one fits into memory."""
+    """Copy a file of rows down to the disk, so that nobody else can write to it."""
     content = file.read_bytes()
     disk.write_new_file(target, content)
     rows = pq.read_metadata(pa.BufferReader(content)).num_rows

@@ -1,4 +1,4 @@
-"""Decisions as rows of the log: what was decided, why, and the inputs from which it can be decided again."""
+"""Decisions as rows of the log: what was decided, why, and the inputs to decide again from."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,18 +12,13 @@ from numpy.typing import NDArray
 from realloc.logs import Logs, Schema
 from realloc.storage.ledger.fingerprint import BYTES, fingerprint
 
-INPUTS, FINGERPRINT = "inputs", "fingerprint"
+INPUTS = "inputs"
+FINGERPRINT = "fingerprint"
+# Columns of answers.
 KEPT = (
-    "moved",
-    "gain",
-    "gain_lower",
-    "support",
-    "moved_share",
-    "steps",
-    "reason",
-    "sigma",
-    "binding",
-)  # columns of answers
+    *("moved", "gain", "gain_lower", "support", "moved_share"),
+    *("steps", "reason", "sigma", "binding"),
+)
 
 
 @dataclass(frozen=True)
@@ -38,12 +33,13 @@ class Run:
 def log_rows(
     answers: pa.Table, logs: Logs, positions: NDArray[np.int64], first: int, run: Run
 ) -> pa.Table:
-    """Rows of the log for the rows of `answers`; `logs` are the usable ones of them, at `positions`, counted from `first`."""
-    schema, n = logs.schema, answers.num_rows
+    """Rows of the log for `answers`; `logs` are the usable rows, at `positions` from `first`."""
+    schema = logs.schema
+    n = answers.num_rows
     spread = _spread(positions, n)
     digests = pa.array(fingerprint(logs), pa.binary(BYTES))
     columns: dict[str, Any] = {
-        "run": _same(run.id, n),
+        "run": pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([run.id])),
         "row": pa.array(np.arange(first, first + n)),
         "made": pa.repeat(pa.scalar(run.made, pa.timestamp("us", tz="UTC")), n),
         "version": pa.repeat(pa.scalar(run.version, pa.int32()), n),
@@ -59,7 +55,7 @@ def log_rows(
 
 
 def _spread(positions: NDArray[np.int64], n: int) -> Callable[[Any], Any]:
-    """What brings values of usable rows to their places among n; the rest stays missing."""
+    """A function that brings values of usable rows to their places among n; the rest is missing."""
     if np.array_equal(positions, np.arange(n)):
         return lambda values: values
     place = np.full(n, -1)
@@ -76,17 +72,12 @@ def pack_inputs(logs: Logs) -> pa.Array:
 
 
 def unpack_inputs(column: pa.ChunkedArray, schema: Schema) -> Logs:
-    """The logs that `pack_inputs` packed, row by row in the order of the column; missing rows are left out."""
+    """The logs that `pack_inputs` packed, in the order of the column; missing rows are left out."""
     table = pa.Table.from_struct_array(column.drop_null())
     texts = {schema.unit, *(schema.categorical or ())}
     for place, name in enumerate(table.column_names):
         if name in texts:
-            plain = (
-                pa.concat_arrays(table[name].chunks)
-                if table[name].num_chunks
-                else pa.array([], pa.string())
-            )
-            table = table.set_column(place, name, plain.dictionary_encode())
+            table = table.set_column(place, name, _plain(table[name]).dictionary_encode())
     return Logs(schema, table, tuple(schema.features or ()))
 
 
@@ -99,14 +90,8 @@ def input_names(schema: Schema, features: tuple[str, ...]) -> tuple[str, ...]:
 def _plain(column: pa.ChunkedArray) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    elif pa.types.is_boolean(
-        column.type
-    ):  # a flag and a number are the same to a model, and to a query over both
+    elif pa.types.is_boolean(column.type):  # the same to a model, and to a query over both
         column = column.cast(pa.float32())
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-
-
-def _same(text: str, n: int) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([text]))

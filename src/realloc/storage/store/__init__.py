@@ -1,4 +1,4 @@
-"""A folder that keeps every round of a rolling deployment: whole versions, one pointer, one writer."""
+"""A folder that keeps every round of a deployment: whole versions, one pointer, one writer."""
 
 from typing import TYPE_CHECKING
 

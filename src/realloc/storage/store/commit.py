@@ -80,7 +80,7 @@ def _put_aside(root: Path, work: Path) -> Path:
 
 
 def _explain(root: Path, version: Version, problem: OSError) -> StoreError:
-    """Say what a disk error means: HEAD tells whether it came before or after the version counted."""
+    """Say what a disk error means: did it come before or after HEAD named the version?"""
     reason = disk.describe(problem)
     head = None
     with suppress(StoreError):

@@ -58,7 +58,7 @@ def unfreeze(root: Path) -> bool:
 
 
 def why_frozen(root: Path) -> str | None:
-    """The content of FROZEN; None where there is no such file. One that cannot be read freezes too."""
+    """The content of FROZEN; None where there is none. One that cannot be read freezes too."""
     try:
         text = read_plain(root / FROZEN, 0, 4 * LONGEST).decode(errors="replace")
     except ArtifactError as problem:

@@ -1,4 +1,4 @@
-"""The folder of a store: how it is made, what it may hold before, on which kinds of disk it may lie."""
+"""The folder of a store: how it is made, what it may hold before, on which disks it may lie."""
 
 import os
 from contextlib import suppress
@@ -32,8 +32,8 @@ def is_store(root: Path) -> bool:
         content = None
     if content == b"1\n" or (content is None and (root / "model").is_dir()):
         raise StoreError(
-            f"The store {str(root)!r} was written by an earlier realloc, which this one cannot read: "
-            "fit again into another folder with `realloc fit`."
+            f"The store {str(root)!r} was written by an earlier realloc, "
+            "which this one cannot read: fit again into another folder with `realloc fit`."
         )
     if content not in (None, FORMAT_LINE):
         raise StoreError(
@@ -66,7 +66,7 @@ def make_store(root: Path) -> None:
 
 
 def check_folders(root: Path) -> None:
-    """Refuse links in the place of our folders: `tmp` is emptied, what a link leads to is not ours."""
+    """Refuse links in the place of our folders: `tmp` is emptied, a link's target is not ours."""
     for folder in (root / name for name in FOLDERS):
         if folder.is_symlink():
             raise StoreError(
@@ -75,7 +75,7 @@ def check_folders(root: Path) -> None:
 
 
 def check_free(root: Path) -> None:
-    """Refuse a folder where somebody else uses names of ours: `tmp` is emptied, so it must be ours."""
+    """Refuse a folder where somebody else uses our names: `tmp` is emptied, so it must be ours."""
     if root.exists() and not root.is_dir():
         raise StoreError(
             f"Expected a folder for the store, but {str(root)!r} is a file. Choose another place."
@@ -105,7 +105,7 @@ def check_local(root: Path, mounts: str | None = None) -> None:
 
 
 def _kind_of_disk(root: Path, mounts: str) -> str:
-    """The file system with the longest mount point above `root`; the last one mounted there counts."""
+    """The file system with the longest mount point above `root`; the last mounted there counts."""
     place = os.path.realpath(root)
     kind = ""
     longest = -1

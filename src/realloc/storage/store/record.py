@@ -44,7 +44,7 @@ def next_version(
 
 
 def stamp(now: datetime, parent: str | None) -> str:
-    """The time in UTC, or the parent's where the clock went back: times never run against numbers."""
+    """The time in UTC, or the parent's where the clock went back: times follow numbers."""
     text = now.astimezone(UTC).isoformat(timespec="seconds")
     return text if parent is None else max(text, parent)
 

@@ -20,7 +20,7 @@ from realloc.storage.store.versions import (
 
 
 def find_head(root: Path) -> Head:
-    """Read the pointer, or take the newest version where HEAD is unreadable, lost or was put back."""
+    """Read HEAD, or take the newest version where it is unreadable, lost or was put back."""
     newest = max(list_versions(root), default=0)
     with suppress(StoreError):
         head = read_head(root)
@@ -30,7 +30,7 @@ def find_head(root: Path) -> Head:
 
 
 def find_target(root: Path, head: Head, to: int | None) -> Kept:
-    """Find the version to go back to: the one named, or the one the current model was learned from."""
+    """Find the version to go back to: the one named, or the one that the model was learned from."""
     folders = {
         number: folder for number, folder in list_versions(root).items() if number <= head.number
     }

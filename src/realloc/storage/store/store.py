@@ -87,12 +87,12 @@ class Store:
         return kept.version if kept else None
 
     def kept(self, number: int | None = None) -> Kept:
-        """The record, canary and folder of a version, by default the current; its model is not read."""
+        """The record, canary and folder of a version, by default the current."""
         head = self._head()
         return self._kept(number or head.number, head)
 
     def history(self) -> tuple[Version, ...]:
-        """The records of all versions that are kept, oldest first; `verify` names the unreadable."""
+        """The records of all versions, oldest first; `verify` names the unreadable."""
         head = self._pointer()
         if head is None:
             return ()
@@ -104,7 +104,7 @@ class Store:
         return tuple(records)
 
     def load(self, number: int | None = None) -> "ReAlloc":
-        """The model of the current or another version, checked to the last byte and by its canary."""
+        """The model of a version, checked to the last byte and by its canary."""
         self._head()  # or its sentence, before torch is waited for
         from realloc.model.realloc import load
 
@@ -130,7 +130,7 @@ class Store:
         return current is not None and _has(current, identify(window))
 
     def verify(self) -> tuple[str, ...]:
-        """Hash every version, ask the current one's canary: a sentence for each fault, with the file."""
+        """Hash every version, ask the current canary: a sentence for each fault, with the file."""
         try:
             for head in self._heads():
                 faults = find_faults(self.path, head)
@@ -156,7 +156,7 @@ class Store:
 
     @contextmanager
     def writer(self) -> Generator[None]:
-        """Be the only writer: hold it while you load, learn and commit, so that nothing else changes."""
+        """Be the only writer: hold it while you load, learn and commit."""
         if self._writing:
             yield
             return
@@ -278,8 +278,8 @@ class Store:
     def _locked(self) -> AbstractContextManager[None]:
         return locked(
             self.path / LOCK,
-            f"Expected to be the only writer of {str(self.path)!r}, but another process is writing. "
-            "Wait until it is done; nothing was changed.",
+            f"Expected to be the only writer of {str(self.path)!r}, "
+            "but another process is writing. Wait until it is done; nothing was changed.",
         )
 
     def _pointer(self) -> Head | None:
@@ -369,7 +369,7 @@ def _has(version: Version, window: WindowId) -> bool:
 
 
 def _check_round(model: "ReAlloc", current: Version | None, again: bool) -> None:
-    """Refuse a model that neither follows the current version nor starts over: it would lose a round."""
+    """Refuse a model that neither follows the current version nor starts over."""
     before = None if again else current
     wanted = before.rounds + 1 if before else 1
     if model.fitted.rounds != wanted:

@@ -105,7 +105,7 @@ def list_versions(root: Path) -> dict[int, Path]:
 
 
 def read_version(folder: Path, digest: str | None = None) -> Kept:
-    """Read a version's record; its digest must be the expected one, or at least fit the folder's name."""
+    """Read a version's record; its digest must be the expected one and fit the folder's name."""
     path = folder / RECORD / MANIFEST
     record = read_artifact(folder / RECORD, KIND)
     if digest not in (None, record.digest) or not folder.name.endswith(record.digest[:8]):
@@ -146,7 +146,7 @@ def check_model(kept: Kept) -> Artifact:
 
 
 def find_faults(root: Path, head: Head) -> list[str]:
-    """Hash every version up to the current one: a sentence for each that is not whole, with the file."""
+    """Hash every version up to the current one: a sentence for each damaged one, with the file."""
     faults: list[str] = []
     folders = list_versions(root)
     if head.number not in folders:

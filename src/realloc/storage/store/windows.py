@@ -1,4 +1,4 @@
-"""Windows by content: an id that the order of rows and files does not change, and what may come next.
+"""Windows by content: an id in any order of rows and files, and what may come next.
 
 A window may be learned from if it does not end before the last one did, repeats no unit and time
 that is remembered, leaves no gap longer than the longest inside any window so far, and does not end
@@ -20,7 +20,7 @@ from realloc.logs import Logs
 
 @dataclass(frozen=True)
 class WindowId:
-    """A window: its first and last time, its rows, their SHA-256, the longest gap between its times."""
+    """A window: first and last time, number of rows, their SHA-256, longest gap between times."""
 
     first: str
     last: str
@@ -91,7 +91,7 @@ def _add_column(total: Any, column: Any) -> None:
 def check_order(
     new: WindowId, known: tuple[WindowId, ...], now: datetime, allow_gap: bool, allow_overlap: bool
 ) -> None:
-    """Refuse a window from the future, one that ends before the last one did, and one after a gap."""
+    """Refuse a window from the future, one that ends before the last did, and one after a gap."""
     last = np.datetime64(new.last)
     if last >= np.datetime64((now + timedelta(days=2)).date().isoformat()):
         raise StoreError(
@@ -112,8 +112,8 @@ def check_order(
     longest = max(window.gap_seconds for window in (*known, new))
     if longest and gap > longest and not allow_gap:
         raise StoreError(
-            f"Expected the window after {latest.last}, got {new}: the gap of {gap / 86400:g} days is "
-            f"longer than any inside a window so far ({longest / 86400:g}). "
+            f"Expected the window after {latest.last}, got {new}: the gap of {gap / 86400:g} days "
+            f"is longer than any inside a window so far ({longest / 86400:g}). "
             "Apply what is missing first, or use `--allow-gap`. Nothing was changed."
         )
 
