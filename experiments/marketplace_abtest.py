@@ -249,7 +249,7 @@ def changes_of(readout: Readout) -> list[Any]:
     return (
         []
         if found is None
-        else [found.found.share.value, found.change, found.beta, found.threshold]
+        else [found.fit.share.value, found.change, found.beta, found.threshold]
     )
 
 

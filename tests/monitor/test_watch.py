@@ -78,7 +78,7 @@ def test_a_random_hold_out_says_whether_gains_are_real(place, effect, change):  
     told = watch(store_of(place), write(place, outcomes_of(place, effect)), arm="arm")
     found = told["realised"]
     assert found["joined"] == 150
-    assert found["calibration"]["found"]["share"]["value"] == pytest.approx(effect, abs=0.2)
+    assert found["calibration"]["fit"]["share"]["value"] == pytest.approx(effect, abs=0.2)
     assert found["calibration"]["change"] == change
     assert bool(told["alarms"]) == (change == "stop")
 

@@ -183,13 +183,7 @@ def match_window(
     predicted = predict_demand(booster, known, rows)
     progress("match events", 1, 3)
 
-    shares = [previous_share(channel) for channel in logs.schema.channels]
-    numbers = (*shares, "log budget", "recent level", *config.features)
-    covariates = np.column_stack([known.columns(numbers, rows), predicted])
-    names, values = _filled((*numbers, PREDICTED), covariates)
-    moved = np.flatnonzero(events.is_event[rows])
-    held = np.flatnonzero(events.is_control[rows])
-    pool = Pool(names, values, standardise(values), moved, held)
+    pool = _pool(logs, events, known, predicted, rows, config)
 
     def strata(category: str | None) -> Strata:
         return _strata(logs, rows, known, category)
@@ -200,29 +194,21 @@ def match_window(
     progress("match events", 2, 3)
     matches = selection.matches  # positions in `rows`, not in the log
     stratum = strata(selection.setting.category)
-    paired, placebos = match_placebos(pool.z, matches, held, stratum, selection.setting)
-    # Less what a date does to all rows of a category: no response changes, and rows of different
-    # units become independent.
-    codes = np.unique(stratum, return_inverse=True)[1]
+    paired, placebos = match_placebos(pool.z, matches, pool.controls, stratum, selection.setting)
     rest = outcome[rows] - predicted
     residual = np.full(len(logs), np.nan)
-    residual[rows] = rest - (np.bincount(codes, rest) / np.bincount(codes))[codes]
-
-    def respond(matches: Matches) -> Responses:
-        in_log = matches.at(rows)
-        return Responses(in_log.contrast(residual), logs.unit_codes[in_log.events], in_log)
-
-    variance = outcome[rows[held]].var()
+    residual[rows] = _less_stratum_mean(rest, stratum)
+    variance = outcome[rows[pool.controls]].var()
     window = MatchWindow(
         logs=logs,
         events=events,
         selection=selection,
         residual=residual,
-        moved=respond(matches),
+        moved=_responses(logs, matches.at(rows), residual),
         context=pool.z[matches.events],
-        paired=respond(paired),
-        placebo=respond(placebos),
-        explained=float(1 - rest[held].var() / variance) if variance > 0 else 0.0,
+        paired=_responses(logs, paired.at(rows), residual),
+        placebo=_responses(logs, placebos.at(rows), residual),
+        explained=float(1 - rest[pool.controls].var() / variance) if variance > 0 else 0.0,
         notes=(selection.why, *_left_aside(pool, known, rows, matches, config.limit)),
     )
     progress("match events", 3, 3)
@@ -238,34 +224,58 @@ def rank_window(
 ) -> MatchedReplay:
     """The metrics of one policy on a matched window."""
     config = config or MatchedReplayConfig()
-    draws = config.bootstrap
-    R = window.moved.values
-    units = window.moved.units
     rows = window.matches.events
-    balance = window.selection.balance
+    selection = window.selection
     if len(rows) < config.least_events:
         why = f"Expected at least {config.least_events} matched events to rank, got {len(rows)}."
-        return _refused(why, balance, window)
+        return _refused(why, selection.balance, window)
     before = at_previous(window.logs, window.events, rows)
     progress("rank events", 0, 8)
-    G = _checked(gain(before, window.logs.shares[rows]), len(rows))
-    if np.ptp(G) == 0:
+    gains = _checked(gain(before, window.logs.shares[rows]), len(rows))
+    if np.ptp(gains) == 0:
         why = (
-            f"Expected gains that differ between events, got {G[0]:.4g} for all {len(G):,}. "
+            f"Expected gains that differ between events, got {gains[0]:.4g} for all {len(gains):,}. "
             "Nothing is ranked."
         )
-        return _refused(why, balance, window)
-    S = ranking.score(G, window.events.moved_by[rows])
+        return _refused(why, selection.balance, window)
+    notes = list(window.notes)
+    estimates = _rank(window, gains, config, progress)
+    if not estimates[2].n:
+        notes.append("Within-unit concordance: no unit has two matched events in like contexts.")
+    estimates += _ceiling(window, config, notes)
+    progress("rank events", 7, 8)
+    if advise is None:
+        notes.append("Support violation: not measured, because no `advise` was given.")
+    else:
+        moved, supported = advise(before)
+        units = window.moved.units
+        estimates += ranking.support_violation(moved, supported, units, config.bootstrap)
+    progress("rank events", 8, 8)
+    verdict = f"evaluated: {estimates[0]}, {against_chance(estimates[0])}."
+    return MatchedReplay(
+        tuple(estimates), selection.balance, selection.setting, verdict, tuple(notes), window
+    )
+
+
+def _rank(
+    window: MatchWindow, G: Floats, config: MatchedReplayConfig, progress: Progress
+) -> list[Estimate]:
+    """Rank correlations, concordance, gap and mean responses, widened where events share controls."""
+    R = window.moved.values
+    units = window.moved.units
+    draws = config.bootstrap
+    S = ranking.score(G, window.events.moved_by[window.matches.events])
+    placebo = window.placebo
     estimates: list[Estimate] = []
 
     def add(
         estimate: Estimate,
-        leverage: Floats | None = None,
+        leverage: Floats,
         matches: Matches = window.matches,
         largest: float = np.inf,
     ) -> None:
-        """Widen the interval for shared controls where `leverage` says how responses enter."""
-        if leverage is not None and len(leverage):
+        """`leverage` says how much each response moves the estimate."""
+        if len(leverage):
             factor = matches.sharing(leverage, window.residual, window.logs.unit_codes)
             estimate = ranking.widen(estimate, factor, largest)
         estimates.append(estimate)
@@ -274,35 +284,15 @@ def rank_window(
     for name, predicted in (("rho_gain", G), ("rho_score", S)):
         rho = ranking.rank_correlation(name, predicted, R, units, draws)
         add(rho, ranking.centred_ranks(predicted), largest=1.0)
-    add(ranking.within_unit_concordance(S, R, units, window.context, config.similarity, draws))
+    pairs = ranking.within_unit_concordance(S, R, units, window.context, config.similarity, draws)
+    estimates.append(pairs)
     gap = ranking.aligned_gap(S, R, units, config.part, draws)
     add(gap, ranking.tail_shares(S, config.part))
     add(ranking.mean_response("mean_response", R, units, draws), np.ones(len(R)))
     # Rows that did not move: far from 0, matching leaves something that also makes movers differ.
-    placebo = window.placebo
-    name = "mean_placebo_response"
-    mean = ranking.mean_response(name, placebo.values, placebo.units, draws)
+    mean = ranking.mean_response("mean_placebo_response", placebo.values, placebo.units, draws)
     add(mean, np.ones(len(placebo.values)), placebo.matches)
-
-    notes = list(window.notes)
-    if not estimates[2].n:
-        notes.append("Within-unit concordance: no unit has two matched events in like contexts.")
-    estimates += _ceiling(window, config, notes)
-    progress("rank events", 7, 8)
-    if advise is None:
-        notes.append("Support violation: not measured, because no `advise` was given.")
-    else:
-        estimates += ranking.support_violation(*advise(before), units, draws)
-    progress("rank events", 8, 8)
-    rho = estimates[0]
-    return MatchedReplay(
-        tuple(estimates),
-        balance,
-        window.selection.setting,
-        f"evaluated: {rho}, {against_chance(rho)}.",
-        tuple(notes),
-        window,
-    )
+    return estimates
 
 
 def _ceiling(window: MatchWindow, config: MatchedReplayConfig, notes: list[str]) -> list[Estimate]:
@@ -387,6 +377,24 @@ def _check_columns(
             )
 
 
+def _pool(
+    logs: Logs,
+    events: Events,
+    known: Known,
+    predicted: Floats,
+    rows: Rows,
+    config: MatchedReplayConfig,
+) -> Pool:
+    """What the rows are matched on, and which of them moved and held."""
+    shares = [previous_share(channel) for channel in logs.schema.channels]
+    numbers = (*shares, "log budget", "recent level", *config.features)
+    covariates = np.column_stack([known.columns(numbers, rows), predicted])
+    names, values = _filled((*numbers, PREDICTED), covariates)
+    moved = np.flatnonzero(events.is_event[rows])
+    held = np.flatnonzero(events.is_control[rows])
+    return Pool(names, values, standardise(values), moved, held)
+
+
 def _filled(names: tuple[str, ...], values: Floats) -> tuple[tuple[str, ...], Floats]:
     """Missing values at the mean, with a flag of their own that must balance as well."""
     missing = ~np.isfinite(values)
@@ -424,6 +432,19 @@ def _left_aside(pool: Pool, known: Known, rows: Rows, matches: Matches, limit: f
     if not far:
         return []
     return [f"Not matched on, and out of balance (SMD): {', '.join(far)}. Name them in `features`."]
+
+
+def _responses(logs: Logs, matches: Matches, residual: Floats) -> Responses:
+    return Responses(matches.contrast(residual), logs.unit_codes[matches.events], matches)
+
+
+def _less_stratum_mean(residual: Floats, stratum: Strata) -> Floats:
+    """Without what a date does to all rows of a category.
+
+    No response changes, and rows of different units become independent.
+    """
+    codes = np.unique(stratum, return_inverse=True)[1]
+    return residual - (np.bincount(codes, residual) / np.bincount(codes))[codes]
 
 
 def _checked(gain: object, n: int) -> Floats:

@@ -246,8 +246,7 @@ def _value(
         weighted_mean(name, term, rows.unit[picked], config.interval, minus.get(name))
         for name, term in terms.items()
     ]
-    errors = np.square(y - logged).sum()
-    explained = 1 - errors / max(np.square(y - y.mean()).sum(), 1e-300)
+    explained = 1 - np.square(y - logged).sum() / max(np.square(y - y.mean()).sum(), 1e-300)
     values.append(Estimate.point("outcome_model_r2", explained, len(y)))
     return _conclude(EstimateTable((*values, *evidence)))
 

@@ -57,7 +57,7 @@ def test_intervals_of_share_slope_and_intercept_cover_at_their_rate(shops):
     mean = 1.0  # half of the units times the mean 2 of the gamma
     for seed in range(repeats):
         arms = _draw(seed, slope=0.6, intercept=0.2, shops=shops)
-        found = calibrate(arms, PLAIN, 0.25, 0.0).found
+        found = calibrate(arms, PLAIN, 0.25, 0.0).fit
         own = arms.values["gain"].mean() / mean
         truths = (0.6 + 0.2 / (own * mean), 0.6, 0.2)
         for i, (estimate, truth) in enumerate(
@@ -72,7 +72,7 @@ def test_units_of_clusters_as_if_they_were_randomized_do_not_cover():
     for seed in range(repeats):
         arms = _draw(seed, shops=80)
         naive = Arms(arms.rows, np.arange(arms.rows), arms.treated, arms.values)
-        share = calibrate(naive, PLAIN, 0.25, 0.0).found.share
+        share = calibrate(naive, PLAIN, 0.25, 0.0).fit.share
         hits += share.low <= 1 <= share.high
     assert hits / repeats < 0.85
 
@@ -82,7 +82,7 @@ def test_treated_units_alone_would_mistake_the_level_for_the_gain():
     arms = _draw(0, units=20_000)
     gain, orders = arms.values["gain"], arms.values["orders"]
     assert np.polyfit(gain[arms.treated], orders[arms.treated], 1)[0] > 3.5
-    slope = calibrate(arms, PLAIN, 0.25, 0.0).found.slope
+    slope = calibrate(arms, PLAIN, 0.25, 0.0).fit.slope
     assert slope.low <= 1 <= slope.high < 1.3
 
 
@@ -90,9 +90,9 @@ def test_a_model_that_promises_twice_too_much_gets_twice_the_doubt():
     arms = read_arms(make_arms(20_000, realised=0.5), CONFIG)
     found = calibrate(arms, CONFIG, 0.25, 0.1)
     assert found.change == "more_doubt"
-    assert found.found.share.high < 1
-    assert np.isclose(found.beta, 0.25 / found.found.share.value)
-    assert np.isclose(found.threshold, 0.1 / found.found.share.value)
+    assert found.fit.share.high < 1
+    assert np.isclose(found.beta, 0.25 / found.fit.share.value)
+    assert np.isclose(found.threshold, 0.1 / found.fit.share.value)
     assert found.sentence.startswith("Realised 0.49 of predicted (95% 0.")
     assert (
         f"raise β from 0.25 to {found.beta:.3g}, raise τ from 0.1 to {found.threshold:.3g}."
@@ -175,8 +175,8 @@ def test_without_predictions_for_control_only_the_share_is_told():
     frame.loc[frame["arm"] == "control", ["gain", "gain_lower"]] = np.nan
     found = calibrate(read_arms(frame, CONFIG), CONFIG, 0.25, 0.1)
     assert len(found.bins) == 1
-    assert np.isnan(found.found.slope.value)
-    assert abs(found.found.share.value - 0.5) < 0.2
+    assert np.isnan(found.fit.slope.value)
+    assert abs(found.fit.share.value - 0.5) < 0.2
     assert "cannot be told without predictions for control" in found.sentence
     frame.loc[frame["arm"] == "treatment", "gain"] = np.nan
     with pytest.raises(

@@ -9,12 +9,12 @@ from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.abtest import plan_test
 from realloc.evaluate.abtest.arms import Arms
 from realloc.evaluate.abtest.metrics import measure
-from realloc.evaluate.abtest.power import Sureness, needed_units, smallest_effect
+from realloc.evaluate.abtest.power import ErrorRates, needed_units, smallest_effect
 from tests.evaluate.abtest.simulated import make_arms, make_config
 
 
 def test_the_smallest_effect_is_that_of_statsmodels():
-    ours = smallest_effect(4.0, 400, Sureness(0.05, 0.8, 0.1))
+    ours = smallest_effect(4.0, 400, ErrorRates(0.05, 0.8, 0.1))
     theirs = 2 * TTestIndPower().solve_power(None, nobs1=360, ratio=40 / 360, alpha=0.05, power=0.8)
     assert np.isclose(ours, theirs, rtol=0.03)  # they pool the variances: more degrees of freedom
 
@@ -22,8 +22,8 @@ def test_the_smallest_effect_is_that_of_statsmodels():
 @pytest.mark.parametrize("units", [12, 100, 300_000])
 @pytest.mark.parametrize("split", [0.5, 0.1])
 def test_units_and_effects_lead_back_to_each_other(units, split):
-    sure = Sureness(0.05, 0.8, split)
-    assert abs(needed_units(3.0, smallest_effect(3.0, units, sure), sure) - units) <= 1
+    rates = ErrorRates(0.05, 0.8, split)
+    assert abs(needed_units(3.0, smallest_effect(3.0, units, rates), rates) - units) <= 1
 
 
 def _draw(rng, clusters, effect, split):

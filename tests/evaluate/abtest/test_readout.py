@@ -114,7 +114,7 @@ def test_a_readout_is_a_frame_a_json_and_a_text():
     assert found.to_frame()["kind"].tolist() == ["goal", "guardrail", "guardrail", "goal", "goal"]
     parsed = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert parsed["metrics"][2]["variance_reduction"] is None
-    assert parsed["calibration"]["found"]["share"]["n"] == 400
+    assert parsed["calibration"]["fit"]["share"]["n"] == 400
     text = str(found)
     assert text.splitlines()[0] == found.verdict
     assert "margin" in text

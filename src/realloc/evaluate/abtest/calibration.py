@@ -1,8 +1,9 @@
 """Predicted against realised: what of the model's gains the test confirmed, and what follows for β and τ.
 
-Units are binned by their predicted gain g, those that the model would not move in a bin of their own. In each bin the
-difference of the arms is what was realised; the share is Σ_b n_b·realised_b / Σ_b n_b·g_b, slope and intercept are those
-of realised on predicted over bins. All rest on one saturated regression with a covariance that allows for clusters.
+Units are binned by their predicted gain g, those that the model would not move in a bin of their own. In
+each bin the difference of the arms is what was realised; the share is Σ_b n_b·realised_b / Σ_b n_b·g_b,
+slope and intercept are those of realised on predicted over bins. All rest on one saturated regression
+with a covariance that allows for clusters.
 
 With realised ≈ a + k·g the rule g − β·σ ≥ τ meant k·g + a − β·σ ≥ τ, which is g − (β/k)·σ ≥ (τ − a)/k.
 """
@@ -16,9 +17,10 @@ from realloc.base.errors import LogError
 from realloc.base.simplex import Floats
 from realloc.evaluate.abtest.arms import Arms, Codes, Mask
 from realloc.evaluate.abtest.config import AbtestConfig
-from realloc.evaluate.result import Estimate
+from realloc.evaluate.result import NAN, Estimate
 
-MOST_BINS, LEAST_UNITS = 10, 50  # of moved units; and how many of each arm a bin must hold
+MOST_BINS = 10  # of moved units
+LEAST_UNITS = 50  # of each arm in a bin
 WIDEST = 1.0  # an interval of the share that is wider holds both nothing and everything
 UNBINNED = " Slope and intercept cannot be told without predictions for control units."
 
@@ -45,12 +47,27 @@ class CalibrationFit:
     intercept: Estimate  # in units of the outcome per unit
     surplus: Estimate  # realised minus the mean lower bound
 
+    @property
+    def is_shifted(self) -> bool:
+        """Whether the bins follow a line that is not through 0, and not realised = predicted."""
+        slope = self.slope
+        through_zero = self.intercept.low <= 0 <= self.intercept.high
+        clear = slope.low > 0 and _width(slope) <= WIDEST and not through_zero
+        return clear and not (_holds_one(slope) and _holds_one(self.share))
+
+    @property
+    def is_unranked(self) -> bool:
+        """Whether something was gained, but not where it was predicted."""
+        slope = self.slope
+        flat = slope.low <= 0 and slope.high < 1 and _width(slope) <= WIDEST
+        return flat and self.share.low > 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
     """How predictions fared, and the settings of `[decision]` that would have been right."""
 
-    found: CalibrationFit
+    fit: CalibrationFit
     bins: tuple[Bin, ...]
     change: str  # none, more_doubt, less_doubt, unranked, stop, cannot_be_told
     beta: float  # recommended
@@ -60,7 +77,7 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Bins as columns: means of predictions, differences of the arms with their covariance, and numbers of units."""
+    """Bins as columns: mean predictions, differences of the arms and their covariance, numbers of units."""
 
     predicted: Floats
     predicted_lower: Floats
@@ -73,13 +90,15 @@ class Binned:
 
 
 def calibrate(arms: Arms, config: AbtestConfig, beta: float, threshold: float) -> Calibration:
-    """Compare predicted gains with the arms' difference; `beta` and `threshold` are those the model decided with."""
+    """Compare predicted gains with the arms' difference.
+
+    `beta` and `threshold` are those that the model decided with.
+    """
     binned = _bin(arms, config)
+    units = len(arms.treated)
     quantile = float(stats.t.isf(config.alpha / 2, max(int(arms.clusters.max()) - 1, 1)))
-    found = _estimate(binned, quantile, len(arms.treated))
-    change, new_beta, new_threshold = recommend_change(
-        found, beta, threshold, arms.rows / len(arms.treated)
-    )
+    fit = _fit(binned, quantile, units)
+    change, new_beta, new_threshold = recommend_change(fit, beta, threshold, arms.rows / units)
     half = quantile * np.sqrt(np.diag(binned.covariance))
     columns = (
         binned.predicted,
@@ -87,45 +106,46 @@ def calibrate(arms: Arms, config: AbtestConfig, beta: float, threshold: float) -
         binned.realised,
         binned.realised - half,
         binned.realised + half,
+        binned.control,
+        binned.treatment,
     )
-    rows = zip(
-        *(column.tolist() for column in (*columns, binned.control, binned.treatment)), strict=True
-    )
-    bins = tuple(Bin(*row) for row in rows)
-    advice = _say(change, found, (beta, threshold), (new_beta, new_threshold), config.alpha)
+    bins = tuple(Bin(*row) for row in zip(*(c.tolist() for c in columns), strict=True))
+    steps = f"{_step('β', beta, new_beta)}, {_step('τ', threshold, new_threshold)}"
+    if change == "less_doubt":
+        steps = f"a smaller uncertainty penalty will do, {steps}"
+    if change.endswith("doubt") and not fit.is_shifted and new_beta == new_threshold == 0:
+        steps = "β and τ are 0 and may stay, as a gain of another size is still a gain"
+    sure = f"{1 - config.alpha:.0%}"
+    sentence = _say_change(change, fit, steps, sure) + _say_bounds(fit.surplus, bins, sure)
     return Calibration(
-        found=found,
+        fit=fit,
         bins=bins,
         change=change,
         beta=new_beta,
         threshold=new_threshold,
-        sentence=f"{advice}{_say_bounds(found.surplus, bins, config.alpha)}{'' if binned.whole else UNBINNED}",
+        sentence=sentence if binned.whole else sentence + UNBINNED,
     )
 
 
 def _bin(arms: Arms, config: AbtestConfig) -> Binned:
-    gain, treated = arms.values[config.predicted or ""], arms.treated
-    lower = (
-        arms.values[config.predicted_lower]
-        if config.predicted_lower
-        else np.full(len(gain), np.nan)
-    )
+    treated = arms.treated
+    gain = arms.values[config.predicted or ""]
+    lower = arms.values.get(config.predicted_lower or "", np.full(len(gain), np.nan))
     lost = int(np.isnan(gain[treated]).sum())
     if lost:
         raise LogError(
-            f"Expected a predicted gain {config.predicted!r} for every unit of the treatment arm, but {lost:,} are empty. "
-            "Write 0 for units that were not moved."
+            f"Expected a predicted gain {config.predicted!r} for every unit of the treatment arm, but "
+            f"{lost:,} are empty. Write 0 for units that were not moved."
         )
+    # Without control's predictions nothing can be binned.
     whole = not np.isnan(gain).any()
     codes = make_bins(gain, treated) if whole else np.zeros(len(gain), dtype=np.int64)
-    told = (
-        np.ones(len(gain), dtype=bool) if whole else treated
-    )  # without control's predictions nothing can be binned
-    size = np.bincount(codes[told])
+    known = treated | whole
+    size = np.bincount(codes[known])
     realised, covariance = differences(_adjusted(arms, config), treated, codes, arms.clusters)
     return Binned(
-        predicted=np.bincount(codes[told], gain[told]) / size,
-        predicted_lower=np.bincount(codes[told], lower[told]) / size,
+        predicted=np.bincount(codes[known], gain[known]) / size,
+        predicted_lower=np.bincount(codes[known], lower[known]) / size,
         realised=realised,
         covariance=covariance,
         control=np.bincount(codes[~treated]),
@@ -135,23 +155,23 @@ def _bin(arms: Arms, config: AbtestConfig) -> Binned:
     )
 
 
-def _estimate(binned: Binned, quantile: float, n: int) -> CalibrationFit:
+def _fit(binned: Binned, quantile: float, n: int) -> CalibrationFit:
     """The share, the line over bins and the surplus over the lower bounds, each with its interval."""
 
     def estimate(name: str, value: float, variance: float) -> Estimate:
-        half = quantile * float(np.sqrt(variance))
-        return Estimate(name, float(value), float(value - half), float(value + half), n)
+        return Estimate.around(name, value, quantile * np.sqrt(variance), n)
 
     parts = binned.parts
-    uplift, spread = float(parts @ binned.realised), float(parts @ binned.covariance @ parts)
+    uplift = float(parts @ binned.realised)
+    variance = float(parts @ binned.covariance @ parts)
     promised = float(parts @ binned.predicted)
-    promised = promised if promised > 0 else float("nan")
+    promised = promised if promised > 0 else NAN
     line, covariance = _line(binned)
     return CalibrationFit(
-        share=estimate("share", uplift / promised, spread / promised**2),
+        share=estimate("share", uplift / promised, variance / promised**2),
         slope=estimate("slope", line[1], covariance[1, 1]),
         intercept=estimate("intercept", line[0], covariance[0, 0]),
-        surplus=estimate("surplus", uplift - float(parts @ binned.predicted_lower), spread),
+        surplus=estimate("surplus", uplift - float(parts @ binned.predicted_lower), variance),
     )
 
 
@@ -164,21 +184,26 @@ def make_bins(gain: Floats, treated: Mask) -> Codes:
     if moved.any():
         edges = np.unique(np.quantile(gain[moved], np.arange(1, count) / count))
         codes[moved] = 1 + np.searchsorted(edges, gain[moved], side="right")
-    # A bin without both arms compares nothing and joins the one before (or, the first of all, the one after).
+    # A bin without both arms compares nothing and joins the one before; the first one, the one after.
     for code in range(int(codes.max()), 0, -1):
         if not _has_both(codes == code, treated):
             codes[codes == code] = code - 1
     codes = np.unique(codes, return_inverse=True)[1]
-    if codes.max() > 0 and not _has_both(codes == 0, treated):
+    if not _has_both(codes == 0, treated):
         codes = np.maximum(codes - 1, 0)
     return codes
+
+
+def _has_both(mask: Mask, treated: Mask) -> bool:
+    return bool((mask & treated).sum() >= 2 and (mask & ~treated).sum() >= 2)
 
 
 def differences(
     outcome: Floats, treated: Mask, codes: Codes, clusters: Codes
 ) -> tuple[Floats, Floats]:
-    """Difference of the arms in each bin and their covariance (CR1): the saturated regression, without building it."""
-    bins, groups = int(codes.max()) + 1, int(clusters.max()) + 1
+    """Difference of the arms in each bin and their covariance (CR1), without building the regression."""
+    bins = int(codes.max()) + 1
+    groups = int(clusters.max()) + 1
     cell = 2 * codes + treated
     size = np.bincount(cell, minlength=2 * bins)
     mean = np.bincount(cell, outcome, 2 * bins) / size
@@ -191,45 +216,34 @@ def differences(
 
 
 def recommend_change(
-    found: CalibrationFit, beta: float, threshold: float, rows_per_unit: float = 1.0
+    fit: CalibrationFit, beta: float, threshold: float, rows_per_unit: float = 1.0
 ) -> tuple[str, float, float]:
     """What to do, the new β and the new τ (which is per row, the intercept per unit)."""
-    share, slope, intercept = found.share, found.slope, found.intercept
-    if is_shifted(found):
-        k, shift = slope.value, intercept.value / rows_per_unit
-    elif is_unranked(found):
+    share = fit.share
+    k = share.value
+    shift = 0.0
+    if fit.is_shifted:
+        k = fit.slope.value
+        shift = fit.intercept.value / rows_per_unit
+    elif fit.is_unranked:
         return "unranked", beta, threshold
-    elif not share.high - share.low <= WIDEST:  # NaN, too
+    elif not _width(share) <= WIDEST:  # NaN, too
         return "cannot_be_told", beta, threshold
-    elif share.low <= 1 <= share.high:
+    elif _holds_one(share):
         return "none", beta, threshold
     elif share.low <= 0:
         return "stop", beta, threshold
-    else:
-        k, shift = share.value, 0.0
     new = max((threshold - shift) / k, 0.0)
-    return ("more_doubt" if beta / k > beta or new > threshold else "less_doubt"), beta / k, new
+    is_larger = beta / k > beta or new > threshold
+    return "more_doubt" if is_larger else "less_doubt", beta / k, new
 
 
-def is_shifted(found: CalibrationFit) -> bool:
-    """Whether a line that does not pass through 0 describes the bins, and another one than realised = predicted."""
-    slope, intercept = found.slope, found.intercept
-    clear = (
-        slope.low > 0 and slope.high - slope.low <= WIDEST and intercept.low * intercept.high > 0
-    )
-    right = slope.low <= 1 <= slope.high and found.share.low <= 1 <= found.share.high
-    return clear and not right
+def _width(estimate: Estimate) -> float:
+    return estimate.high - estimate.low
 
 
-def is_unranked(found: CalibrationFit) -> bool:
-    """Whether something was gained, but not where it was predicted."""
-    slope = found.slope
-    return (
-        slope.high - slope.low <= WIDEST
-        and slope.low <= 0
-        and slope.high < 1
-        and found.share.low > 0
-    )
+def _holds_one(estimate: Estimate) -> bool:
+    return estimate.low <= 1 <= estimate.high
 
 
 def _adjusted(arms: Arms, config: AbtestConfig) -> Floats:
@@ -246,57 +260,47 @@ def _adjusted(arms: Arms, config: AbtestConfig) -> Floats:
 def _line(binned: Binned) -> tuple[Floats, Floats]:
     """Intercept and slope over bins, and their covariance; NaN where bins do not differ."""
     predicted = binned.predicted
-    if len(predicted) < 2 or np.ptp(predicted) == 0:
+    if np.ptp(predicted) == 0:
         return np.full(2, np.nan), np.full((2, 2), np.nan)
-    weights = 1 / (
-        1 / binned.control + 1 / binned.treatment
-    )  # by numbers: variances of bins are noisy themselves
+    # Weights by numbers: variances of bins are noisy themselves.
+    weights = 1 / (1 / binned.control + 1 / binned.treatment)
     design = np.stack([np.ones(len(predicted)), predicted], axis=1)
     solver = np.linalg.solve(design.T @ (weights[:, None] * design), design.T * weights)
     return solver @ binned.realised, solver @ binned.covariance @ solver.T
 
 
-def _has_both(mask: Mask, treated: Mask) -> bool:
-    return bool((mask & treated).sum() >= 2 and (mask & ~treated).sum() >= 2)
-
-
-def _say(
-    change: str,
-    found: CalibrationFit,
-    old: tuple[float, float],
-    new: tuple[float, float],
-    alpha: float,
-) -> str:
-    share = found.share
+def _say_change(change: str, fit: CalibrationFit, steps: str, sure: str) -> str:
+    share = fit.share
+    slope = fit.slope
     if np.isnan(share.value):
         return "Nothing was predicted to be gained, so nothing can be told of β and τ."
-    steps = ", ".join(_say_step(*step) for step in zip("βτ", old, new, strict=True))
     advice = {
         "none": "the interval holds 1, so β and τ stay as they are",
-        "cannot_be_told": "the interval is too wide to tell, so β and τ stay as they are; a larger or longer test is needed",
-        "stop": "no gain was confirmed, and no β or τ mends that; do not deploy, look for what the logs lack",
-        "unranked": (
-            f"but it does not grow with what was predicted (slope {found.slope.value:.2f}, {found.slope.low:.2f} to "
-            f"{found.slope.high:.2f}), and no β or τ mends that; check that these gains are of this treatment"
-        ),
-        "more_doubt": steps,
-        "less_doubt": f"less doubt will do, {steps}",
-    }[change]
-    if is_shifted(found):
-        advice = f"by bins it is {found.intercept.value:+.3g} {found.slope.value:+.2f} × predicted; {advice}"
-    elif change.endswith("doubt") and new == (0.0, 0.0):
-        advice = "β and τ are 0 and may stay, as a gain of another size is still a gain"
-    return f"Realised {share.value:.2f} of predicted ({1 - alpha:.0%} {share.low:.2f} to {share.high:.2f}): {advice}."
+        "cannot_be_told": "the interval is too wide to tell, so β and τ stay as they are; a larger "
+        "or longer test is needed",
+        "stop": "no gain was confirmed, and no β or τ mends that; do not deploy, look for what the "
+        "logs lack",
+        "unranked": f"but it does not grow with what was predicted (slope {slope.value:.2f}, "
+        f"{slope.low:.2f} to {slope.high:.2f}), and no β or τ mends that; check that these gains are "
+        "of this treatment",
+    }.get(change, steps)
+    if fit.is_shifted:
+        line = f"{fit.intercept.value:+.3g} {slope.value:+.2f} × predicted"
+        advice = f"by bins it is {line}; {advice}"
+    return (
+        f"Realised {share.value:.2f} of predicted ({sure} {share.low:.2f} to {share.high:.2f}): "
+        f"{advice}."
+    )
 
 
-def _say_step(name: str, old: float, new: float) -> str:
+def _step(name: str, old: float, new: float) -> str:
     if new == old:
         return f"{name} stays {old:.3g}"
     return f"{'raise' if new > old else 'lower'} {name} from {old:.3g} to {new:.3g}"
 
 
-def _say_bounds(surplus: Estimate, bins: tuple[Bin, ...], alpha: float) -> str:
-    """Lower bounds can be told to hold or fail on average, over all units and in bins, never of a single unit."""
+def _say_bounds(surplus: Estimate, bins: tuple[Bin, ...], sure: str) -> str:
+    """Whether lower bounds hold on average, over all units and in bins; never of a single unit."""
     if np.isnan(surplus.value):
         return ""
     verdict = "cannot be told from holding or failing"
@@ -306,6 +310,7 @@ def _say_bounds(surplus: Estimate, bins: tuple[Bin, ...], alpha: float) -> str:
         verdict = "do not hold on average (σ is too small)"
     failed = sum(part.high < part.predicted_lower for part in bins)
     return (
-        f" Lower bounds {verdict}: realised minus bound {surplus.value:+.3g} ({1 - alpha:.0%} {surplus.low:+.3g} to "
-        f"{surplus.high:+.3g}), contradicted in {failed} of {len(bins)} bins; of single units no test can tell."
+        f" Lower bounds {verdict}: realised minus bound {surplus.value:+.3g} ({sure} "
+        f"{surplus.low:+.3g} to {surplus.high:+.3g}), contradicted in {failed} of {len(bins)} bins; "
+        "of single units no test can tell."
     )

@@ -1,6 +1,5 @@
-"""Before the test: the smallest effect it can find, or how many units it needs, from a table of earlier weeks."""
+"""Before the test: the smallest effect it can find, or how many units it needs, from earlier weeks."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,15 +12,15 @@ from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.abtest.arms import Arms, read_units
 from realloc.evaluate.abtest.config import AbtestConfig, Metric
 from realloc.evaluate.abtest.metrics import gather
-from realloc.evaluate.abtest.parts import is_flat, unit_variance, variance_reduction
 from realloc.evaluate.abtest.sequential import nominal_alpha
+from realloc.evaluate.result import without_nan
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, kw_only=True)
-class Planned:
+class PlannedMetric:
     """What a test can tell of one metric."""
 
     metric: str
@@ -29,49 +28,60 @@ class Planned:
     level: float  # before the test
     units: int  # randomized units or clusters in both arms
     effect: float  # found with probability `power`
-    margin: (
-        float | None
-    )  # of a guardrail: told to hold with that probability, if it is above the effect
+    margin: float | None  # of a guardrail: told to hold with that probability, if above the effect
     power: float
     alpha: float  # two-sided, of the last look and with the goals' correction at its strictest
     variance_reduction: float  # expected of CUPED; NaN without it
+
+    def describe(self, kind: str) -> str:
+        """One sentence, and one more on the margin of a guardrail; `kind` is units or clusters."""
+        effect = f"{self.effect:.3g} {self.sign}".strip()
+        text = f"{self.metric}: {self.units:,} {kind} find an effect of {effect}"
+        text += f" with probability {self.power:.0%}"
+        if not np.isnan(self.variance_reduction):
+            text += f" (CUPED saves {self.variance_reduction:.0%} of the variance)"
+        if self.margin is None:
+            return f"{text}."
+        enough = "wide enough" if self.margin >= self.effect else "too small"
+        return f"{text}. Its margin of {self.margin:g} is {enough} to be told."
 
 
 @dataclass(frozen=True)
 class TestPlan:
     """One row per metric."""
 
-    planned: tuple[Planned, ...]
-    what: str  # units or clusters
+    planned: tuple[PlannedMetric, ...]
+    kind: str  # units or clusters
 
-    def __getitem__(self, name: str) -> Planned:
+    def __getitem__(self, name: str) -> PlannedMetric:
         for row in self.planned:
             if row.metric == name:
                 return row
         raise KeyError(f"Expected one of {[row.metric for row in self.planned]}, got {name!r}.")
 
-    def __iter__(self) -> Iterator[Planned]:
+    def __iter__(self) -> Iterator[PlannedMetric]:
         return iter(self.planned)
 
-    def to_arrow(self) -> pa.Table:
-        """The rows as a table."""
-        return pa.Table.from_pylist([asdict(row) for row in self.planned])
-
     def to_frame(self) -> "pd.DataFrame":
-        """The same as a pandas frame."""
-        return self.to_arrow().to_pandas()
+        """The rows as a pandas frame."""
+        return pa.Table.from_pylist([asdict(row) for row in self.planned]).to_pandas()
 
     def to_json(self) -> list[dict[str, Any]]:
         """The rows as plain values; what has no value is null."""
-        return json.loads(json.dumps(self.to_arrow().to_pylist()), parse_constant=lambda _: None)
+        return without_nan([asdict(row) for row in self.planned])
 
     def lines(self) -> list[str]:
-        """One sentence per metric."""
-        return [
-            f"{row.metric}: {row.units:,} {self.what} find an effect of {row.effect:.3g}{row.sign and ' ' + row.sign} with "
-            f"probability {row.power:.0%}{_saved(row)}.{_guarded(row)}"
-            for row in self.planned
-        ]
+        """What to say of each metric."""
+        return [row.describe(self.kind) for row in self.planned]
+
+
+@dataclass(frozen=True)
+class ErrorRates:
+    """How often a test may be wrong either way, and which part of its units is treated."""
+
+    alpha: float
+    power: float
+    split: float
 
 
 def plan_test(
@@ -81,10 +91,11 @@ def plan_test(
     power: float = 0.8,
     effect: float | None = None,
 ) -> TestPlan:
-    """Plan from a table of the test's columns over a period as long as the test; `before` is what lies before that.
+    """Plan from a table of the test's columns over a period as long as the test.
 
-    Without `effect`: the smallest one found with probability `power` by `units` (those of the table unless given). With it,
-    in percent, points or units as each metric says: how many units it takes.
+    `before` is what lies before that period. Without `effect`: the smallest one found with probability
+    `power` by `units` (those of the table unless given). With it, in percent, points or units as each
+    metric says: how many units it takes.
     """
     if not 0.05 < power < 1:
         raise ConfigError(f"Expected `power` between 0.05 and 1, got {power}.")
@@ -95,100 +106,66 @@ def plan_test(
     if units is not None and units < 4:
         raise ConfigError(f"Expected at least 4 `units` in a test, got {units}.")
     arms = read_units(source, config)
-    planned = tuple(
-        _plan_metric(arms, metric, config, units, power, effect) for metric in config.metrics
-    )
-    return TestPlan(planned, "clusters" if config.cluster else "units")
+    planned: list[PlannedMetric] = []
+    for metric in config.metrics:
+        # A goal has to win against all others first, at what the last look leaves of α.
+        rivals = 1 if metric.is_guardrail or config.correction == "none" else len(config.goals)
+        alpha = nominal_alpha(config.looks, len(config.looks), config.alpha / rivals)
+        rates = ErrorRates(alpha, power, config.split)
+        planned.append(_plan_metric(arms, metric, rates, units, effect))
+    return TestPlan(tuple(planned), "clusters" if config.cluster else "units")
 
 
 def _plan_metric(
-    arms: Arms,
-    metric: Metric,
-    config: AbtestConfig,
-    units: int | None,
-    power: float,
-    effect: float | None,
-) -> Planned:
-    parts = gather(arms, metric)
-    if parts.d.sum() <= 0:
+    arms: Arms, metric: Metric, rates: ErrorRates, units: int | None, effect: float | None
+) -> PlannedMetric:
+    totals = gather(arms, metric)
+    if totals.d.sum() <= 0:
         raise LogError(
-            f"Expected a total of {metric.denominator!r} above 0, got {parts.d.sum():.4g}."
+            f"Expected a total of {metric.denominator!r} above 0, got {totals.d.sum():.4g}."
         )
-    level, variance = parts.level, unit_variance(parts)
+    level = totals.level
     if metric.effect == "percent" and level <= 0:
         raise LogError(
-            f"Expected a level of metric {metric.name!r} above 0 for an effect in percent, got {level:.4g}. "
-            f'Set effect = "absolute" in [abtest.metrics.{metric.name}].'
+            f"Expected a level of metric {metric.name!r} above 0 for an effect in percent, got "
+            f'{level:.4g}. Set effect = "absolute" in [abtest.metrics.{metric.name}].'
         )
-    scale = (
-        100 / level
-        if metric.effect == "percent"
-        else {"points": 100.0, "absolute": 1.0}[metric.effect]
-    )
-    if is_flat(parts):
+    if totals.is_flat:
         raise LogError(
-            f"Expected values of metric {metric.name!r} that differ between units, but all are the same."
+            f"Expected values of metric {metric.name!r} that differ between units, but all are the "
+            "same."
         )
-    sure = Sureness(_strictest(metric, config), power, config.split)
-    n = units or len(parts.y) if effect is None else needed_units(variance, effect / scale, sure)
-    return Planned(
+    scale = 1.0 if metric.effect == "absolute" else 100.0
+    if metric.effect == "percent":
+        scale /= level
+    n = units or len(totals.y)
+    if effect is not None:
+        n = needed_units(totals.variance, effect / scale, rates)
+    return PlannedMetric(
         metric=metric.name,
         sign=metric.sign,
         level=level,
         units=n,
-        effect=smallest_effect(variance, n, sure) * scale,
+        effect=smallest_effect(totals.variance, n, rates) * scale,
         margin=metric.margin,
-        power=power,
-        alpha=sure.alpha,
-        variance_reduction=variance_reduction(parts),
+        power=rates.power,
+        alpha=rates.alpha,
+        variance_reduction=totals.variance_reduction,
     )
 
 
-@dataclass(frozen=True)
-class Sureness:
-    """How often a test may be wrong either way, and which part of its units is treated."""
-
-    alpha: float
-    power: float
-    split: float
-
-
-def smallest_effect(variance: float, units: float, sure: Sureness) -> float:
+def smallest_effect(variance: float, units: float, rates: ErrorRates) -> float:
     """(t_{1−α/2} + t_power)·√(v/n_control + v/n_treatment), with Welch's degrees of freedom."""
-    parts = 1 / np.array([1 - sure.split, sure.split]) / units  # 1/n of each arm
+    parts = 1 / np.array([1 - rates.split, rates.split]) / units  # 1/n of each arm
     freedom = parts.sum() ** 2 / (parts**2 / np.maximum(1 / parts - 1, 1)).sum()
-    quantiles = stats.t.isf(sure.alpha / 2, freedom) + stats.t.ppf(sure.power, freedom)
+    quantiles = stats.t.isf(rates.alpha / 2, freedom) + stats.t.ppf(rates.power, freedom)
     return float(quantiles * np.sqrt(variance * parts.sum()))
 
 
-def needed_units(variance: float, effect: float, sure: Sureness) -> int:
+def needed_units(variance: float, effect: float, rates: ErrorRates) -> int:
     """The number of units whose smallest effect is this one."""
     units = 4.0
-    for _ in range(
-        50
-    ):  # the effect falls with √units but for the quantiles, so that this converges at once
-        units = max(units * (smallest_effect(variance, units, sure) / effect) ** 2, 4.0)
+    # The effect falls with √units but for the quantiles, so that this converges at once.
+    for _ in range(50):
+        units = max(units * (smallest_effect(variance, units, rates) / effect) ** 2, 4.0)
     return int(np.ceil(units))
-
-
-def _strictest(metric: Metric, config: AbtestConfig) -> float:
-    """What the last look leaves of α when a goal has to win against all others first."""
-    goals = len(config.goals) if config.correction != "none" and not metric.is_guardrail else 1
-    return nominal_alpha(config.looks, len(config.looks), config.alpha / goals)
-
-
-def _saved(row: Planned) -> str:
-    return (
-        ""
-        if np.isnan(row.variance_reduction)
-        else f" (CUPED saves {row.variance_reduction:.0%} of the variance)"
-    )
-
-
-def _guarded(row: Planned) -> str:
-    if row.margin is None:
-        return ""
-    enough = row.margin >= row.effect
-    return (
-        f" Its margin of {row.margin:g} is {'wide enough' if enough else 'too small'} to be told."
-    )

@@ -26,14 +26,15 @@ class SplitCheck:
         return self.p >= LEAST_P
 
     def __str__(self) -> str:
-        found = self.treatment / (self.control + self.treatment)
+        part = self.treatment / (self.control + self.treatment)
         sizes = f"{self.treatment:,} in treatment, {self.control:,} in control"
         if self.ok:
-            return f"{sizes}: {found:.2%} treated, {self.expected:.2%} expected (p = {self.p:.2g})."
+            return f"{sizes}: {part:.2%} treated, {self.expected:.2%} expected (p = {self.p:.2g})."
         return (
-            f"Sample-ratio mismatch: {sizes}, that is {found:.2%} treated where {self.expected:.2%} were expected "
-            f"(p = {self.p:.1g}). Units were lost or assigned differently in one arm, so the arms cannot be compared: find "
-            "the cause first (logging, filters after assignment, bots, redirects)."
+            f"Sample-ratio mismatch: {sizes}, that is {part:.2%} treated where {self.expected:.2%} were "
+            f"expected (p = {self.p:.1g}). Units were lost or assigned differently in one arm, so the "
+            "arms cannot be compared: find the cause first (logging, filters after assignment, bots, "
+            "redirects)."
         )
 
 

@@ -6,24 +6,24 @@ from realloc.evaluate.abtest.config import AbtestConfig
 from realloc.evaluate.abtest.metrics import Effect
 from realloc.evaluate.abtest.split import SplitCheck
 
-LAUNCH, KEEP, GO_ON, NONE = "launch", "keep_control", "go_on", "no_verdict"
-KINDS = ("better", "worse", "no difference found", "held", "broken", "cannot be told")
+LAUNCH = "launch"
+KEEP = "keep_control"
+GO_ON = "go_on"
+NONE = "no_verdict"
 
 
-def decide_goal(effect: Effect, alpha: float) -> str:
-    """Better or worse where the p-value, adjusted for looks and goals, is below α."""
-    if effect.p_adjusted >= alpha:
-        return "no difference found"
-    return "better" if (effect.value > 0) == (effect.metric.direction == "up") else "worse"
+def decide(effect: Effect, alpha: float) -> str:
+    """A goal is better or worse where its p-value, adjusted for looks and goals, is below α.
 
-
-def decide_guardrail(effect: Effect) -> str:
-    """Non-inferiority: held where the whole interval is above −margin, broken where the whole of it is below.
-
-    All guardrails have to hold, so none needs a correction for the others.
+    A guardrail is held (not inferior) where its whole interval is above −margin, and broken where the
+    whole of it is below. All guardrails have to hold, so none needs a correction for the others.
     """
+    margin = effect.metric.margin
+    if margin is None:
+        if effect.p_adjusted >= alpha:
+            return "no difference found"
+        return "better" if (effect.value > 0) == (effect.metric.direction == "up") else "worse"
     low, high = effect.gain
-    margin = effect.metric.margin or 0.0
     if low > -margin:
         return "held"
     return "broken" if high < -margin else "cannot be told"
@@ -31,37 +31,37 @@ def decide_guardrail(effect: Effect) -> str:
 
 def conclude(split: SplitCheck, effects: Sequence[Effect], config: AbtestConfig) -> tuple[str, str]:
     """The decision and the sentence that gives its reasons."""
+
+    def listed(*decisions: str) -> str:
+        """The effects of these decisions, as a list in words."""
+        return "; ".join(
+            _describe(effect)
+            for decision in decisions
+            for effect in effects
+            if effect.decision == decision
+        )
+
     if not split.ok:
         return NONE, f"No winner may be called. {split}"
-    by = {kind: [effect for effect in effects if effect.decision == kind] for kind in KINDS}
-    won, unsure = by["better"] or not config.goals, by["cannot be told"]
-    if by["broken"] or by["worse"]:
-        return KEEP, f"Keep control: {_list([*by['broken'], *by['worse']])}."
-    if won and not unsure:
+    lost = listed("broken", "worse")
+    won = listed("better")
+    unsure = listed("cannot be told")
+    if lost:
+        return KEEP, f"Keep control: {lost}."
+    if not unsure and (won or not config.goals):
         head = "Treatment wins" if config.goals else "Nothing is lost"
-        return LAUNCH, f"{head}: {_list([*by['better'], *by['held']])}."
-    if by["better"]:
-        return (
-            GO_ON,
-            f"No launch yet: {_list(by['better'])}, but {_list(unsure)}. More units or days would tell.",
-        )
-    if config.look_number < len(config.looks):
-        return (
-            GO_ON,
-            f"Go on: look {config.look_number} of {len(config.looks)} and nothing is told yet.",
-        )
-    return (
-        KEEP,
-        f"No difference found: {_list([*by['no difference found'], *unsure])}. Control stays.",
-    )
+        return LAUNCH, f"{head}: {listed('better', 'held')}."
+    if won:
+        return GO_ON, f"No launch yet: {won}, but {unsure}. More units or days would tell."
+    look, looks = config.look_number, len(config.looks)
+    if look < looks:
+        return GO_ON, f"Go on: look {look} of {looks} and nothing is told yet."
+    found = listed("no difference found", "cannot be told")
+    return KEEP, f"No difference found: {found}. Control stays."
 
 
-def _list(effects: Sequence[Effect]) -> str:
-    return "; ".join(f"{effect} {_about(effect)}" for effect in effects)
-
-
-def _about(effect: Effect) -> str:
+def _describe(effect: Effect) -> str:
     if not effect.metric.is_guardrail:
-        return effect.decision
-    sign = effect.metric.sign and f" {effect.metric.sign}"
-    return f"{effect.decision} (may lose {effect.metric.margin:g}{sign})"
+        return f"{effect} {effect.decision}"
+    margin = f"{effect.metric.margin:g} {effect.metric.sign}".strip()
+    return f"{effect} {effect.decision} (may lose {margin})"

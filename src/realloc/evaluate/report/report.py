@@ -98,18 +98,16 @@ def evaluation_report(
     config = config or ReportConfig()
     schema = schema or _schema_of(policy, source)
     config.check_guardrails(schema)
-    rules = config_of(policy)
-    taken = take_logs(source, schema, config, rules.check, on_progress)
-    logs = taken.logs
-    new = find_new(policy, logs)
-    advice = advise(policy, last_rows(logs), progress)
+    taken = take_logs(source, schema, config, config_of(policy).check, on_progress)
+    new = find_new(policy, taken.logs)
+    advice = advise(policy, last_rows(taken.logs), progress)
     marked, why_not = _marked(taken, config)
-    ranked = rank(policy, logs, marked, new, config, progress)
+    ranked = rank(policy, taken.logs, marked, new, config, progress)
     worth = None
     if marked is not None:
-        worth, why_not = _worth(policy, logs, new, config, progress)
+        worth, why_not = _worth(policy, taken.logs, new, config, progress)
     evidence = VerdictEvidence(
-        goal=goal_name(rules.decision, schema),
+        goal=goal_name(config_of(policy).decision, schema),
         errors=tuple(f"{finding.what}." for finding in taken.check.errors),
         moved=int(advice.moved.sum()),
         lift=worth.lift if worth else None,
@@ -121,22 +119,16 @@ def evaluation_report(
         rho=ranked.rho,
     )
     verdict = conclude(evidence)
-    value = Section(title=TITLE, missing=(why_not,))
-    predicted: dict[str, float] = {}
-    learned: tuple[Section, ...] = ()
-    if isinstance(policy, ReAlloc):
-        predicted = predict_guardrails(policy, advice)
-        learned = (nuisance_section(policy, logs),)
     sections = (  # the decision first, its foundations last
         _glance(evidence, advice),
         uplift_section(evidence.goal, advice, worth),
-        worth_section(worth, new.any) if worth else value,
-        guardrail_section(schema.guardrails, evidence.guardrails, predicted),
+        worth_section(worth, new.any) if worth else Section(title=TITLE, missing=(why_not,)),
+        guardrail_section(schema.guardrails, evidence.guardrails, _predicted(policy, advice)),
         ranked.section,
         action_section(advice),
         moves_section(advice),
         support_section(policy, advice),
-        *learned,
+        *((nuisance_section(policy, taken.logs),) if isinstance(policy, ReAlloc) else ()),
         check_section(taken.check, new.sentence),
     )
     return EvaluationReport(verdict.decision, verdict.reasons, evidence, sections)
@@ -177,14 +169,15 @@ def _worth(
     return worth, worth.why_not
 
 
-def predict_guardrails(model: ReAlloc, advice: Advice) -> dict[str, float]:
+def _predicted(policy: Policy, advice: Advice) -> dict[str, float]:
     """The mean change of every guardrail that the model itself expects from its moves."""
-    state = model.fitted
+    if not isinstance(policy, ReAlloc):
+        return {}
     logs = advice.logs
-    x = state.encoder.encode(logs).values
+    x = policy.fitted.encoder.encode(logs).values
     return {
         name: float(learned.student.gain(x, np.array(logs.shares), advice.shares).mean())
-        for name, learned in state.outcomes.items()
+        for name, learned in policy.fitted.outcomes.items()
         if name != logs.schema.outcome
     }
 
