@@ -247,9 +247,7 @@ def changes_of(readout: Readout) -> list[Any]:
     """What a readout says of the model's gains: share realised, and the change of β and τ."""
     found = readout.calibration
     return (
-        []
-        if found is None
-        else [found.fit.share.value, found.change, found.beta, found.threshold]
+        [] if found is None else [found.fit.share.value, found.change, found.beta, found.threshold]
     )
 
 
