@@ -117,15 +117,15 @@ def _platform(
     from realloc.world.platform import Marketplace
 
     market = Marketplace(seed=seed, channels=channels)
-    size = (sample.units, sample.periods, sample.sample_seed)
+    size = {"items": sample.units, "days": sample.periods, "seed": sample.sample_seed}
     if not folder:
-        _write(market.sample(*size), out)
+        _write(market.sample(**size), out)
         return market.card()
     half = out.with_name(f".{out.name}.part")
     shutil.rmtree(half, ignore_errors=True)
     try:
         with progress_bar("Simulating", quiet=quiet) as advance:
-            market.write(half, *size, on_progress=advance)
+            market.write(half, **size, on_progress=advance)
         shutil.rmtree(out, ignore_errors=True)
         half.rename(out)
     finally:
