@@ -1,15 +1,17 @@
-"""100,000 units choose under three pools: CPU seconds, duality gap, exact feasibility. Bar: seconds, and a gap below 0.1 %.
+"""100,000 units choose under three pools: CPU seconds, duality gap, exact feasibility.
 
     python benchmarks/portfolio_speed.py
 
-Each unit has a lognormal budget, a trace of six transfers towards its best channels and one of six out of the capped
-ones. Gains are concave along a trace. Cases: pools that bind, pools that today's spend already exceeds, a cap on the
-money moved in addition, and copies of only 20 units, which the prices cannot tell apart. One thread.
+Bar: 10 CPU seconds and a gap below 0.1 %. Each unit has a lognormal budget, a trace of six transfers
+towards its best channels and one of six out of the capped ones. Gains are concave along a trace.
+Cases: pools that bind, pools that today's spend already exceeds, a cap on the money moved in
+addition, and copies of only 20 units, which prices cannot tell apart. One thread.
 """
 
 import argparse
 import json
 import os
+import resource
 import time
 from pathlib import Path
 
@@ -18,14 +20,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from realloc.base.simplex import round_money
-from realloc.decide.portfolio.portfolio import Choice, Menu, choose, menu_of_traces, stack_menus
+from realloc.decide.portfolio.menu import Menu
+from realloc.decide.portfolio.portfolio import Choice, choose
 
 RESULTS = Path(__file__).parent / "results" / "portfolio_speed.json"
-CHANNELS, CAPPED, STEPS, STEP = 5, (0, 1, 2), 6, 0.04
+CHANNELS = 5
+CAPPED = (0, 1, 2)
+STEPS = 6
+STEP = 0.04
 NAMES = ("coupon", "feed", "search", "moved money")
 DISTINCT = 20
-BAR_SECONDS, BAR_GAP = 10.0, 1e-3
-# share of what the units would use on their own best options, or of what keep uses; one factor per resource
+BAR_SECONDS = 10.0
+BAR_GAP = 1e-3
+# Limits: a part of what the units would use on their own best options, or of what keep uses.
 CASES = {
     "pools": ("best", (0.90, 0.92, 0.95), False),
     "keep exceeds": ("keep", (0.97, 0.98, 0.99), False),
@@ -51,20 +58,33 @@ def draw_trace(rng: np.random.Generator, start: np.ndarray, slope: np.ndarray) -
 
 
 def draw_menu(units: int, seed: int, moved: bool) -> Menu:
-    """Two traces per unit, towards gain and out of the capped channels, with the gain Σ slope·move − curvature·move²."""
+    """Keep, then two traces per unit: towards gain, and out of the capped channels.
+
+    The gain is Σ slope·move − curvature·move².
+    """
     rng = np.random.default_rng(seed)
     start = rng.dirichlet(np.full(CHANNELS, 2.0), size=units)
     budget = np.round(np.exp(rng.normal(6.0, 1.2, size=units)), 2)
-    slope = rng.normal(size=(units, CHANNELS)) * 0.1 + np.isin(np.arange(CHANNELS), CAPPED) * 0.05
-    menus: list[Menu] = []
-    for push in (0.0, 1.0):
-        points = draw_trace(rng, start, slope - push * np.isin(np.arange(CHANNELS), CAPPED))
-        shift = points - start[:, None]
-        gain = budget[:, None] * ((shift * slope[:, None]).sum(-1) - 0.3 * np.square(shift).sum(-1))
-        menus.append(
-            menu_of_traces(points, gain, lambda shares: round_money(shares, budget), CAPPED, moved)
-        )
-    return stack_menus(menus)
+    capped = np.isin(np.arange(CHANNELS), CAPPED)
+    slope = rng.normal(size=(units, CHANNELS)) * 0.1 + capped * 0.05
+    towards_gain = draw_trace(rng, start, slope)
+    out_of_capped = draw_trace(rng, start, slope - capped)
+    points = np.concatenate([towards_gain, out_of_capped[:, 1:]], axis=1)
+    shift = points - start[:, None]
+    gain = budget[:, None] * ((shift * slope[:, None]).sum(-1) - 0.3 * np.square(shift).sum(-1))
+    use = np.empty((*gain.shape, len(CAPPED) + moved), np.int64)
+    today = round_money(start, budget)
+    for j in range(points.shape[1]):
+        money = round_money(points[:, j], budget)
+        use[:, j, : len(CAPPED)] = money[:, CAPPED]
+        if moved:
+            use[:, j, -1] = np.maximum(money - today, 0).sum(axis=1)
+    possible = np.ones(gain.shape, bool)
+    for trace in (towards_gain, out_of_capped):  # a point that repeats the one before is no option
+        first = 1 if trace is towards_gain else STEPS + 1
+        stopped = (trace[:, 1:] == trace[:, :-1]).all(axis=-1)
+        possible[:, first : first + STEPS] = ~stopped
+    return Menu(gain, use, possible)
 
 
 def draw_case(case: str, units: int, seed: int) -> tuple[Menu, np.ndarray]:
@@ -72,18 +92,14 @@ def draw_case(case: str, units: int, seed: int) -> tuple[Menu, np.ndarray]:
     reference, factors, moved = CASES[case]
     menu = draw_menu(DISTINCT if case == "copies" else units, seed, moved)
     if case == "copies":
-        menu = Menu(
-            *(
-                np.resize(part, (units, *part.shape[1:]))
-                for part in (menu.gain, menu.use, menu.possible)
-            )
-        )
+        copies = np.arange(units) % DISTINCT
+        menu = Menu(menu.gain[copies], menu.use[copies], menu.possible[copies])
     best = np.where(menu.possible, menu.gain, -np.inf).argmax(axis=1) * (reference == "best")
-    return menu, (menu.use[np.arange(units), best].sum(axis=0) * np.array(factors)).astype(np.int64)
+    return menu, (menu.used(best) * np.array(factors)).astype(np.int64)
 
 
 def summarise(menu: Menu, limits: np.ndarray, choice: Choice) -> dict[str, object]:
-    used = menu.use[np.arange(len(choice.option)), choice.option].sum(axis=0)
+    used = menu.used(choice.option)
     alone = float(np.where(menu.possible, menu.gain, -np.inf).max(axis=1).sum())
     return {
         "units": len(choice.option),
@@ -112,7 +128,9 @@ def main() -> None:
             begin = time.process_time()
             choice = choose(menu, limits, names)
             cpu = time.process_time() - begin
-            row = {"case": case, "seed": seed, "cpu_seconds": cpu} | summarise(menu, limits, choice)
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+            row = {"case": case, "seed": seed, "cpu_seconds": cpu, "peak_mib": memory}
+            row |= summarise(menu, limits, choice)
             rows.append(row)
             print(
                 f"{case:12} seed {seed}: {cpu:5.2f} CPU s, relative gap {choice.relative_gap:.1e}, "

@@ -219,9 +219,7 @@ def pool(
     ]
     settings = Pooled(pools, constraints.largest_move_per_day, config.money_digits)
     days = logs.times.astype("datetime64[D]")
-    return share_out(
-        offers, [days[b.rows] for b in batches], logs.schema.channels, settings, config.decision
-    )
+    return share_out(offers, [days[b.rows] for b in batches], logs.schema.channels, settings)
 
 
 def answer(state: "RoundState", logs: Logs, batch: Batch, verdict: Decided) -> Decision:

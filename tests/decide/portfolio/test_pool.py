@@ -31,7 +31,7 @@ def pooled(one, pools, per_day=None, days=DAYS, config=CONFIG):
         CHANNELS if one.start.shape[1] == 3 else tuple(f"c{k}" for k in range(one.start.shape[1]))
     )
     made = offer(one, decided, channels, pools, config)
-    after = share_out([made], [days], channels, Pooled(pools, per_day, 2), config)[0]
+    after = share_out([made], [days], channels, Pooled(pools, per_day, 2))[0]
     return decided, after
 
 

@@ -8,16 +8,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from realloc.base.errors import ConfigError
-from realloc.base.simplex import round_money
-from realloc.decide.portfolio import portfolio
-from realloc.decide.portfolio.portfolio import (
-    ChoiceConfig,
-    Menu,
-    choose,
-    find_option,
-    menu_of_traces,
-    stack_menus,
-)
+from realloc.decide.portfolio.menu import Menu
+from realloc.decide.portfolio.portfolio import ChoiceConfig, choose
 
 NAMES = ("coupon", "feed", "search", "mail", "moved money")
 
@@ -101,12 +93,12 @@ def test_tiny_menus_agree_with_enumeration():
     assert reached >= 0.95 * met
 
 
-def test_without_the_exact_core_most_tiny_menus_are_still_near_optimal():
+def test_with_a_small_core_most_tiny_menus_are_still_near_optimal():
     short = []
     for seed in range(40):
         menu = draw_menu(seed, n=6, J=4, R=2)
         limits = use_of(menu, unit_best(menu)) // 2
-        best, choice = enumerate_all(menu, limits), pick(menu, limits, core=0)
+        best, choice = enumerate_all(menu, limits), pick(menu, limits, core=1)
         assert_feasible(menu, limits, choice)
         short.append(1 - choice.value / best)
     assert np.median(short) < 0.02
@@ -150,19 +142,6 @@ def test_a_reachable_limit_below_keep_is_reached(seed, R, spare):
     frugal = np.where(menu.possible, menu.use @ weight, np.inf).argmin(axis=1)
     limits = use_of(menu, frugal) + spare  # so that a choice exists, with little room around it
     assert_feasible(menu, limits, pick(menu, limits))
-
-
-def test_a_mutant_without_repair_is_caught(monkeypatch):
-    monkeypatch.setattr(portfolio, "recover", lambda problem, dual, *rest: dual.option)
-    caught = 0
-    for seed in range(10):
-        menu = draw_menu(seed, n=40, R=3)
-        limits = use_of(menu, unit_best(menu)) // 2
-        try:
-            assert_feasible(menu, limits, pick(menu, limits))
-        except AssertionError:
-            caught += 1
-    assert caught >= 5
 
 
 def test_limits_that_do_not_bind_leave_the_unit_level_optimum_bit_for_bit():
@@ -302,7 +281,7 @@ def test_caps_that_exclude_each_other_are_named(n):
         assert_feasible(menu, limits, pick(menu, limits))
 
 
-def test_wrong_menus_and_limits_are_refused():
+def test_wrong_limits_and_settings_are_refused():
     good = draw_menu(0, n=2, J=2, R=1)
     with pytest.raises(ConfigError, match="Expected 1 whole limits"):
         pick(good, [1, 2])
@@ -310,20 +289,8 @@ def test_wrong_menus_and_limits_are_refused():
         pick(good, [1.5])
     with pytest.raises(ConfigError, match="Expected limits up to"):
         pick(good, [2**63 - 1])
-    with pytest.raises(ConfigError, match=r"Expected gain \(n, J\)"):
-        Menu(good.gain[:1], good.use, good.possible)
-    with pytest.raises(ConfigError, match="int64 uses"):
-        Menu(good.gain, good.use.astype(float), good.possible)
-    with pytest.raises(ConfigError, match="option 0 to be keep"):
-        Menu(good.gain + 1, good.use, good.possible)
-    with pytest.raises(
-        ConfigError, match="finite gain of every possible option, got nan for option 1 of unit 1"
-    ):
-        Menu(np.array([[0.0, 1.0], [0.0, np.nan]]), good.use, np.ones((2, 2), bool))
-    with pytest.raises(ConfigError, match="Count in a larger unit of money"):
-        Menu(np.zeros((600, 1)), np.full((600, 1, 1), 2**53), np.ones((600, 1), bool))
-    with pytest.raises(ConfigError, match="tolerance > 0"):
-        ChoiceConfig(tolerance=0.0)
+    with pytest.raises(ConfigError, match="core and nodes >= 1"):
+        ChoiceConfig(core=0)
 
 
 def test_padding_may_hold_anything():
@@ -331,52 +298,3 @@ def test_padding_may_hold_anything():
     menu = Menu(gain, np.array([[[0], [5], [10]]]), np.array([[True, False, True]]))
     assert pick(menu, [20]).option.tolist() == [2]
     assert pick(menu, [9]).option.tolist() == [0]
-
-
-def test_traces_become_menus_whose_money_is_exact():
-    budget = np.array([10.01, 100.0])
-    points = np.array(
-        [
-            [[0.5, 0.3, 0.2], [0.4, 0.4, 0.2], [0.4, 0.4, 0.2]],
-            [[0.2, 0.3, 0.5], [0.2, 0.4, 0.4], [0.1, 0.4, 0.5]],
-        ]
-    )
-    gain = np.array([[0.0, 1.0, 1.0], [0.0, 1.0, 2.0]])
-    menu = menu_of_traces(
-        points, gain, lambda shares: round_money(shares, budget), [1, 2], moved=True
-    )
-    assert menu.use[0].tolist() == [[300, 200, 0], [400, 200, 100], [400, 200, 100]]
-    assert menu.use[1].tolist() == [[3000, 5000, 0], [4000, 4000, 1000], [4000, 5000, 1000]]
-    assert menu.possible.tolist() == [[True, True, False], [True, True, True]]
-    assert choose(menu, np.array([4400, 10_000, 1100]), ("b", "c", "moved")).option.tolist() == [
-        1,
-        2,
-    ]
-    assert choose(menu, np.array([4400, 10_000, 1099]), ("b", "c", "moved")).option.tolist() == [
-        0,
-        2,
-    ]
-    with pytest.raises(ConfigError, match="channels from 0 to 2"):
-        menu_of_traces(points, gain, lambda shares: round_money(shares, budget), [3])
-
-
-def test_stacked_traces_let_units_leave_a_capped_channel():
-    budget, start = np.array([100.0, 100.0]), np.full((2, 1, 2), 0.5)
-
-    def along(slope):
-        points = start + slope * np.array([[0.0, 0.0], [-0.1, 0.1], [-0.2, 0.2]])
-        gain = (points - start)[:, :, 1] * np.array([[10.0], [1.0]])
-        return menu_of_traces(points, gain, lambda shares: round_money(shares, budget), [1])
-
-    menus = [along(1), along(-1)]
-    menu = stack_menus(menus)
-    assert menu.gain.shape == (2, 5)
-    choice = choose(
-        menu, np.array([10_000]), ("coupon",)
-    )  # the pool stays as it is: one unit's gain is another's loss
-    place, option = find_option(choice.option, menus)
-    assert place.tolist() == [0, 1]
-    assert option.tolist() == [2, 2]
-    assert np.isclose(choice.value, 2.0 - 0.2)
-    with pytest.raises(ConfigError, match="menu 1 differs"):
-        stack_menus([menus[0], Menu(menus[1].gain, menus[1].use + 1, menus[1].possible)])

@@ -1,7 +1,8 @@
-"""One option per unit under caps over all units: max Σᵢ gain[i, oᵢ] subject to Σᵢ use[i, oᵢ] ≤ limits.
+"""One option per unit under caps over all units: max Σᵢ gain[i, oᵢ] s.t. Σᵢ use[i, oᵢ] ≤ limits.
 
-Caps are totals per channel (a coupon pool) or the money moved per day. The Lagrangian dual prices the capped resources
-and bounds what any choice can gain; the choice it leads to is then made exactly feasible in whole minor units.
+Caps are totals per channel (a coupon pool) or the money moved per day. The Lagrangian dual prices
+the capped resources and bounds what any choice can gain; an integer program then settles the units
+that these prices leave undecided, exactly in whole minor units.
 """
 
 import math
@@ -12,42 +13,23 @@ import numpy as np
 
 from realloc.base.errors import ConfigError
 from realloc.base.simplex import LARGEST_MINOR, Floats, Integers
-from realloc.decide.portfolio.dual import Knapsack, Priced, lowest_gain, minimise_dual, to_knapsack
-from realloc.decide.portfolio.menu import (
-    LARGEST_TOTAL,
-    Menu,
-    find_option,
-    menu_of_traces,
-    stack_menus,
-)
-from realloc.decide.portfolio.primal import recover
-
-__all__ = [
-    "Choice",
-    "ChoiceConfig",
-    "Menu",
-    "choose",
-    "find_option",
-    "menu_of_traces",
-    "stack_menus",
-]
+from realloc.decide.portfolio.core import solve_core
+from realloc.decide.portfolio.dual import Priced, lowest_gain, minimise_dual
+from realloc.decide.portfolio.knapsack import Knapsack, to_knapsack
+from realloc.decide.portfolio.menu import LARGEST_TOTAL, Menu
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceConfig:
-    """How long to look for prices and how many undecided units to solve exactly."""
+    """How much the integer program decides, and how money is written in messages."""
 
-    rounds: int = 300  # cutting planes
-    tolerance: float = 1e-7  # of the prices' optimum, as a part of the summed ranges of gain
-    core: int = 40  # units solved exactly at the end
-    nodes: int = 200  # of that exact search
+    core: int = 100  # groups of equal units that it decides; ten times more while none is found
+    nodes: int = 1000  # of its search
     digits: int = 2  # minor units per unit of money, 10^digits; only for messages
 
     def __post_init__(self) -> None:
-        if min(self.rounds, self.core, self.nodes, self.digits) < 0 or not self.tolerance > 0:
-            raise ConfigError(
-                f"Expected rounds, core, nodes and digits >= 0 and a tolerance > 0, got {self}."
-            )
+        if min(self.core, self.nodes) < 1 or self.digits < 0:
+            raise ConfigError(f"Expected core and nodes >= 1 and digits >= 0, got {self}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,62 +75,43 @@ def choose(
     limits = _check_limits(menu, limits, names)
     _check_reachable(menu, limits, names, config.digits)
     option = np.where(menu.possible, menu.gain, -np.inf).argmax(axis=1)
-    if (_used(menu, option) <= limits).all():
+    used = menu.used(option)
+    if (used <= limits).all():
         value = _value(menu, option)
-        return Choice(option, np.zeros(len(limits)), value, value, _used(menu, option))
-    order = canonical_order(menu)
-    ordered = Menu(menu.gain[order], menu.use[order], menu.possible[order])
-    found = _solve(to_knapsack(ordered, limits), config)
-    if found is None:
-        raise ConfigError(_no_choice(limits, names, config.digits))
-    dual, sorted_option = found
-    option[order] = _first_come(ordered, sorted_option)
+        return Choice(option, np.zeros(len(limits)), value, value, used)
+    problem = to_knapsack(menu, limits)
+    solution = _solve(problem, config)
+    if solution is None:
+        caps = [_money(limit, config.digits) for limit in limits.tolist()]
+        listed = ", ".join(f"{name} {cap}" for name, cap in zip(names, caps, strict=True))
+        raise ConfigError(
+            f"Expected one choice of the allowed moves within all caps ({listed}), but none was "
+            "found, although each cap alone can be kept. Raise a cap or open more moves."
+        )
+    dual, counts = solution
+    option = problem.hand_out(counts)
     value = _value(menu, option)
-    return Choice(option, dual.prices, value, max(dual.value, value), _used(menu, option))
+    return Choice(option, dual.prices, value, max(dual.value, value), menu.used(option))
 
 
 def _solve(problem: Knapsack, config: ChoiceConfig) -> tuple[Priced, Integers] | None:
-    """Prices and a choice within the room, or None if there is none or none was found."""
+    """The dual and a choice within the room, or None if there is none or none was found."""
     if (problem.room < 0).any():
         return None
-    dual, mixed = minimise_dual(problem, config.rounds, config.tolerance)
+    dual = minimise_dual(problem)
     if dual.value < lowest_gain(problem):
         return None
-    option = recover(problem, dual, mixed, config.core, config.nodes)
-    return None if option is None else (dual, option)
-
-
-def canonical_order(menu: Menu) -> Integers:
-    """An order of the units (n,) by what they hold alone, so that it is the same however they came; equal ones as they came.
-
-    By a hash of the row (splitmix64 over its bits): a comparison of whole rows would cost more than the prices.
-    """
-    gain = np.where(menu.possible, menu.gain, -np.inf).view(np.uint64)
-    key = np.zeros(len(gain), np.uint64)
-    for column in (*gain.T, *menu.use.reshape(len(gain), -1).view(np.uint64).T):
-        key ^= column
-        key += np.uint64(0x9E3779B97F4A7C15)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            key ^= key >> np.uint64(shift)
-            key *= np.uint64(factor)
-        key ^= key >> np.uint64(31)
-    return np.argsort(key, kind="stable")
-
-
-def _first_come(menu: Menu, option: Integers) -> Integers:
-    """Hands the options of equal units, which are neighbours, out again: the first gets the one that gains most."""
-    gain = np.where(menu.possible, menu.gain, -np.inf)
-    differs = (gain[1:] != gain[:-1]).any(axis=1) | (menu.use[1:] != menu.use[:-1]).any(axis=(1, 2))
-    group = np.concatenate([[0], np.cumsum(differs)])
-    return option[np.lexsort((option, -gain[np.arange(len(option)), option], group))]
+    size = config.core
+    while (counts := solve_core(problem, dual.prices, size, config.nodes)) is None:
+        if size >= len(problem.count):
+            return None
+        size *= 10
+    return dual, counts
 
 
 def _value(menu: Menu, option: Integers) -> float:
+    """Σ gain, rounded once, so that the order of the units does not matter."""
     return math.fsum(menu.gain[np.arange(len(option)), option].tolist())
-
-
-def _used(menu: Menu, option: Integers) -> Integers:
-    return menu.use[np.arange(len(option)), option].sum(axis=0)
 
 
 def _check_limits(menu: Menu, limits: Integers, names: tuple[str, ...]) -> Integers:
@@ -174,17 +137,6 @@ def _check_reachable(menu: Menu, limits: Integers, names: tuple[str, ...], digit
                 f"Expected at most {_money(limit, digits)} of {name} over all units, but the least that the allowed "
                 f"moves reach is {_money(reached, digits)}. Raise the cap or open more moves."
             )
-
-
-def _no_choice(limits: Integers, names: tuple[str, ...], digits: int) -> str:
-    caps = ", ".join(
-        f"{name} {_money(limit, digits)}"
-        for name, limit in zip(names, limits.tolist(), strict=True)
-    )
-    return (
-        f"Expected one choice of the allowed moves within all caps ({caps}), but none was found, although each cap alone "
-        f"can be kept. Raise a cap or open more moves."
-    )
 
 
 def _money(minor: int, digits: int) -> str:
