@@ -1,7 +1,7 @@
 """From prices to a whole choice: an integer program over the units that prices leave undecided.
 
-At the best prices all but a few units have an option that is better than all others by far. These
-units take it; the integer program (HiGHS) chooses for the rest, in what room is left.
+At good prices all but a few units have an option that is better than all others by far, and take
+it. The integer program (HiGHS) chooses for the rest, in what room is left.
 """
 
 import numpy as np
@@ -9,16 +9,17 @@ import numpy as np
 from realloc.base.simplex import Floats, Integers
 from realloc.decide.portfolio.knapsack import Knapsack
 
-# Uses become whole multiples of 1 / STEPS up to 1: the solver's tolerance of 1e-6 is less than one.
-STEPS = 1e5
-# Presolve would make HiGHS print a line to stdout now and then, and saves no time here.
+LARGEST_COEFFICIENT = 0.01
+# Presolve saves no time here, and makes HiGHS print a line to stdout now and then.
 OPTIONS = {"mip_rel_gap": 1e-6, "presolve": False}
+TRIES = 5
 
 
 def solve_core(problem: Knapsack, prices: Floats, size: int, nodes: int) -> Integers | None:
     """How many units of each group take each option, (G, J); None if no choice was found.
 
-    `size` groups are decided by the integer program: those whose best option leads by least.
+    The integer program decides on `size` groups: those whose best option leads by least. It keeps
+    limits only within the solver's tolerance; what it exceeds them by is taken off its room.
     """
     score = problem.score(prices)
     best = score.argmax(axis=1)
@@ -28,13 +29,17 @@ def solve_core(problem: Knapsack, prices: Floats, size: int, nodes: int) -> Inte
     lead = ranked[:, -1] - ranked[:, -2] if score.shape[1] > 1 else np.zeros(len(best))
     core = np.sort(np.argsort(lead, kind="stable")[:size])
     counts[core] = 0
-    room = problem.room - np.einsum("gj,gjr->r", counts, problem.excess)
-    chosen = _solve_exactly(problem, core, room, nodes)
-    if chosen is None:
-        return None
-    counts[core] = chosen
-    used = np.einsum("gj,gjr->r", counts, problem.excess)
-    return counts if (used <= problem.room).all() else None
+    room = problem.room - problem.used(counts)
+    for _ in range(TRIES):
+        chosen = _solve_exactly(problem, core, room, nodes)
+        if chosen is None:
+            return None
+        counts[core] = chosen
+        excess = problem.used(counts) - problem.room
+        if (excess <= 0).all():
+            return counts
+        room = room - np.maximum(excess, 0)
+    return None
 
 
 def _solve_exactly(
@@ -46,17 +51,14 @@ def _solve_exactly(
 
     group, option = np.nonzero(np.isfinite(problem.gain[core]))
     use = problem.excess[core[group], option].T  # (R, m)
-    unit = np.maximum(use.max(axis=1, initial=0) / STEPS, 1.0)  # (R,) minor units per step
-    one_each = csr_array((np.ones(len(group)), (group, np.arange(len(group)))))
+    scale = LARGEST_COEFFICIENT / np.maximum(use.max(axis=1, initial=0), 1.0)
+    membership = csr_array((np.ones(len(group)), (group, np.arange(len(group)))))
     count = problem.count[core]
     result = milp(
         -problem.gain[core[group], option] / problem.gain_scale,
         integrality=np.ones(len(group)),
         bounds=Bounds(0, np.inf),
-        constraints=[
-            (np.ceil(use / unit[:, None]) / STEPS, -np.inf, np.floor(room / unit) / STEPS),
-            (one_each, count, count),
-        ],
+        constraints=[(use * scale[:, None], -np.inf, room * scale), (membership, count, count)],
         options=OPTIONS | {"node_limit": nodes},
     )
     if result.x is None:

@@ -13,7 +13,7 @@ from realloc.base.simplex import Floats
 from realloc.decide.portfolio.knapsack import Knapsack
 
 ROUNDS = 300  # cutting planes at most
-TOLERANCE = 1e-8  # of the optimum, as a part of the summed ranges of gain
+TOLERANCE = 3e-8  # of the optimum, as a part of the summed ranges of gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +29,10 @@ def evaluate(problem: Knapsack, prices: Floats) -> Priced:
     """D(λ) and its slope b − Σe."""
     score = problem.score(prices)
     option = score.argmax(axis=1)
-    best = score[np.arange(len(option)), option]
-    value = float(problem.count @ best + prices @ problem.room)
-    return Priced(prices, value, (problem.room - problem.used(option)).astype(np.float64))
+    groups = np.arange(len(option))
+    value = float(problem.count @ score[groups, option] + prices @ problem.room)
+    used = problem.count @ problem.excess[groups, option]
+    return Priced(prices, value, (problem.room - used).astype(np.float64))
 
 
 def minimise_dual(problem: Knapsack) -> Priced:

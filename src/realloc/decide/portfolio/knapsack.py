@@ -23,13 +23,16 @@ class Knapsack:
     gain_scale: float  # mean over groups of the range of gains
     scale: Floats  # (R,) mean over groups of the range of uses
 
-    def used(self, option: Integers) -> Integers:
-        """Total excess if all units of a group take the same option, (R,)."""
-        return self.count @ self.excess[np.arange(len(option)), option]
+    def used(self, counts: Integers) -> Integers:
+        """Total excess if so many units of each group take each option (G, J): (R,)."""
+        return np.tensordot(counts, self.excess, axes=2)
 
     def score(self, prices: Floats) -> Floats:
         """gᵢⱼ − λ·eᵢⱼ, (G, J)."""
-        return self.gain - self.excess @ prices
+        score = self.gain.copy()
+        for r in np.flatnonzero(prices):
+            score -= prices[r] * self.excess[:, :, r]
+        return score
 
     def hand_out(self, counts: Integers) -> Integers:
         """Options (n,) from how many units of a group take each (G, J).

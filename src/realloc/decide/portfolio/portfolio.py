@@ -23,8 +23,8 @@ from realloc.decide.portfolio.menu import LARGEST_TOTAL, Menu
 class ChoiceConfig:
     """How much the integer program decides, and how money is written in messages."""
 
-    core: int = 100  # groups of equal units that it decides; ten times more while none is found
-    nodes: int = 1000  # of its search
+    core: int = 100  # groups of equal units it decides; ten times more while it finds no choice
+    nodes: int = 200  # of its search
     digits: int = 2  # minor units per unit of money, 10^digits; only for messages
 
     def __post_init__(self) -> None:
