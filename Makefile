@@ -28,7 +28,7 @@ types: .venv/.dev  ## basedpyright, strict, for src
 	$(BIN)/basedpyright --warnings
 
 types-tests: .venv/.dev  ## basedpyright for tests, experiments and benchmarks: what is certainly wrong
-	$(BIN)/basedpyright --warnings --project tests/pyrightconfig.json
+	$(BIN)/basedpyright --warnings --project pyright.tests.json
 
 layers: .venv/.dev  ## import-linter: imports point down
 	$(BIN)/lint-imports
