@@ -134,7 +134,7 @@ def killed(store: Path, count: int) -> dict:
 def by_schema(app: App, cases: int) -> dict:
     """What schemathesis makes of our own OpenAPI document."""
     try:
-        import schemathesis
+        import schemathesis  # pyright: ignore[reportMissingImports]
         from hypothesis import HealthCheck, Phase, given, settings
     except ImportError:
         return {"installed": False}

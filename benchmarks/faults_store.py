@@ -115,7 +115,7 @@ def power_losses(folder: Path, count: int, _: dict) -> dict:
     for rounds in (0, 3):
         place = folder / f"mutants{rounds}"
         (place / "disk").mkdir(parents=True)
-        _, operations = power.record(place / "disk", rounds)
+        operations = power.record(place / "disk", rounds)[1]
         for index in power.syncs(operations):
             mutants += 1
             missed += [] if power.is_caught(place, rounds, index) else [str(operations[index])]

@@ -8,13 +8,13 @@ world_transfers.png
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
+import matplotlib as mpl  # pyright: ignore[reportMissingImports]
 
 mpl.use("Agg")
-import matplotlib.pyplot as plt
-import mpltern  # noqa: F401  registers the ternary projection
+import matplotlib.pyplot as plt  # pyright: ignore[reportMissingImports]
+import mpltern  # noqa: F401  # pyright: ignore[reportMissingImports]  registers a projection
 import numpy as np
-from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.colors import BoundaryNorm, ListedColormap  # pyright: ignore[reportMissingImports]
 
 from realloc.base.simplex import Floats, edges, from_log_ratio
 from realloc.evaluate.oracle import edge_scores

@@ -1,5 +1,7 @@
 """The additive response has no interaction; those of the state alone have constant slopes."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -34,7 +36,8 @@ def test_the_additive_response_is_curved_in_its_own_channel():
 
 @pytest.mark.parametrize("name", ["r_learner", "context_only"])
 def test_slopes_of_the_state_alone_are_the_same_everywhere(name):
-    x, response = states(name, 3), fitted(name).response
+    x = states(name, 3)
+    response: Any = fitted(name).response
     here = response.slopes(x, np.tile([0.2, 0.3, 0.5], (len(x), 1)))
     there = response.slopes(x, np.tile([0.7, 0.3, 0.0], (len(x), 1)))
     assert np.allclose(here, there, rtol=1e-10)

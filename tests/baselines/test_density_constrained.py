@@ -1,5 +1,7 @@
 """Ends have enough density, and stay within the movement budget where there is one."""
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -38,8 +40,10 @@ def test_the_movement_budget_holds_and_can_be_lifted():
     policy = fitted("density")
     gone = np.linalg.norm(policy.decide(TODAY).shares - TODAY.shares, axis=1)
     assert gone.max() <= CONFIG.decision.max_length + 1e-9
-    free = DensityConstrained(CONFIG, DensityConfig(turns=25, within=None, outcome=SMALL))
-    free.encoder, free.response, free.support = policy.encoder, policy.response, policy.support
+    free: Any = DensityConstrained(CONFIG, DensityConfig(turns=25, within=None, outcome=SMALL))
+    free.encoder = policy.encoder
+    free.response = policy.response
+    free.support = policy.support
     decision = free.decide(TODAY)
     assert np.linalg.norm(decision.shares - TODAY.shares, axis=1).max() > CONFIG.decision.max_length
     found, limit = look(free, decision.shares)

@@ -1,6 +1,7 @@
 import sys
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ def test_unknown_settings_are_refused():
 @pytest.mark.parametrize("degree", [1, 2])
 def test_values_are_the_effects_of_econml(degree, econml):
     task, _ = confounded(300)
-    response = LinearDMLPolicy(degree=degree, **QUICK).fit_response(task)
+    response: Any = LinearDMLPolicy(degree=degree, **QUICK).fit_response(task)
     x, Q = task.window.x[:4], tangent_basis(3)
     values = response.values(x, np.tile(PLACES, (4, 1, 1)))
     for number, place in enumerate(PLACES):
@@ -105,7 +106,7 @@ def test_values_are_the_effects_of_econml(degree, econml):
 
 def test_squares_recover_a_quadratic_effect_under_confounding(econml):
     task, p = confounded()
-    response = LinearDMLPolicy(degree=2, **QUICK).fit_response(task)
+    response: Any = LinearDMLPolicy(degree=2, **QUICK).fit_response(task)
     ends = np.stack([p, np.tile(PLACES[0], (len(p), 1))], axis=1)
     found = np.diff(response.values(task.window.x, ends), axis=1)[:, 0]
     truth = 8 * np.square(p - PLACES[0]).sum(axis=1)
@@ -115,7 +116,7 @@ def test_squares_recover_a_quadratic_effect_under_confounding(econml):
 
 def test_slopes_are_those_of_the_values(econml):
     task, p = confounded(300)
-    response = LinearDMLPolicy(degree=2, **QUICK).fit_response(task)
+    response: Any = LinearDMLPolicy(degree=2, **QUICK).fit_response(task)
     x, h = task.window.x, 1e-5 * np.array([1.0, -1.0, 0.0])
     ahead = np.diff(response.values(x, np.stack([p - h, p + h], axis=1)), axis=1)[:, 0] / 2
     assert np.abs(ahead - response.slopes(x, p) @ h).max() < 1e-9
@@ -127,7 +128,7 @@ def test_a_forest_finds_the_way_up(econml):
         task,
         window=replace(task.window, outcome=task.window.x[:, 0] + 5 * task.window.shares[:, 1]),
     )
-    response = CausalForestDMLPolicy(trees=20, **QUICK).fit_response(task)
+    response: Any = CausalForestDMLPolicy(trees=20, **QUICK).fit_response(task)
     slopes = response.slopes(task.window.x, task.window.shares)
     assert np.mean(slopes.argmax(axis=1) == 1) > 0.95
 

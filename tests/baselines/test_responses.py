@@ -4,6 +4,7 @@ row.
 
 from dataclasses import fields, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,7 +70,9 @@ def states(name, channels, rows=6):
 @pytest.mark.parametrize("channels", [2, 5])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_slopes_are_the_derivative_of_values(name, channels):
-    response, x, p = fitted(name, channels).response, states(name, channels), places(channels)
+    response: Any = fitted(name, channels).response
+    x = states(name, channels)
+    p = places(channels)
     step = 1e-6 * np.eye(channels)
     ends = np.concatenate([p[:, None] + step, p[:, None] - step], axis=1)
     found = response.values(x, ends)

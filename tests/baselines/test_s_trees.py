@@ -1,5 +1,7 @@
 """Trees: they learn a step, the local search moves along it, and units held out stop them."""
 
+from typing import Any
+
 import numpy as np
 
 from realloc.baselines import STrees
@@ -32,6 +34,7 @@ def test_the_global_search_promises_at_least_as_much_as_the_local_one():
 def test_members_are_averaged():
     both = STrees("greedy", CONFIG, TreeConfig(trees=10, leaves=8, members=2)).fit(window())
     x, p = both.encoder.encode(window()).values[:5], np.array(window().shares[:5, None])
-    apart = [type(both.response)((booster,)).values(x, p) for booster in both.response.boosters]
-    assert np.allclose(both.response.values(x, p), np.mean(apart, axis=0))
+    response: Any = both.response
+    apart = [type(response)((booster,)).values(x, p) for booster in response.boosters]
+    assert np.allclose(response.values(x, p), np.mean(apart, axis=0))
     assert not np.allclose(*apart)

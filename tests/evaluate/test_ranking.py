@@ -82,7 +82,9 @@ def test_intervals_cover_a_known_rho():
         # Events of a unit share a part of both sides, so they are worth fewer than 180.
         pair = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], 60)[units] * np.sqrt(0.5)
         pair += rng.multivariate_normal([0, 0], [[1, r], [r, 1]], 180) * np.sqrt(0.5)
-        found = rank_correlation("rho", *pair.T, units, Bootstrap(draws=200, seed=trial))
+        found = rank_correlation(
+            "rho", pair[:, 0], pair[:, 1], units, Bootstrap(draws=200, seed=trial)
+        )
         hits += found.low <= truth <= found.high
     assert hits >= 90
 

@@ -70,6 +70,7 @@ def check(store, failed, rounds):
         )  # it failed while old versions were removed: what counts was done
     elif isinstance(failed, StoreError):
         assert ("The version is current" in str(failed)) == (number == rounds + 1)
+        assert isinstance(failed.__cause__, OSError)
         assert failed.__cause__.strerror in str(failed)
 
 

@@ -33,11 +33,11 @@ def test_a_killed_command_leaves_a_whole_store_and_run_again_ends_as_if_never_ki
     survive(plain, number, KILLS[number], seed=number)
 
 
-def point_first(root, work, version, model, gate, _real=commit._publish):
+def point_first(root, version, model, gate, _real=commit._publish):
     """The mutant: HEAD names the version before it is there."""
-    record = version.pack(work / "record", {})
-    commit.point(root, commit.Head(version.number, commit.sha256(record[commit.MANIFEST])))
-    return _real(root, work, version, model, gate)
+    record = version.pack(root / "tmp" / "record", {})
+    commit.write_head(root, commit.Head(version.number, commit.sha256(record[commit.MANIFEST])))
+    return _real(root, version, model, gate)
 
 
 def test_control_a_command_that_points_before_it_writes_is_caught(plain):
@@ -45,7 +45,7 @@ def test_control_a_command_that_points_before_it_writes_is_caught(plain):
 
     def mutate():
         commit._publish = point_first
-        Store._gate = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        setattr(Store, "_gate", lambda *_: os.kill(os.getpid(), signal.SIGKILL))  # noqa: B010
 
     assert run(commands(plain.folder, store)[0], prepare=mutate).code is None
     with pytest.raises(Exception, match="cannot be used"):

@@ -145,7 +145,7 @@ def with_correction():
     density = model.state.support.density
     network = Stack(3, shape(len(density.basis.continuous), density.location.centre.shape[1]), 1)
     network.requires_grad_(False)
-    network.head += 0.1
+    network.head.add_(0.1)
     density = replace(density, correction=Correction(network, 0.8))
     model.state = replace(model.state, support=replace(model.state.support, density=density))
     return model

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow's own
 
 @needs_mlflow
 def test_a_saved_model_recommends_through_mlflow(tmp_path, monkeypatch):
-    import mlflow.pyfunc
+    import mlflow.pyfunc  # pyright: ignore[reportMissingImports]
 
     from realloc.serve.scorer import open_model
 
@@ -31,7 +31,7 @@ def test_a_saved_model_recommends_through_mlflow(tmp_path, monkeypatch):
 
 @needs_mlflow
 def test_a_changed_byte_is_refused_and_a_full_folder_is_not_written_to(tmp_path):
-    import mlflow.pyfunc
+    import mlflow.pyfunc  # pyright: ignore[reportMissingImports]
 
     save_model(fitted(), tmp_path / "m")
     with pytest.raises(ArtifactError, match="Expected a new or empty folder"):

@@ -3,6 +3,7 @@ implemented.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -162,7 +163,8 @@ def true_branch(sample: TeacherSample) -> Branch:
 def slope_gradient(branch: Branch, sample: TeacherSample, config: NetworkConfig) -> torch.Tensor:
     """Derivative of the loss in the slopes of every state, (3, 3)."""
     loss = teacher_loss(branch, sample, config, torch.arange(len(sample.y))[None])
-    return torch.autograd.grad(loss.sum(), [branch.context.path])[0][0, :, :3]
+    path: Any = branch.context.path
+    return torch.autograd.grad(loss.sum(), [path])[0][0, :, :3]
 
 
 def beside(sample: TeacherSample, seed: int, sign: float) -> TeacherSample:

@@ -1,6 +1,7 @@
 """Which rows are new, which were drawn, and with which chances."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,8 @@ def test_a_column_of_probabilities_for_every_arm_gives_them_exactly(small):
     drawn, _ = drawn_of(small, ReportConfig(arms=ARMS))
     wanted = small.set_index(["item", "date"]).sort_index()[list(ARMS)].groupby(level=0).tail(5)
     assert len(drawn.at) == len(wanted)
-    assert np.allclose(drawn.rows.probabilities, wanted.to_numpy(), atol=1e-6)
+    arms: Any = drawn.rows
+    assert np.allclose(arms.probabilities, wanted.to_numpy(), atol=1e-6)
     assert "fit the draws" in drawn.notes[-1]
 
 
@@ -53,8 +55,9 @@ def test_rows_that_are_only_marked_have_their_chances_estimated(small):
     drawn, _ = drawn_of(
         small, ReportConfig(randomized="explored"), replace(SCHEMA, propensity=None)
     )
-    assert drawn.rows.estimated
-    assert len(drawn.rows.moves) == len(MOVES)
+    arms: Any = drawn.rows
+    assert arms.estimated
+    assert len(arms.moves) == len(MOVES)
     assert len(drawn.at) == 40 * 5  # a unit's first row has no shares before
     assert "estimated, because the log states none" in drawn.notes[-1]
 

@@ -19,7 +19,7 @@ def smooth():
 
 @pytest.fixture(scope="module")
 def fitted(smooth):
-    return cross_fit(*smooth.inputs, quick(epochs=8, width=32), seed=3)
+    return cross_fit(*smooth.inputs, config=quick(epochs=8, width=32), seed=3)
 
 
 def check_simplex(shares):
@@ -78,14 +78,14 @@ def test_the_callers_arrays_stay_as_they_are_and_may_be_read_only(smooth):
     copies = [values.copy() for values in smooth.inputs]
     for values in smooth.inputs:
         values.setflags(write=False)
-    cross_fit(*smooth.inputs, quick(epochs=1, trees=2))
+    cross_fit(*smooth.inputs, config=quick(epochs=1, trees=2))
     for values, copy in zip(smooth.inputs, copies, strict=True):
         assert np.array_equal(values, copy)
 
 
 def single_errors(rows):
     return {
-        name: cross_fit(*rows.inputs, quick(models=(name,))).diagnostics.outcome.errors[name]
+        name: cross_fit(*rows.inputs, config=quick(models=(name,))).diagnostics.outcome.errors[name]
         for name in MODELS
     }
 
@@ -93,7 +93,7 @@ def single_errors(rows):
 def test_steps_go_to_the_trees():
     rows = draw(kind="step", n=1500)
     single = single_errors(rows)
-    found = cross_fit(*rows.inputs, quick()).diagnostics.outcome
+    found = cross_fit(*rows.inputs, config=quick()).diagnostics.outcome
     assert single["boosting"] < 0.9 * min(single["ridge"], single["network"])
     assert found.weights["boosting"] > 0.7
     assert found.errors["chosen"] < 1.01 * single["boosting"]
@@ -102,7 +102,7 @@ def test_steps_go_to_the_trees():
 def test_a_line_loses_nothing_to_freer_models():
     rows = draw(kind="linear", n=1500)
     single = single_errors(rows)
-    found = cross_fit(*rows.inputs, quick()).diagnostics.outcome
+    found = cross_fit(*rows.inputs, config=quick()).diagnostics.outcome
     assert single["ridge"] < 1.005 * min(single.values())
     assert found.errors["chosen"] < 1.005 * single["ridge"]
 
@@ -111,7 +111,7 @@ def test_a_line_loses_nothing_to_freer_models():
 @pytest.mark.parametrize("model", ["network", "boosting"])
 def test_log_links_find_the_mean_and_beat_a_constant(kind, model):
     rows = draw(kind=kind, n=2500)
-    found = cross_fit(*rows.inputs, quick(outcome=kind, models=(model,)))
+    found = cross_fit(*rows.inputs, config=quick(outcome=kind, models=(model,)))
     assert found.outcome.min() >= 0
     assert r2(rows.m, found.outcome) > 0.75
     assert found.outcome.mean() == pytest.approx(
@@ -122,7 +122,7 @@ def test_log_links_find_the_mean_and_beat_a_constant(kind, model):
 def test_counts_gain_from_the_log_link():
     rows = draw(kind="count", n=2000)
     log, plain = (
-        cross_fit(*rows.inputs, quick(outcome=kind, models=("network",)))
+        cross_fit(*rows.inputs, config=quick(outcome=kind, models=("network",)))
         for kind in ("count", "real")
     )
     assert np.mean((log.outcome - rows.m) ** 2) < np.mean((plain.outcome - rows.m) ** 2)
@@ -203,7 +203,9 @@ def test_progress_names_its_steps(smooth):
     seen = []
     config = quick(epochs=1, trees=2)
     cross_fit(
-        *smooth.inputs, config, progress=lambda step, done, total: seen.append((step, done, total))
+        *smooth.inputs,
+        config=config,
+        progress=lambda step, done, total: seen.append((step, done, total)),
     )
     assert ("nuisances: network", 1, 1) in seen
     assert seen[-1] == ("nuisances: boosting", 5, 5)
@@ -242,7 +244,7 @@ def test_bad_input_is_refused_with_a_sentence(change, text):
     rows = draw(n=400)
     rows = replace(rows, **change(rows))
     with pytest.raises(LogError, match=text):
-        cross_fit(*rows.inputs, quick())
+        cross_fit(*rows.inputs, config=quick())
 
 
 @pytest.mark.parametrize(
@@ -266,7 +268,7 @@ def test_too_few_rows_and_no_rows_are_refused():
     ):
         cross_fit(*draw(n=30).inputs, quick())
     with pytest.raises(LogError, match="Expected rows to learn from, got none"):
-        cross_fit(*(values[:0] for values in draw(n=40).inputs), quick())
+        cross_fit(*(values[:0] for values in draw(n=40).inputs), config=quick())
 
 
 @pytest.mark.parametrize("kind", ["positive", "count"])

@@ -10,7 +10,7 @@ from tests.learn.nuisances.synthetic import draw, r2
 
 
 def first_job(rows, weights=None):
-    sample = check_sample(*rows.inputs, weights, 5)
+    sample = check_sample(*rows.inputs, weights=weights, folds=5)
     return sample, plan_jobs(sample, 1, 0)[0]
 
 

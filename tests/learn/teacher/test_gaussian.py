@@ -1,6 +1,7 @@
 """The Gaussian-process surface against exact Gaussian-process regression."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,7 +119,8 @@ def test_any_number_of_steps_can_be_asked_for(steps):
 def test_the_mean_of_members_is_the_solution_of_one():
     sample = sample_of(simulate(n=400))
     config = KernelConfig(inducing=50, steps=5, rows=100)
-    one, many = (fit_kernel(sample, members, config, 0).surface for members in (1, 6))
+    one: Any = fit_kernel(sample, 1, config, 0).surface
+    many: Any = fit_kernel(sample, 6, config, 0).surface
     scale = one.weights.abs().max()
     assert torch.allclose(many.weights.mean(1), one.weights[:, 0], atol=1e-5 * float(scale))
     assert not torch.allclose(many.weights[:, 0], one.weights[:, 0], atol=1e-2 * float(scale))

@@ -1,6 +1,7 @@
 """The sparse surface: what it finds, what it leaves out, and what it may cost."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,7 +161,8 @@ def test_a_contrast_comes_from_rows_that_left_the_unit_out():
 
 def test_members_are_spread_around_the_solution_of_all_rows():
     sample = sample_of(simulate(n=600))
-    alone, many = (fit_sparse(sample, members, seed=1).surface for members in (1, 6))
+    alone: Any = fit_sparse(sample, 1, seed=1).surface
+    many: Any = fit_sparse(sample, 6, seed=1).surface
     assert torch.allclose(many.slope.mean(0), alone.slope[0], atol=1e-4)
     assert float(many.slope.std(0).max()) > 0
 
@@ -200,8 +202,9 @@ def test_rows_without_weight_say_nothing():
         y=torch.from_numpy((outcome - outcome[:300].mean()) / sample.scaling.outcome).float(),
     )
     quiet = replace(sample, y=torch.where(torch.from_numpy(half > 0), shouting.y, torch.zeros(600)))
-    one, other = (fit_sparse(each, 1, seed=0).surface.slope for each in (shouting, quiet))
-    assert torch.allclose(one, other, atol=1e-5)
+    one: Any = fit_sparse(shouting, 1, seed=0).surface
+    other: Any = fit_sparse(quiet, 1, seed=0).surface
+    assert torch.allclose(one.slope, other.slope, atol=1e-5)
 
 
 def test_precisions_are_those_of_the_evidence():

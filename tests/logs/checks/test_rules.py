@@ -20,5 +20,5 @@ def test_ancient_dates_are_a_warning(frame):
 def test_propensities_must_be_positive_where_given(frame):
     schema = Schema(**{**SPENDS.__dict__, "propensity": "propensity"})
     given = frame.assign(propensity=np.where(frame["item"] < "i010", 0.25, np.nan))
-    assert np.isnan(read_logs(given, schema).propensity).sum() == 160
+    assert np.isnan(np.asarray(read_logs(given, schema).propensity)).sum() == 160
     assert "not_positive" in codes(given.assign(propensity=0.0), schema, level="error")

@@ -205,7 +205,7 @@ def test_requests_of_several_routes_are_answered_with_their_own_rows(app):
     answers = Answers(app.versions, app.versions.current)
     together = answers.respond(bodies)
     alone = [answers.respond([body])[0] for body in bodies]
-    assert [result.status for result in together[4:6]] == [400, 422]
+    assert [getattr(result, "status", 200) for result in together[4:6]] == [400, 422]
     for result, expected in zip(together, alone, strict=True):
         if not isinstance(result, HttpError):
             assert result == expected

@@ -111,7 +111,7 @@ def test_freezing_needs_no_lock_and_no_model_and_outlives_everything(tmp_path):
     assert store.frozen is None
     with store.writer():
         Store(store.path).freeze("prices\nlook odd")
-    assert store.frozen.endswith("prices look odd")
+    assert str(store.frozen).endswith("prices look odd")
     store.freeze("again")
     assert "prices" in store.frozen  # the first reason stays
     (store.path / "HEAD").write_bytes(b"broken")
