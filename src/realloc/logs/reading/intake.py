@@ -50,21 +50,48 @@ class CompactRows:
         columns = {name: values[rows] for name, values in self.columns.items()}
         return CompactRows(self.units[rows], self.times[rows], columns)
 
+    @property
+    def arrays(self) -> list[NDArray[Any]]:
+        """All columns, the keys first."""
+        return [self.units, self.times, *self.columns.values()]
 
-def join(batches: list[CompactRows]) -> CompactRows:
-    """All rows as one. Empties the batches column by column, so that only one is held twice."""
-    if not batches:
-        return CompactRows(np.empty(0, np.int32), np.empty(0, np.int64), {})
-    if len(batches) == 1:
-        return batches[0]
-    return CompactRows(
-        np.concatenate([rows.units for rows in batches]),
-        np.concatenate([rows.times for rows in batches]),
-        {
-            name: np.concatenate([rows.columns.pop(name) for rows in batches])
-            for name in list(batches[0].columns)
-        },
-    )
+    def resize(self, size: int) -> None:
+        """Cut or extend every column in place."""
+        for array in self.arrays:
+            array.resize(size, refcheck=False)
+
+
+@dataclass
+class RowPile:
+    """Rows one after the other, in arrays that grow in place, so that nothing is held twice."""
+
+    expected: int | None = None  # rows in all, where that is known beforehand
+    rows: CompactRows | None = None
+    count: int = 0
+
+    def append(self, more: CompactRows) -> None:
+        """Copy rows to the end; where they are all there is, nothing is copied."""
+        end = self.count + len(more)
+        if self.rows is None and len(more) == self.expected:
+            self.rows = more
+            self.count = end
+            return
+        if self.rows is None:
+            self.rows = more.take(np.empty(0, np.int64))
+            self.rows.resize(self.expected or end)
+        if end > len(self.rows):
+            self.rows.resize(max(end, len(self.rows) * 5 // 4))
+        for array, values in zip(self.rows.arrays, more.arrays, strict=True):
+            array[self.count : end] = values
+        self.count = end
+
+    def take_all(self) -> CompactRows:
+        """All rows."""
+        if self.rows is None:
+            return CompactRows(np.empty(0, np.int32), np.empty(0, np.int64), {})
+        if self.count < len(self.rows):
+            self.rows.resize(self.count)
+        return self.rows
 
 
 @dataclass
@@ -80,8 +107,8 @@ class Intake:
     words: defaultdict[str, Vocabulary] = field(
         default_factory=lambda: defaultdict(lambda: Vocabulary(MOST_CATEGORIES))
     )
-    usable: list[CompactRows] = field(default_factory=list)
-    aside: list[CompactRows] = field(default_factory=list)  # only keys of rows that were set aside
+    usable: RowPile = field(default_factory=RowPile)
+    aside: RowPile = field(default_factory=RowPile)  # only keys of rows that were set aside
     seen: int = 0
     empty_cells: Counter[str] = field(default_factory=Counter)  # by channel column: not used
     zero_cells: Counter[str] = field(default_factory=Counter)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from realloc.logs.checks.finding import Finding
 from realloc.logs.reading import columns
 from realloc.logs.reading.arrow import compute as pc
-from realloc.logs.reading.intake import Intake, join, say
+from realloc.logs.reading.intake import Intake, say
 from realloc.logs.schema import Schema
 
 
@@ -116,11 +116,11 @@ def _duplicates(schema: Schema, table: pa.Table, rows: NDArray[np.int64]) -> Fin
 
 def check_aside(intake: Intake, table: pa.Table) -> list[Finding]:
     """Rows set aside that repeat a unit and date: which of the two is right is a guess too."""
-    if not intake.aside:
+    aside = intake.aside.take_all()
+    if not len(aside):
         return []
     schema = intake.plan.schema
     column = table[schema.unit].chunk(0)
-    aside = join(intake.aside)
     place = intake.unit_words.sorted()[1]
     kept = table[schema.time].to_numpy().astype("datetime64[us]").astype(np.int64)
     units = np.append(column.indices.to_numpy(), place[aside.units])

@@ -15,7 +15,7 @@ from realloc.logs.checks import leaks
 from realloc.logs.checks.finding import Finding
 from realloc.logs.reading import keys
 from realloc.logs.reading.columns import DAY_MICROS, NO_TIME
-from realloc.logs.reading.intake import POSITION, CompactRows, Intake, join
+from realloc.logs.reading.intake import POSITION, CompactRows, Intake, RowPile
 from realloc.logs.reading.pivot import pivot
 from realloc.logs.reading.plan import ReadingPlan, make_plan
 from realloc.logs.reading.source import BATCH_ROWS, Piece, Source, open_source
@@ -75,9 +75,10 @@ def load(
     opened = open_source(source)
     plan = make_plan(opened, schema, need_outcome)
     features = tuple(plan.features)
-    intake = Intake(plan, today or datetime.now(UTC).date(), opened.text)
+    today = today or datetime.now(UTC).date()
+    intake = Intake(plan, today, opened.text, usable=RowPile(opened.rows))
     _stream(opened, intake, on_progress)
-    rows = join(intake.usable)
+    rows = intake.usable.take_all()
     if schema.long:
         rows = pivot(intake, rows)
     findings = [*plan.findings, *intake.tally.findings(), *keys.usage_notes(intake)]
@@ -132,16 +133,16 @@ def load_today(source: Any, schema: Schema) -> Today:
         )
     opened = source if isinstance(source, Source) else open_source(source)
     plan = plan_today(opened, schema)
-    intake = Intake(plan, date.max, opened.text, forgive=True)
+    intake = Intake(plan, date.max, opened.text, forgive=True, usable=RowPile(opened.rows))
     _stream(opened, intake, None)
     empty = opened.columns.empty_table()
-    if not intake.usable:  # a piece without rows, so that every column is there
+    if intake.usable.rows is None:  # a piece without rows, so that every column is there
         fields = empty.select(plan.columns).schema
         intake.take(Piece(pa.RecordBatch.from_pylist([], fields), "", 1))
     names = [schema.unit, schema.time]
     batches = [piece.batch for piece in opened.pieces(names)]
     given = pa.Table.from_batches(batches) if batches else empty.select(names)
-    rows = join(intake.usable)
+    rows = intake.usable.take_all()
     positions = rows.columns.pop(POSITION)
     table, order = _to_table(intake, rows)
     logs = Logs(plan.schema, table, tuple(plan.features), plan.findings)
