@@ -1,4 +1,6 @@
-"""Randomized rows to evaluate on: a menu whose arms have known effects, and shares from a Dirichlet density."""
+"""Randomized rows to evaluate on: a menu whose arms have known effects,
+and shares from a Dirichlet density.
+"""
 
 from dataclasses import replace
 
@@ -49,7 +51,8 @@ def density_rows(
     curve: float = 0.0,
     known: bool = False,
 ) -> RandomizedShares:
-    """Outcome = 2 p₁ − p₂ − curve · (p₁ − 1/3)² + noise; shares from Dirichlet(alpha), start in the middle.
+    """Outcome = 2 p₁ − p₂ − curve · (p₁ − 1/3)² + noise; shares from Dirichlet(alpha),
+    start in the middle.
 
     `known`: the density is given as a function too.
     """

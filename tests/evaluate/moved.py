@@ -1,4 +1,6 @@
-"""Small logs in which busy items are moved: traffic drives both sales and moves, and the effect of a move is known."""
+"""Small logs in which busy items are moved: traffic drives both sales and moves,
+and the effect of a move is known.
+"""
 
 from datetime import date, timedelta
 
@@ -25,7 +27,9 @@ SLOPE = np.array([3.0, 0.0, -3.0])  # what a whole share of each channel is wort
 def moved_frame(
     units: int = 150, days: int = 20, lift: float = 0.5, noise: float = 0.3, seed: int = 0
 ) -> pd.DataFrame:
-    """A move brings `lift` + SLOPE · Δp on its day (column `effect`); a unit of traffic brings 1, moved or not."""
+    """A move brings `lift` + SLOPE · Δp on its day (column `effect`); a unit of traffic brings 1,
+    moved or not.
+    """
     rng = np.random.default_rng(seed)
     size, category = rng.standard_normal(units), rng.integers(0, 3, units)
     shares = rng.dirichlet([6.0, 6.0, 6.0], units)

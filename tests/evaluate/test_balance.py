@@ -9,7 +9,9 @@ STRICT, LOOSE = MatchSetting(caliper=0.05, neighbours=3), MatchSetting(caliper=1
 
 
 def pool_of(shift: float, events: int = 300, controls: int = 1500, seed: int = 0) -> Pool:
-    """Events whose first covariate lies `shift` standard deviations above that of controls; the second is alike."""
+    """Events whose first covariate lies `shift` standard deviations above that of controls;
+    the second is alike.
+    """
     values = np.random.default_rng(seed).standard_normal((events + controls, 2))
     values[:events, 0] += shift
     rows = np.arange(len(values))

@@ -1,4 +1,6 @@
-"""A short version of experiments/dr_coverage.py: intervals hold a known truth about as often as they say."""
+"""A short version of experiments/dr_coverage.py:
+intervals hold a known truth about as often as they say.
+"""
 
 import numpy as np
 
@@ -35,7 +37,9 @@ def test_values_of_a_real_trial_are_covered(real_data, monkeypatch):
 
 
 def test_values_of_the_marketplace_are_covered():
-    """Yesterday's mean as the outcome model: any model will do for coverage, and this one costs nothing."""
+    """Yesterday's mean as the outcome model: any model will do for coverage,
+    and this one costs nothing.
+    """
     market = Marketplace(
         seed=1, channels=2, parameters=MarketplaceParameters(items=ItemParameters(explored=1.0))
     )

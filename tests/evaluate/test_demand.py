@@ -73,7 +73,9 @@ def test_shares_of_the_window_do_not_reach_it_either():
 
 
 def test_a_feature_that_turns_into_the_outcome_in_the_window_foretells_nothing():
-    """The control: the same feature, if it had told the outcome before, would leave next to nothing."""
+    """The control: the same feature, if it had told the outcome before,
+    would leave next to nothing.
+    """
     rng, late = np.random.default_rng(0), in_window(FRAME)
     noise = rng.permutation(FRAME["orders"].to_numpy())
     left = {}

@@ -116,7 +116,9 @@ def test_placebos_have_as_many_controls_as_their_events():
 
 
 def grouped(groups=40, events=10, controls=2):
-    """Groups of events that share the same controls, each row of a unit of its own, and a leverage per group."""
+    """Groups of events that share the same controls, each row of a unit of its own,
+    and a leverage per group.
+    """
     size = events + controls
     first = np.arange(groups) * size
     mine = (first[:, None] + np.arange(events)).ravel()
@@ -126,7 +128,9 @@ def grouped(groups=40, events=10, controls=2):
 
 
 def test_shared_controls_widen_intervals_by_as_much_as_sums_stray():
-    """Per group: 10 from events and 10² / 2 from controls, where events alone show 10 · (1 + 1/2). So κ² = 60 / 15."""
+    """Per group: 10 from events and 10² / 2 from controls, where events alone show 10 · (1 + 1/2).
+    So κ² = 60 / 15.
+    """
     matches, leverage, rows = grouped()
     rng, sums, factors, alone = np.random.default_rng(1), [], [], []
     for _ in range(300):

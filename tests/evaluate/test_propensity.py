@@ -10,7 +10,9 @@ from tests.evaluate.drawn import CHANCES, MOVES, menu_rows
 
 
 def varied(n: int, seed: int):
-    """Arms drawn by chances that depend on the first state; row 0 mod 5 cannot take the last arm."""
+    """Arms drawn by chances that depend on the first state;
+    row 0 mod 5 cannot take the last arm.
+    """
     rng = np.random.default_rng(
         [seed, 1]
     )  # another stream than the rows', or starts would tell the draws

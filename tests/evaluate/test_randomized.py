@@ -28,7 +28,7 @@ def changed(row: int, values: list[float]) -> RandomizedMoves:
     [
         (
             [np.nan, 0.5, 0.5],
-            r"Expected probabilities of the menu that are numbers, got NaN in 1 of 20 rows \(first: 3\)",
+            r"probabilities of the menu that are numbers, got NaN in 1 of 20 rows \(first: 3\)",
         ),
         ([-0.1, 0.6, 0.5], "of at least 0, got negative ones in 1 of 20"),
         ([1.2, 0.0, 0.0], "of at most 1, got larger ones in 1 of 20"),

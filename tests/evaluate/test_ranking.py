@@ -242,7 +242,8 @@ def test_concordance_is_one_for_perfect_and_a_half_for_random_or_tied_scores():
     assert concordance(response**3) == 1
     assert concordance(-response) == 0
     assert concordance(np.zeros(1500)) == 0.5
-    # A pair agrees with chance 1/2; pairs of one unit overlap, which at most doubles the variance of 3000 of them.
+    # A pair agrees with chance 1/2; pairs of one unit overlap, which at most doubles the variance
+    # of 3000 of them.
     assert abs(concordance(rng.standard_normal(1500)) - 0.5) < 4 * np.sqrt(2 * 0.25 / 3000)
 
 

@@ -52,7 +52,8 @@ def two_or_three(shares, rows):
 
 def test_all_values_of_four_rows_by_hand():
     found = policy_value(FOUR, FOUR_TARGET, two_or_three, replace(OPEN, clip=3.0))
-    # weights 2, 0, 4, 4/3; model at the target 3, 3, 3, 2 and as logged 3, 2, 3, 2; scores 3, 3, 7, 2
+    # weights 2, 0, 4, 4/3; model at the target 3, 3, 3, 2 and as logged 3, 2, 3, 2; scores 3, 3, 7,
+    # 2
     by_hand = {
         "dr_value": 3.75,
         "logged_value": 2.5,
@@ -310,7 +311,9 @@ def test_smoothed_values_hold_the_truth():
 
 
 def test_smoothed_values_are_those_of_the_kernel_whatever_the_model():
-    """A model that jumps at the target: taken at the point alone it would shift every row alike, unseen by the interval."""
+    """A model that jumps at the target: taken at the point alone it would shift every row alike,
+    unseen by the interval.
+    """
     rows = density_rows(6000, seed=5, curve=10.0)
     target = np.tile(AIMED, (6000, 1))
     config = ValueConfig(bandwidth=0.2)

@@ -137,7 +137,9 @@ def test_a_unit_that_holds_a_whole_denominator_leaves_no_interval():
 
 
 def test_self_normalised_means_are_covered_where_few_units_carry_the_weight():
-    """A tenth of 100 units weigh at all. Linearising, with a degree of freedom per unit, covers 87 %."""
+    """A tenth of 100 units weigh at all. Linearising, with a degree of freedom per unit,
+    covers 87 %.
+    """
     rng, hits, careless, repeats = np.random.default_rng(0), 0, 0, 500
     for _ in range(repeats):
         weights = 10 * (rng.random(100) < 0.1) * rng.choice([0.5, 1.0, 2.0], 100)

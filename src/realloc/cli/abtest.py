@@ -48,7 +48,9 @@ def abtest(
     as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
-    """Read out a randomized test: effects, guardrails, verdict. Exit code 2 if the arms cannot be compared."""
+    """Read out a randomized test: effects, guardrails, verdict.
+    Exit code 2 if the arms cannot be compared.
+    """
     from realloc.evaluate.abtest import plan_test, read_out, to_html
 
     settings, decision = read_test(config)
@@ -63,7 +65,8 @@ def abtest(
         return
     if units is not None or effect is not None:
         raise ConfigError(
-            "Expected `--plan` with `--units` or `--effect`; a readout takes its units from the table."
+            "Expected `--plan` with `--units` or `--effect`; a readout takes its units from the "
+            "table."
         )
     with busy("Comparing arms", quiet):
         found = read_out(arms, settings, decision.beta, decision.threshold)

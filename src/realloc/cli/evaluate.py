@@ -33,7 +33,8 @@ def evaluate(
     config: Annotated[
         Path | None,
         typer.Option(
-            help="TOML with [report]; its [decision] and [constraints] replace those of the fit, its propensity the schema's."
+            help="TOML with [report]; its [decision] and [constraints] replace those of the fit, "
+            "its propensity the schema's."
         ),
     ] = None,
     report: Annotated[
@@ -42,7 +43,9 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Evaluate a store on logs, offline: value on randomized rows, ranking, support, guardrails, and a verdict on launching."""
+    """Evaluate a store on logs, offline: value on randomized rows, ranking, support, guardrails,
+    and a verdict on launching.
+    """
     from realloc.evaluate.report import evaluation_report, to_html
 
     if report is not None and report.is_dir():

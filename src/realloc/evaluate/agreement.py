@@ -3,8 +3,8 @@
     Σ w⁺ r / Σ w⁺ − Σ w⁻ r / Σ w⁻,   r = Y − m(x, start),
     w⁺ = 1{⟨P − start, π − start⟩ > 0} / P(agree | x), w⁻ likewise for the other way
 
-It needs no move to be repeated exactly, so it speaks where the off-policy value cannot; but it is about
-directions, not about the policy's value.
+It needs no move to be repeated exactly, so it speaks where the off-policy value cannot; but it is
+about directions, not about the policy's value.
 """
 
 from math import factorial
@@ -33,7 +33,8 @@ def agreement_lift(
     model: OutcomeModel | None = None,
     interval: IntervalConfig | None = None,
 ) -> EstimateTable:
-    """Mean outcome, beyond what was expected, where logged moves agree with `shares` minus where they oppose.
+    """Mean outcome, beyond what was expected, where logged moves agree with `shares` minus where
+    they oppose.
 
     And how many rows agree, oppose and could do both; the lift is NaN where no row could.
     """
@@ -81,8 +82,8 @@ def _continuous_chances(
     """The same by integrating the density over even draws from the simplex."""
     if rows.density_at is None:
         raise ConfigError(
-            "Expected `density_at` to know how likely a drawn move agrees with the recommended one, "
-            "got none. Give RandomizedShares the density as a function."
+            "Expected `density_at` to know how likely a drawn move agrees with the recommended "
+            "one, got none. Give RandomizedShares the density as a function."
         )
     n, channels = rows.start.shape
     every = np.arange(n)

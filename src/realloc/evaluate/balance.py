@@ -1,9 +1,9 @@
-"""Balance: standardised mean differences (SMD) before and after matching, and the loosest matching that
-keeps them small.
+"""Balance: standardised mean differences (SMD) before and after matching,
+and the loosest matching that keeps them small.
 
-SMD_j = (mean of events − mean of controls) / √((var of events + var of controls) / 2). Both sides of a
-table are divided by the spread before matching, so that a matched sample that is merely narrower does
-not look worse or better.
+SMD_j = (mean of events − mean of controls) / √((var of events + var of controls) / 2). Both sides
+of a table are divided by the spread before matching, so that a matched sample that is merely
+narrower does not look worse or better.
 """
 
 from collections.abc import Callable, Sequence
@@ -61,7 +61,9 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The setting that was chosen, if any keeps balance; `why` says so, and `trials` what each one gave."""
+    """The setting that was chosen, if any keeps balance; `why` says so,
+    and `trials` what each one gave.
+    """
 
     setting: MatchSetting | None
     matches: Matches | None
@@ -77,7 +79,9 @@ def balance_table(
     controls: Rows,
     matches: Matches | None = None,
 ) -> Balance:
-    """SMD of covariates (n, d): all events against all controls, then matched ones against theirs."""
+    """SMD of covariates (n, d): all events against all controls,
+    then matched ones against theirs.
+    """
     if not len(events) or not len(controls):
         raise LogError(
             f"Expected events and controls to compare, got {len(events)} and {len(controls)}."
@@ -93,7 +97,9 @@ def balance_table(
 
 
 def ladder(categories: Sequence[str] = ()) -> tuple[MatchSetting, ...]:
-    """Settings from strict to loose: within each category level (fine to coarse) ever wider calipers."""
+    """Settings from strict to loose: within each category level (fine to coarse)
+    ever wider calipers.
+    """
     return tuple(
         MatchSetting(caliper=caliper, neighbours=NEIGHBOURS, category=category)
         for category in categories or (None,)
@@ -103,7 +109,9 @@ def ladder(categories: Sequence[str] = ()) -> tuple[MatchSetting, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Everything that can be matched: covariates (n, d) with names, their coordinates z, events and controls."""
+    """Everything that can be matched: covariates (n, d) with names, their coordinates z,
+    events and controls.
+    """
 
     names: tuple[str, ...]
     values: Floats
@@ -118,9 +126,11 @@ def select_setting(
     settings: Sequence[MatchSetting],
     limit: float = LIMIT,
 ) -> Selection:
-    """The setting that matches most events while every |SMD| stays below `limit`; if equal, the earlier.
+    """The setting that matches most events while every |SMD| stays below `limit`; if equal,
+    the earlier.
 
-    `strata` gives every row's stratum for a category level. Without a balanced setting nothing is chosen.
+    `strata` gives every row's stratum for a category level. Without a balanced setting nothing is
+    chosen.
     """
     if not settings:
         raise ConfigError("Expected at least one matching setting to try, got none.")
@@ -163,8 +173,9 @@ def _refuse(pool: Pool, trials: list[Trial], limit: float) -> Selection:
     some = [trial for trial in trials if trial.matched]
     if not some:
         why = (
-            f"none of {len(pool.events):,} events has a control of its date and category within the "
-            "widest caliper. Allow a wider caliper or a coarser category, or match on fewer features."
+            f"none of {len(pool.events):,} events has a control of its date and category within "
+            "the widest caliper. Allow a wider caliper or a coarser category, or match on fewer "
+            "features."
         )
         return Selection(None, None, trials[0].balance, tuple(trials), why)
     nearest = min(some, key=lambda trial: trial.balance.largest)
@@ -178,6 +189,8 @@ def _refuse(pool: Pool, trials: list[Trial], limit: float) -> Selection:
 
 
 def _ratio(difference: Floats, spread: Floats) -> Floats:
-    """Difference over spread; a covariate that never varies is balanced if both sides are the same."""
+    """Difference over spread; a covariate that never varies is balanced if both sides are the
+    same.
+    """
     quotient = np.divide(difference, spread, out=np.full(len(spread), np.inf), where=spread > 0)
     return np.where(np.abs(difference) <= 1e-12, 0.0, quotient)

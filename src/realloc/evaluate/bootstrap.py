@@ -37,7 +37,9 @@ DEFAULT = Bootstrap()
 
 
 def draw_units(rng: np.random.Generator, units: int, draws: int, width: int) -> Iterator[Floats]:
-    """How often each unit is drawn, (b, units); as many draws at a time as arrays of `width` allow."""
+    """How often each unit is drawn, (b, units);
+    as many draws at a time as arrays of `width` allow.
+    """
     most = max(1, CELLS // max(width, units))
     for first in range(0, draws, most):
         size = min(most, draws - first)
@@ -47,7 +49,9 @@ def draw_units(rng: np.random.Generator, units: int, draws: int, width: int) -> 
 
 
 def interval(values: Floats) -> tuple[float, float]:
-    """The middle 95 % of bootstrap values; NaN without any, or where more than half are not finite."""
+    """The middle 95 % of bootstrap values; NaN without any,
+    or where more than half are not finite.
+    """
     finite = values[np.isfinite(values)]
     if not len(finite) or 2 * len(finite) < len(values):
         return NAN, NAN

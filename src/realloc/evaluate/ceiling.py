@@ -1,9 +1,10 @@
-"""The noise ceiling ρ*: what a ranker that knows every true effect τ would reach, since R = τ + noise.
+"""The noise ceiling ρ*: what a ranker that knows every true effect τ would reach,
+since R = τ + noise.
 
-    ρ* = Spearman(τ, τ + ε),   sd(τ)² = var(R of moved events) − var(R of placebo events matched alike)
+    ρ* = Spearman(τ, τ + ε),   sd(τ)² = var(R of moved events) − var(R of placebos matched alike)
 
-A placebo is a no-move row matched with other no-move rows, so its R is noise alone. This holds where
-movers are no noisier by themselves than the rows they are matched with.
+A placebo is a no-move row matched with other no-move rows, so its R is noise alone. This holds
+where movers are no noisier by themselves than the rows they are matched with.
 """
 
 import numpy as np

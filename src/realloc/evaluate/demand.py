@@ -1,8 +1,10 @@
-"""Predictable demand: what is known before the decision, and the evaluation model m_eval(x) learned from it.
+"""Predictable demand: what is known before the decision, and the evaluation model m_eval(x)
+learned from it.
 
-m_eval is learned from no-move rows on dates strictly before the replay window, apart from any policy,
-and sees neither the realised shares nor an outcome of the row itself. Rows that moved would teach it a
-part of the effects that it must leave in u = y − m_eval(x), of which matched responses are made.
+m_eval is learned from no-move rows on dates strictly before the replay window, apart from any
+policy, and sees neither the realised shares nor an outcome of the row itself. Rows that moved would
+teach it a part of the effects that it must leave in u = y − m_eval(x), of which matched responses
+are made.
 """
 
 from dataclasses import dataclass
@@ -51,7 +53,9 @@ class Known:
 
 
 def known_before(logs: Logs, events: Events, recent: int = 7) -> Known:
-    """Previous shares, log budget, mean outcome of the unit's last `recent` rows, and all features."""
+    """Previous shares, log budget, mean outcome of the unit's last `recent` rows,
+    and all features.
+    """
     columns: dict[str, Floats] = {}
     before = np.where(events.previous[:, None] >= 0, logs.shares[events.previous], np.nan)
     for k, channel in enumerate(logs.schema.channels):
@@ -76,12 +80,15 @@ def previous_share(channel: str) -> str:
 def fit_demand(
     known: Known, outcome: Floats, units: Codes, learnable: Mask, seed: int = 0
 ) -> "lgb.Booster":
-    """m_eval by boosted trees on the `learnable` rows; units held out among them say when to stop."""
+    """m_eval by boosted trees on the `learnable` rows;
+    units held out among them say when to stop.
+    """
     rows = np.flatnonzero(learnable & np.isfinite(outcome))
     if len(rows) < LEAST_ROWS:
         raise LogError(
-            f"Expected at least {LEAST_ROWS} no-move rows on dates before the replay window to learn "
-            f"predictable demand from, got {len(rows)}. Start the window later, or raise `tolerance`."
+            f"Expected at least {LEAST_ROWS} no-move rows on dates before the replay window to "
+            f"learn predictable demand from, got {len(rows)}. Start the window later, or raise "
+            "`tolerance`."
         )
     rng = np.random.default_rng([seed, 7])
     if len(rows) > MOST_ROWS:

@@ -1,7 +1,8 @@
-"""Events and controls: rows whose shares differ from their unit's previous row, and rows that held theirs.
+"""Events and controls: rows whose shares differ from their unit's previous row,
+and rows that held theirs.
 
-‖Δp‖₁ is the distance to the shares of the unit's previous row. A unit's first row is neither an event
-nor a control.
+‖Δp‖₁ is the distance to the shares of the unit's previous row. A unit's first row is neither an
+event nor a control.
 """
 
 from dataclasses import dataclass, replace
@@ -68,10 +69,11 @@ def find_events(logs: Logs, tolerance: float = TOLERANCE) -> Events:
 
 
 def at_previous(logs: Logs, events: Events, rows: Rows | None = None) -> Logs:
-    """Rows as they stood before the decision: their own state and budget, split by the previous shares.
+    """Rows as they stood before the decision: their own state and budget,
+    split by the previous shares.
 
-    `rows`: positions with a previous row; all events unless given. Outcomes are left out: no policy can
-    know them.
+    `rows`: positions with a previous row; all events unless given. Outcomes are left out: no policy
+    can know them.
     """
     rows = np.flatnonzero(events.is_event) if rows is None else rows
     before = events.previous[rows]

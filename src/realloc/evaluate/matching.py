@@ -1,9 +1,9 @@
 """Matched controls: for every event its nearest no-move rows of the same date and category.
 
-Covariates are standardised, and the distance of two rows is √(mean_j z_j²): a caliper of 0.2 means that
-covariates differ by a fifth of a standard deviation, taken together. One tree per stratum answers for
-all calipers and numbers of neighbours at once, because a stricter setting keeps a part of what a looser
-one found.
+Covariates are standardised, and the distance of two rows is √(mean_j z_j²): a caliper of 0.2 means
+that covariates differ by a fifth of a standard deviation, taken together. One tree per stratum
+answers for all calipers and numbers of neighbours at once, because a stricter setting keeps a part
+of what a looser one found.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,9 @@ ROUNDING = 1e-9  # spread relative to the values below which a covariate counts 
 
 @dataclass(frozen=True, kw_only=True)
 class MatchSetting:
-    """How strictly to match: largest distance, most controls per event, and their common category."""
+    """How strictly to match: largest distance, most controls per event,
+    and their common category.
+    """
 
     caliper: float
     neighbours: int
@@ -48,7 +50,9 @@ class MatchSetting:
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """Events and their controls as row positions, nearest first; −1 where there are fewer than k."""
+    """Events and their controls as row positions, nearest first;
+    −1 where there are fewer than k.
+    """
 
     events: Rows  # (m,)
     controls: Rows  # (m, k)
@@ -64,11 +68,15 @@ class Matches:
         return present / np.maximum(present.sum(axis=1, keepdims=True), 1)
 
     def within(self, caliper: float, neighbours: int) -> "Matches":
-        """What a stricter caliper and fewer neighbours leave; events without controls are left out."""
+        """What a stricter caliper and fewer neighbours leave;
+        events without controls are left out.
+        """
         return self.first(np.minimum((self.distance <= caliper).sum(axis=1), neighbours))
 
     def first(self, counts: Rows) -> "Matches":
-        """Only the `counts` (m,) nearest controls of each event; events that keep none are left out."""
+        """Only the `counts` (m,) nearest controls of each event;
+        events that keep none are left out.
+        """
         width = max(int(counts.max(initial=0)), 1)
         kept = np.arange(width) < counts[:, None]
         controls = np.where(kept, self.controls[:, :width], NOBODY)
@@ -91,12 +99,13 @@ class Matches:
         return values[self.events] - (total.T / count).T
 
     def sharing(self, leverage: Floats, values: Floats, units: Units) -> float:
-        """How much wider an interval of Σ_e a_e R_e must be because events share controls: at least 1.
+        """How much wider an interval of Σ_e a_e R_e must be because events share controls:
+        at least 1.
 
-        The sum is linear in rows, Σ_i b_i v_i with b = a on events and b_c = −Σ_e a_e w_ec on controls,
-        and rows of different units are independent once v has lost what a stratum has in common. So
-        κ² = Σ_units (Σ b_i v_i)² / Σ_units (Σ a_e R_e)², where the lower sum is what events alone tell.
-        `leverage` a (m,); `values` v and `units` (n,) by row position.
+        The sum is linear in rows, Σ_i b_i v_i with b = a on events and b_c = −Σ_e a_e w_ec on
+        controls, and rows of different units are independent once v has lost what a stratum has in
+        common. So κ² = Σ_units (Σ b_i v_i)² / Σ_units (Σ a_e R_e)², where the lower sum is what
+        events alone tell. `leverage` a (m,); `values` v and `units` (n,) by row position.
         """
         present = self.controls != NOBODY
         weights = self.weights[present]
@@ -143,8 +152,8 @@ def match_placebos(
 ) -> tuple[Matches, Matches]:
     """Events, and in their place the nearest control of each, matched as if it had moved.
 
-    Both have the same number of controls row by row, because a mean over fewer is noisier. Events whose
-    placebo has no control of its own are left out on both sides.
+    Both have the same number of controls row by row, because a mean over fewer is noisier. Events
+    whose placebo has no control of its own are left out on both sides.
     """
     placebos = _nearest(z, matches.controls[:, 0], controls, strata, setting)
     count = (matches.distance <= setting.caliper).sum(axis=1)

@@ -1,4 +1,5 @@
-"""The paper's metrics where the truth is known: functions of true gains, supports, edge scores and shares.
+"""The paper's metrics where the truth is known: functions of true gains, supports,
+edge scores and shares.
 
 Δ_i is the true gain of the recommended over the factual shares, S_i whether the recommendation is
 supported. A unit that is not moved has nothing to reject: callers pass it as supported. Edge scores

@@ -1,7 +1,8 @@
-"""m(x, p) ≈ E[Y | state, start, shares], cross-fitted by unit: no row is predicted by trees that saw its unit.
+"""m(x, p) ≈ E[Y | state, start, shares], cross-fitted by unit:
+no row is predicted by trees that saw its unit.
 
-Trees start from a ridge regression, as most of an outcome is smooth in what is known before. The model
-takes noise out of a value; it cannot bias one that has the right propensities.
+Trees start from a ridge regression, as most of an outcome is smooth in what is known before. The
+model takes noise out of a value; it cannot bias one that has the right propensities.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,8 +43,8 @@ class OutcomeModelConfig:
             )
         if self.trees < 1 or self.leaves < 2 or not 0 < self.shrinkage <= 1 or self.ridge < 0:
             raise ConfigError(
-                "Expected `trees` of at least 1, `leaves` of at least 2, `shrinkage` above 0 and up "
-                "to 1, and `ridge` of at least 0 in the outcome model."
+                "Expected `trees` of at least 1, `leaves` of at least 2, `shrinkage` above 0 and "
+                "up to 1, and `ridge` of at least 0 in the outcome model."
             )
 
     @property
@@ -143,7 +144,9 @@ def unit_fold(unit: Rows, folds: int, seed: int) -> NDArray[np.int64]:
 
 
 def splits(fold: Rows) -> Iterator[tuple[Rows, Rows]]:
-    """For each fold, the rows to learn from and the rows of a further fold that say when to stop."""
+    """For each fold, the rows to learn from and the rows of a further fold that say when to
+    stop.
+    """
     folds = int(fold.max()) + 1
     for away in range(folds):
         judge = (away + 1) % folds

@@ -2,7 +2,7 @@
 
 If they are right, then over rows
     E[1/e(A)] = number of arms that a row could get,
-    (N − E)ᵀ V⁺ (N − E) ~ χ²(rank V),   N_a = #{A = a},  E_a = Σ e_i(a),  V = Σ diag(e_i) − e_i e_iᵀ.
+    (N − E)ᵀ V⁺ (N − E) ~ χ²(rank V),  N_a = #{A = a},  E_a = Σ e_i(a),  V = Σ diag(e_i) − e_i e_iᵀ.
 """
 
 from dataclasses import dataclass, replace
@@ -76,8 +76,8 @@ def estimate_propensities(
 ) -> RandomizedMoves:
     """The same rows with probabilities from trees cross-fitted by unit.
 
-    First whether a row holds, then which of the possible moves it makes. The given probabilities only
-    say which arms were possible: above 0.
+    First whether a row holds, then which of the possible moves it makes. The given probabilities
+    only say which arms were possible: above 0.
     """
     config = config or OutcomeModelConfig(trees=100, leaves=4)
     could = rows.probabilities > 0
@@ -105,10 +105,11 @@ def _fit_chances(
     config: OutcomeModelConfig,
     learned: Mask | None = None,
 ) -> Floats:
-    """Chances (n, M) over what each row could get, learned where `learned`; zeros where it could get nothing.
+    """Chances (n, M) over what each row could get, learned where `learned`;
+    zeros where it could get nothing.
 
-    Trees start from chances ∝ one weight per arm among what is possible, so that they need not learn
-    what is not.
+    Trees start from chances ∝ one weight per arm among what is possible, so that they need not
+    learn what is not.
     """
     learned = np.ones(len(rows), dtype=bool) if learned is None else learned
     arms = np.unique(label[learned])
@@ -135,7 +136,9 @@ def _fit_chances(
 
 
 def _pooled_scores(code: Rows, can: Mask, rounds: int = 100) -> Floats:
-    """log w (M,) of the most likely P(a) = w_a 1{a possible} / Σ_b w_b 1{b possible}, by its fixed point."""
+    """log w (M,) of the most likely P(a) = w_a 1{a possible} / Σ_b w_b 1{b possible},
+    by its fixed point.
+    """
     drawn = np.bincount(code, minlength=can.shape[1])
     w = np.ones(can.shape[1])
     for _ in range(rounds):
@@ -145,7 +148,9 @@ def _pooled_scores(code: Rows, can: Mask, rounds: int = 100) -> Floats:
 
 
 def possible_arms(start: Floats, moves: Floats, drawn: Rows) -> Floats:
-    """Even chances (n, M) over the moves that overdraw no channel: a guess that says what was possible."""
+    """Even chances (n, M) over the moves that overdraw no channel:
+    a guess that says what was possible.
+    """
     could = (start[:, None, :] + moves).min(axis=2) >= -SAME_MOVE
     could[np.arange(len(drawn)), drawn] = True
     return could / could.sum(axis=1, keepdims=True)

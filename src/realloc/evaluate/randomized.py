@@ -1,7 +1,7 @@
 """Rows whose shares were drawn at random with known chances: what an off-policy value may rest on.
 
-Either a finite menu of moves with a probability each (`RandomizedMoves`), or shares drawn from a density
-(`RandomizedShares`). Both refuse, when made, what no value can be computed from.
+Either a finite menu of moves with a probability each (`RandomizedMoves`), or shares drawn from a
+density (`RandomizedShares`). Both refuse, when made, what no value can be computed from.
 """
 
 from collections.abc import Callable
@@ -61,7 +61,9 @@ class RandomizedRows:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RandomizedMoves(RandomizedRows):
-    """Rows that drew one of M moves from a menu; probability 0 says that a row could not get an arm."""
+    """Rows that drew one of M moves from a menu;
+    probability 0 says that a row could not get an arm.
+    """
 
     moves: Floats  # (M, K) changes of the shares; an arm of zeros holds
     probabilities: Floats  # (n, M)
@@ -101,10 +103,11 @@ class RandomizedMoves(RandomizedRows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RandomizedShares(RandomizedRows):
-    """Rows that drew shares from a density over the simplex (in its first K − 1 shares, like Dirichlet's).
+    """Rows that drew shares from a density over the simplex (in its first K − 1 shares,
+    like Dirichlet's).
 
-    `density_at`, where given, tells the density of other shares too: then support and integral can be
-    checked.
+    `density_at`, where given, tells the density of other shares too: then support and integral can
+    be checked.
     """
 
     shares: Floats  # (n, K) as drawn
@@ -141,8 +144,8 @@ def randomized_moves(
 ) -> tuple[RandomizedMoves, Mask]:
     """The randomized rows of a log (finite probabilities), and which ones they are.
 
-    `start` (n, K) and `probabilities` (n, M) are per log row; NaN probabilities mark rows that were not
-    randomized.
+    `start` (n, K) and `probabilities` (n, M) are per log row; NaN probabilities mark rows that were
+    not randomized.
     """
     shape = (len(logs), len(moves))
     if probabilities.shape != shape:
@@ -153,8 +156,9 @@ def randomized_moves(
     picked = np.asarray(~np.isnan(probabilities).all(axis=1))
     if not picked.any():
         raise LogError(
-            f"Expected randomized rows, got none among {len(logs):,} rows: no row has propensities. "
-            "Log the propensity of every randomized move, or run an exploration first."
+            f"Expected randomized rows, got none among {len(logs):,} rows: no row has "
+            "propensities. Log the propensity of every randomized move, or run an exploration "
+            "first."
         )
     part = logs.take(picked)
     state, categorical = state_of(part)
@@ -171,7 +175,8 @@ def randomized_moves(
     if part.propensity is not None:
         _refuse(
             ~(np.abs(part.propensity - rows.propensity) <= SUM_TOLERANCE),
-            f"the log's {logs.schema.propensity!r} to equal the menu's probability of the logged arm",
+            f"the log's {logs.schema.propensity!r} to equal the menu's probability of the logged "
+            "arm",
             "others",
             "Check that menu and log belong together.",
         )
@@ -201,7 +206,9 @@ def find_arms(changes: Floats, moves: Floats) -> NDArray[np.int64]:
 def observed_menu(
     start: Floats, shares: Floats, digits: int = 3
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """The distinct moves of a log (M, K), rounded, and the arm of each row: for logs without a menu."""
+    """The distinct moves of a log (M, K), rounded, and the arm of each row:
+    for logs without a menu.
+    """
     changes = np.round(shares - start, digits) + 0.0  # no negative zeros
     moves, drawn = np.unique(changes, axis=0, return_inverse=True)
     return moves, drawn.reshape(-1).astype(np.int64)
@@ -273,7 +280,9 @@ def _check_density(rows: RandomizedShares) -> None:
 def _check_integral(
     rows: RandomizedShares, density_at: Density, volume: float, repeats: int = 64
 ) -> None:
-    """One even draw from the simplex per row and repeat: the mean density times the volume must be 1."""
+    """One even draw from the simplex per row and repeat:
+    the mean density times the volume must be 1.
+    """
     n, channels = rows.shares.shape
     every = np.arange(n)
     _refuse(

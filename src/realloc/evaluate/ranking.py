@@ -2,17 +2,17 @@
 
 G predicted gain, S = G/‖Δp‖₁ score, R matched response of an event.
 
-Intervals are percentiles of a bootstrap over units: a draw gives every unit a whole weight, and each
-metric is worked out with weights, so that nothing is sorted again. With one seed, all metrics and all
-policies see the same draws.
+Intervals are percentiles of a bootstrap over units: a draw gives every unit a whole weight, and
+each metric is worked out with weights, so that nothing is sorted again. With one seed, all metrics
+and all policies see the same draws.
 
-An interval of ρ is about these responses: the evaluation model and the matching stay as they are. They
-set how noisy R is, hence how large ρ can get, and differ from log to log. Measured on 80 logs of 600
-units with a ranker that knows the truth (ρ = .76, the logs of tests/evaluate/moved.py): intervals hold
-the ρ of their own log's noise 99 times in 100, but the mean ρ over logs only 85 times. So compare
-policies on one window; do not compare ρ of two windows by their intervals. Where gains follow the
-context, what matching leaves of an imbalance moves ρ as well (by .03 there), and no resampling can see
-that.
+An interval of ρ is about these responses: the evaluation model and the matching stay as they are.
+They set how noisy R is, hence how large ρ can get, and differ from log to log. Measured on 80 logs
+of 600 units with a ranker that knows the truth (ρ = .76, the logs of tests/evaluate/moved.py):
+intervals hold the ρ of their own log's noise 99 times in 100, but the mean ρ over logs only 85
+times. So compare policies on one window; do not compare ρ of two windows by their intervals. Where
+gains follow the context, what matching leaves of an imbalance moves ρ as well (by .03 there), and
+no resampling can see that.
 """
 
 from collections.abc import Callable
@@ -69,7 +69,9 @@ def aligned_gap(
     part: float = 0.2,
     bootstrap: Bootstrap = DEFAULT,
 ) -> Estimate:
-    """Mean R of the top `part` of scores minus that of the bottom; ties at a threshold count on its side."""
+    """Mean R of the top `part` of scores minus that of the bottom;
+    ties at a threshold count on its side.
+    """
     _check(predicted, response, units)
     if not 0 < part <= 0.5:
         raise ConfigError(f"Expected a part above 0 and up to 0.5 of the events, got {part}.")
@@ -97,7 +99,8 @@ def within_unit_concordance(
     caliper: float = 0.5,
     bootstrap: Bootstrap = DEFAULT,
 ) -> Estimate:
-    """The part of pairs of one unit's events in like contexts whose order S and R agree on; ties count half.
+    """The part of pairs of one unit's events in like contexts whose order S and R agree on;
+    ties count half.
 
     `context` (n, d) as `standardise` gives it: pairs further apart than the caliper are left out. n
     counts pairs.
@@ -125,7 +128,9 @@ def within_unit_concordance(
 def support_violation(
     moved: Mask, supported: Mask, units: Units, bootstrap: Bootstrap = DEFAULT
 ) -> EstimateTable:
-    """The part of executed recommendations outside the support, and the part of rows that are moved."""
+    """The part of executed recommendations outside the support,
+    and the part of rows that are moved.
+    """
     if not len(moved) == len(supported) == len(units):
         raise LogError(
             "Expected `moved`, `supported` and `units` of the same rows, got "
@@ -176,7 +181,9 @@ def centred_ranks(predicted: Floats) -> Floats:
 
 
 def tail_shares(predicted: Floats, part: float = 0.2) -> Floats:
-    """1/|E⁺| on the top of scores, −1/|E⁻| on the bottom, else 0: how much each response moves the gap."""
+    """1/|E⁺| on the top of scores, −1/|E⁻| on the bottom, else 0:
+    how much each response moves the gap.
+    """
     ordered = np.sort(predicted)
     count = max(1, int(np.ceil(part * len(predicted) * (1 - 1e-12))))
     top = predicted >= ordered[-count]

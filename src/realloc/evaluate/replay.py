@@ -1,10 +1,11 @@
-"""Matched replay: do predicted gains rank what moved events brought, against no-move controls of the same date?
+"""Matched replay: do predicted gains rank what moved events brought,
+against no-move controls of the same date?
 
     u = y − m_eval(x),   R_e = u_e − Σ_c w_ec u_c,   ρ = Spearman(G_e, R_e) over matched events e
 
-Matching removes predictable demand and measured imbalance, never hidden confounding: R is a proxy for
-ranking, no value of a policy. Intervals are by bootstrap over units, widened where events share controls.
-Where events cannot be matched in balance, the verdict says so and no metric is given.
+Matching removes predictable demand and measured imbalance, never hidden confounding: R is a proxy
+for ranking, no value of a policy. Intervals are by bootstrap over units, widened where events share
+controls. Where events cannot be matched in balance, the verdict says so and no metric is given.
 """
 
 from collections.abc import Callable
@@ -115,7 +116,9 @@ class MatchWindow:
 
 @dataclass(frozen=True, eq=False)
 class MatchedReplay(EstimateTable):
-    """Metrics with intervals, balance, the matching that was chosen, a verdict and what is missing."""
+    """Metrics with intervals, balance, the matching that was chosen,
+    a verdict and what is missing.
+    """
 
     balance: Balance | None
     setting: MatchSetting | None
@@ -150,8 +153,8 @@ def matched_replay(
 ) -> MatchedReplay:
     """Match the window from `start` on and rank its events by a policy's `gain`.
 
-    A log that cannot be replayed gives a verdict that says why; an option that cannot be used, or gains
-    that are no numbers, an error. For several policies, call `match_window` once.
+    A log that cannot be replayed gives a verdict that says why; an option that cannot be used, or
+    gains that are no numbers, an error. For several policies, call `match_window` once.
     """
     config = config or MatchedReplayConfig()
     try:
@@ -169,7 +172,9 @@ def match_window(
     config: MatchedReplayConfig | None = None,
     progress: Progress = silent,
 ) -> MatchWindow:
-    """All of a replay that no policy has a say in: events, m_eval, matching, balance and responses."""
+    """All of a replay that no policy has a say in: events, m_eval, matching,
+    balance and responses.
+    """
     config = config or MatchedReplayConfig()
     events = find_events(logs, config.tolerance)
     settings = config.settings or ladder(config.categories)
@@ -234,8 +239,8 @@ def rank_window(
     gains = _checked(gain(before, window.logs.shares[rows]), len(rows))
     if np.ptp(gains) == 0:
         why = (
-            f"Expected gains that differ between events, got {gains[0]:.4g} for all {len(gains):,}. "
-            "Nothing is ranked."
+            f"Expected gains that differ between events, got {gains[0]:.4g} for all "
+            f"{len(gains):,}. Nothing is ranked."
         )
         return _refused(why, selection.balance, window)
     notes = list(window.notes)
@@ -260,7 +265,9 @@ def rank_window(
 def _rank(
     window: MatchWindow, G: Floats, config: MatchedReplayConfig, progress: Progress
 ) -> list[Estimate]:
-    """Rank correlations, concordance, gap and mean responses, widened where events share controls."""
+    """Rank correlations, concordance, gap and mean responses,
+    widened where events share controls.
+    """
     R = window.moved.values
     units = window.moved.units
     draws = config.bootstrap

@@ -1,4 +1,6 @@
-"""What an evaluation returns: a value, its interval and how many rows it rests on; and tables of such."""
+"""What an evaluation returns: a value, its interval and how many rows it rests on;
+and tables of such.
+"""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +25,9 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class Estimate:
-    """One number with its 95 % interval; `low` and `high` are NaN where an interval makes no sense."""
+    """One number with its 95 % interval; `low` and `high` are NaN where an interval makes no
+    sense.
+    """
 
     name: str
     value: float

@@ -5,8 +5,8 @@
     IPS, SNIPS    (1/n) Σ w_i Y_i,   Σ w_i Y_i / Σ w_i
 
 Y outcome, P logged shares, w the weights of `weights.py`, m the cross-fitted `outcome_model.py`.
-Everything is about one decision at the states that logging led to: what a policy changes about later
-states is not in it.
+Everything is about one decision at the states that logging led to: what a policy changes about
+later states is not in it.
 """
 
 from collections.abc import Callable
@@ -67,8 +67,8 @@ class ValueConfig:
         least = min(self.least_effective_rows, self.least_effective_units)
         if not 0 <= self.most_off_menu <= 1 or least < 0:
             raise ConfigError(
-                "Expected `most_off_menu` from 0 to 1 and effective sizes of at least 0 in the value "
-                "config."
+                "Expected `most_off_menu` from 0 to 1 and effective sizes of at least 0 in the "
+                "value config."
             )
         for name in ("clip", "bandwidth"):
             value = getattr(self, name)
@@ -83,7 +83,8 @@ class PolicyValue(EstimateTable):
     Values are NaN where the verdict is that none can be stated.
     """
 
-    # cannot be evaluated | better | worse | no difference shown: than the logging policy, by DR lift
+    # cannot be evaluated | better | worse | no difference shown: than the logging policy, by DR
+    # lift
     verdict: str
     reason: str
 
@@ -110,7 +111,9 @@ class Predicted:
 
 
 def doubly_robust(outcome: Floats, weight: Floats, at_target: Floats, at_logged: Floats) -> Floats:
-    """m(π) + w (Y − m(P)) for every row: its mean is right if either the weights or the model are."""
+    """m(π) + w (Y − m(P)) for every row: its mean is right if either the weights or the model
+    are.
+    """
     return at_target + weight * (outcome - at_logged)
 
 
@@ -120,7 +123,9 @@ def policy_value(
     model: OutcomeModel | None = None,
     config: ValueConfig | None = None,
 ) -> PolicyValue:
-    """The value of a target (from `target_arms`, `target_mix`, `target_shares`) on a menu of random moves."""
+    """The value of a target (from `target_arms`, `target_mix`, `target_shares`)
+    on a menu of random moves.
+    """
 
     def predict(model: OutcomeModel, picked: Rows) -> Predicted:
         """Σ_a π(a) m(start + move_a), asking the model only where π(a) > 0."""
@@ -142,11 +147,12 @@ def smoothed_value(
     model: OutcomeModel | None = None,
     config: ValueConfig | None = None,
 ) -> PolicyValue:
-    """The value of recommended shares (n, K) where shares were drawn from a density, smoothed over moves.
+    """The value of recommended shares (n, K) where shares were drawn from a density,
+    smoothed over moves.
 
     It is that of a policy which draws from the kernel around its recommendation, right whatever the
-    model is. With `at_point`, a right model takes the smoothing out, but the roughness of a learned one
-    is noise that no interval shows.
+    model is. With `at_point`, a right model takes the smoothing out, but the roughness of a learned
+    one is noise that no interval shows.
     """
     config = config or ValueConfig()
     bandwidth = config.bandwidth or default_bandwidth(rows)
@@ -259,8 +265,8 @@ def _conclude(table: EstimateTable) -> PolicyValue:
     elif lift.high < 0:
         verdict = "worse"
     reason = (
-        f"DR lift over logging {lift.value:.4g} [{lift.low:.4g}, {lift.high:.4g}] on {lift.n:,} rows "
-        f"({table['off_menu_rate'].value:.1%} of all rows were off the menu and left out), "
+        f"DR lift over logging {lift.value:.4g} [{lift.low:.4g}, {lift.high:.4g}] on {lift.n:,} "
+        f"rows ({table['off_menu_rate'].value:.1%} of all rows were off the menu and left out), "
         f"{table['effective_rows'].value:,.0f} effective rows, action rate "
         f"{table['action_rate'].value:.1%}."
     )
@@ -315,7 +321,9 @@ def _lacking(evidence: EstimateTable, config: ValueConfig) -> str:
 
 
 def _at_kernel(kernel: Kernel, model: OutcomeModel, picked: Rows) -> Floats:
-    """∫ K m around each target by a few draws of its own per row, so that their noise is in the interval."""
+    """∫ K m around each target by a few draws of its own per row,
+    so that their noise is in the interval.
+    """
     total = np.zeros(len(picked))
     count = np.zeros(len(picked))
     for place, good in kernel.draws():

@@ -3,8 +3,8 @@
     menu:        w_i = π_i(A_i) / e_i(A_i)
     continuous:  w_i = K_h(z_i − z*_i) / (κ_i f_z(z_i)),   K_h(v) = c (1 − |v/h|²)₊ / h^d
 
-z = Qᵀp are orthonormal coordinates, so f_z = f / √K; z* is recommended; κ_i is the part of the kernel on
-the support.
+z = Qᵀp are orthonormal coordinates, so f_z = f / √K; z* is recommended; κ_i is the part of the
+kernel on the support.
 """
 
 from collections.abc import Iterator
@@ -136,7 +136,9 @@ class Kernel:
             yield self._place(_in_ball(rng.standard_normal((n, channels + 3)), channels - 1))
 
     def _place(self, offset: Floats) -> tuple[Floats, Mask]:
-        """Where an offset (d,) or (n, d) in the unit ball leads, and which places lie on the support."""
+        """Where an offset (d,) or (n, d) in the unit ball leads,
+        and which places lie on the support.
+        """
         place = self.target + self.bandwidth * offset @ tangent_basis(self.target.shape[1]).T
         good = place.min(axis=1) >= 0
         if self.rows.density_at is not None and good.any():
@@ -147,7 +149,8 @@ class Kernel:
 def _in_ball(normal: Floats, d: int) -> Floats:
     """Normal draws (r, d + 4) as draws (r, d) from the kernel on the unit ball.
 
-    The first d coordinates of an even draw from the sphere in d + 4 dimensions have density ∝ 1 − |v|².
+    The first d coordinates of an even draw from the sphere in d + 4 dimensions have density ∝ 1 −
+    |v|².
     """
     return normal[:, :d] / np.linalg.norm(normal, axis=1, keepdims=True)
 
@@ -197,7 +200,9 @@ def weighted_mean(
     config: IntervalConfig | None = None,
     minus: Term | None = None,
 ) -> Estimate:
-    """A ratio, or the difference of two, with an interval in which all rows of a unit count as one draw."""
+    """A ratio, or the difference of two, with an interval in which all rows of a unit count as one
+    draw.
+    """
     config = config or IntervalConfig()
     n = len(term.top)
     codes = np.unique(unit, return_inverse=True)[1]
@@ -231,8 +236,8 @@ def _jackknife(table: Floats) -> float:
 
         s² = (G−1)/G Σ (θ₋g − θ̄)²,   degrees of freedom 2 / (2/(G−1) + (κ−3)/G)
 
-    κ is the kurtosis of the θ₋g. The degrees are those of a χ² as uncertain as s² (Satterthwaite): where
-    few units carry the weight, the variance itself is known from few.
+    κ is the kurtosis of the θ₋g. The degrees are those of a χ² as uncertain as s² (Satterthwaite):
+    where few units carry the weight, the variance itself is known from few.
     """
     groups = len(table)
     apart = _quotients(table.sum(axis=0) - table)

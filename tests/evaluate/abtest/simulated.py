@@ -1,4 +1,6 @@
-"""A marketplace test to read out: orders, GMV, cost and profit of items, the same from before, and predicted gains."""
+"""A marketplace test to read out: orders, GMV, cost and profit of items, the same from before,
+and predicted gains.
+"""
 
 import numpy as np
 import pandas as pd
@@ -26,7 +28,9 @@ def make_config(**changes) -> AbtestConfig:
 def make_arms(
     units: int = 2000, seed: int = 0, lift: float = 0.0, split: float = 0.5, realised: float = 1.0
 ) -> pd.DataFrame:
-    """One row per item. `lift` raises orders of treated items by that part; of the predicted gain, `realised` comes true."""
+    """One row per item. `lift` raises orders of treated items by that part; of the predicted gain,
+    `realised` comes true.
+    """
     rng = np.random.default_rng(seed)
     size = rng.gamma(4.0, 5.0, units)
     treated = rng.permutation(units) < round(split * units)

@@ -1,4 +1,6 @@
-"""Predicted against realised: against statsmodels, over repeated tests, and what follows for β and τ."""
+"""Predicted against realised: against statsmodels, over repeated tests,
+and what follows for β and τ.
+"""
 
 import numpy as np
 import pytest
@@ -24,7 +26,9 @@ PLAIN = make_config(
 
 
 def _draw(seed, slope=1.0, intercept=0.0, units=2000, shops=None, split=0.5):
-    """Outcomes whose level depends on the predicted gain, too: only a comparison within bins is fair."""
+    """Outcomes whose level depends on the predicted gain, too:
+    only a comparison within bins is fair.
+    """
     rng = np.random.default_rng(seed)
     gain = np.where(rng.random(units) < 0.5, rng.gamma(2.0, 1.0, units), 0.0)
     shop = np.arange(units) if shops is None else rng.integers(0, shops, units)
@@ -78,7 +82,9 @@ def test_units_of_clusters_as_if_they_were_randomized_do_not_cover():
 
 
 def test_treated_units_alone_would_mistake_the_level_for_the_gain():
-    """The negative control of binning: outcome on gain among treated units has a slope of 4, the arms differ by 1."""
+    """The negative control of binning: outcome on gain among treated units has a slope of 4,
+    the arms differ by 1.
+    """
     arms = _draw(0, units=20_000)
     gain, orders = arms.values["gain"], arms.values["orders"]
     assert np.polyfit(gain[arms.treated], orders[arms.treated], 1)[0] > 3.5

@@ -67,7 +67,8 @@ def test_items_of_clusters_as_if_they_were_randomized_promise_too_much():
     past = pd.DataFrame({"item": np.arange(len(shop)), "shop": shop, "orders": orders})
     clusters = plan_test(past, make_config(cluster="shop", metrics=metrics))["orders"]
     items = plan_test(past, make_config(metrics=metrics))["orders"]
-    # Half the variance is the shop's: variance is 1 + (Σm²/Σm − 1)/2 times what it seems, for shops of m items.
+    # Half the variance is the shop's: variance is 1 + (Σm²/Σm − 1)/2 times what it seems, for shops
+    # of m items.
     sizes = np.bincount(shop)
     design = 1 + ((sizes**2).sum() / sizes.sum() - 1) / 2
     assert np.isclose(clusters.effect / items.effect, np.sqrt(design), rtol=0.05)

@@ -39,7 +39,9 @@ def test_looking_often_inflates_the_naive_test_and_not_ours(looks):
 
 
 def test_days_of_the_same_units_only_make_it_more_careful():
-    """Items keep their level from day to day, so that later days tell less than the looks assume."""
+    """Items keep their level from day to day, so that later days tell less than the looks
+    assume.
+    """
     rng = np.random.default_rng(1)
     repeats, units, days = 2000, 60, 5
     level = rng.standard_normal((repeats, units, 1))

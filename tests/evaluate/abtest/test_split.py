@@ -18,8 +18,8 @@ def test_a_fair_split_passes_and_a_lopsided_one_does_not():
     lost = _split(5000, 4600)
     assert not lost.ok
     assert (
-        "Sample-ratio mismatch: 4,600 in treatment, 5,000 in control, that is 47.92% treated where 50.00%"
-        in str(lost)
+        "Sample-ratio mismatch: 4,600 in treatment, 5,000 in control, that is 47.92% treated where "
+        "50.00%" in str(lost)
     )
     assert not _split(500, 500, 0.1).ok
 
@@ -29,7 +29,8 @@ def test_the_p_value_is_that_of_the_binomial_test():
 
 
 def test_clusters_are_counted_not_their_units():
-    # One large treated cluster of 900 units against nine control ones: far from half the units, but a fair draw of clusters.
+    # One large treated cluster of 900 units against nine control ones: far from half the units, but
+    # a fair draw of clusters.
     codes = np.concatenate([np.arange(100) // 20, 5 + np.arange(900) // 180])
     assert _split(100, 900, clusters=codes).ok
     assert not _split(100, 900).ok

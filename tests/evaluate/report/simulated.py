@@ -1,4 +1,6 @@
-"""Logs whose moves are drawn from a menu and pay by a known slope, and a model that learned that they pay."""
+"""Logs whose moves are drawn from a menu and pay by a known slope,
+and a model that learned that they pay.
+"""
 
 import copy
 from dataclasses import replace
@@ -35,7 +37,8 @@ def make_logs(
     gmv: float = 2.0,
     first: str = "2026-01-05",
 ) -> pd.DataFrame:
-    """Two thirds of the units draw moves with chances that are logged; the others move seldom, and nobody says how.
+    """Two thirds of the units draw moves with chances that are logged; the others move seldom,
+    and nobody says how.
 
     `slope`, `gmv`: what a whole share of ads is worth to orders and to gmv.
     """

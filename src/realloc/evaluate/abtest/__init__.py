@@ -1,4 +1,6 @@
-"""Randomized tests: plan them, read them out, and hold the model's predicted gains against what was realised."""
+"""Randomized tests: plan them, read them out,
+and hold the model's predicted gains against what was realised.
+"""
 
 from realloc.evaluate.abtest.calibration import Calibration
 from realloc.evaluate.abtest.config import AbtestConfig, Metric, parse_abtest

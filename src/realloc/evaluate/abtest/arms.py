@@ -1,4 +1,6 @@
-"""The table of a test: rows are summed to units, units to what was randomized; what spoils a test is refused."""
+"""The table of a test: rows are summed to units, units to what was randomized;
+what spoils a test is refused.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -172,9 +174,9 @@ class _Table:
                 values[name], torn = self._spread(self.numbers(name))
                 if len(torn):
                     raise LogError(
-                        f"Expected one value of the pre-period column {name!r} per unit, got several "
-                        f"for {self.units.labels[int(torn[0])].as_py()!r}. Repeat the total from "
-                        "before the test in each of its rows."
+                        f"Expected one value of the pre-period column {name!r} per unit, got "
+                        f"several for {self.units.labels[int(torn[0])].as_py()!r}. Repeat the "
+                        "total from before the test in each of its rows."
                     )
         return values
 
@@ -189,9 +191,9 @@ class _Table:
         odd = np.isinf(parsed.values) if may_be_empty else ~np.isfinite(parsed.values)
         if odd.any():
             raise LogError(
-                f"Expected a finite number of {name!r} in every row, but {int(odd.sum()):,} are empty "
-                f"or infinite, first for {self.units.at(int(odd.argmax()))!r}. Write 0 where nothing "
-                "happened; a unit that was not observed must go from both arms alike."
+                f"Expected a finite number of {name!r} in every row, but {int(odd.sum()):,} are "
+                f"empty or infinite, first for {self.units.at(int(odd.argmax()))!r}. Write 0 where "
+                "nothing happened; a unit that was not observed must go from both arms alike."
             )
         return parsed.values
 
@@ -201,8 +203,8 @@ class _Table:
         if counts.max() > 1:
             row = int(first[counts.argmax()])
             raise LogError(
-                f"Expected every unit once a period, got {self.units.at(row)!r} {counts.max()} times "
-                f"on {times.at(row)}."
+                f"Expected every unit once a period, got {self.units.at(row)!r} {counts.max()} "
+                f"times on {times.at(row)}."
             )
 
 

@@ -1,11 +1,13 @@
-"""Predicted against realised: what of the model's gains the test confirmed, and what follows for β and τ.
+"""Predicted against realised: what of the model's gains the test confirmed,
+and what follows for β and τ.
 
-Units are binned by their predicted gain g, those that the model would not move in a bin of their own. In
-each bin the difference of the arms is what was realised; the share is Σ_b n_b·realised_b / Σ_b n_b·g_b,
-slope and intercept are those of realised on predicted over bins. All rest on one saturated regression
-with a covariance that allows for clusters.
+Units are binned by their predicted gain g, those that the model would not move in a bin of their
+own. In each bin the difference of the arms is what was realised; the share is Σ_b n_b·realised_b /
+Σ_b n_b·g_b, slope and intercept are those of realised on predicted over bins. All rest on one
+saturated regression with a covariance that allows for clusters.
 
-With realised ≈ a + k·g the rule g − β·σ ≥ τ meant k·g + a − β·σ ≥ τ, which is g − (β/k)·σ ≥ (τ − a)/k.
+With realised ≈ a + k·g the rule g − β·σ ≥ τ meant k·g + a − β·σ ≥ τ, which is g − (β/k)·σ ≥ (τ −
+a)/k.
 """
 
 from dataclasses import dataclass
@@ -77,7 +79,9 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Bins as columns: mean predictions, differences of the arms and their covariance, numbers of units."""
+    """Bins as columns: mean predictions, differences of the arms and their covariance,
+    numbers of units.
+    """
 
     predicted: Floats
     predicted_lower: Floats
@@ -134,8 +138,8 @@ def _bin(arms: Arms, config: AbtestConfig) -> Binned:
     lost = int(np.isnan(gain[treated]).sum())
     if lost:
         raise LogError(
-            f"Expected a predicted gain {config.predicted!r} for every unit of the treatment arm, but "
-            f"{lost:,} are empty. Write 0 for units that were not moved."
+            f"Expected a predicted gain {config.predicted!r} for every unit of the treatment arm, "
+            f"but {lost:,} are empty. Write 0 for units that were not moved."
         )
     # Without control's predictions nothing can be binned.
     whole = not np.isnan(gain).any()
@@ -156,7 +160,9 @@ def _bin(arms: Arms, config: AbtestConfig) -> Binned:
 
 
 def _fit(binned: Binned, quantile: float, n: int) -> CalibrationFit:
-    """The share, the line over bins and the surplus over the lower bounds, each with its interval."""
+    """The share, the line over bins and the surplus over the lower bounds,
+    each with its interval.
+    """
 
     def estimate(name: str, value: float, variance: float) -> Estimate:
         return Estimate.around(name, value, quantile * np.sqrt(variance), n)
@@ -176,7 +182,9 @@ def _fit(binned: Binned, quantile: float, n: int) -> CalibrationFit:
 
 
 def make_bins(gain: Floats, treated: Mask) -> Codes:
-    """Codes of bins: units that would not be moved, then equal numbers of the others by rising gain."""
+    """Codes of bins: units that would not be moved,
+    then equal numbers of the others by rising gain.
+    """
     moved = gain != 0
     codes = np.zeros(len(gain), dtype=np.int64)
     smaller = min(int((moved & treated).sum()), int((moved & ~treated).sum()))
@@ -184,7 +192,8 @@ def make_bins(gain: Floats, treated: Mask) -> Codes:
     if moved.any():
         edges = np.unique(np.quantile(gain[moved], np.arange(1, count) / count))
         codes[moved] = 1 + np.searchsorted(edges, gain[moved], side="right")
-    # A bin without both arms compares nothing and joins the one before; the first one, the one after.
+    # A bin without both arms compares nothing and joins the one before; the first one, the one
+    # after.
     for code in range(int(codes.max()), 0, -1):
         if not _has_both(codes == code, treated):
             codes[codes == code] = code - 1
@@ -201,14 +210,17 @@ def _has_both(mask: Mask, treated: Mask) -> bool:
 def differences(
     outcome: Floats, treated: Mask, codes: Codes, clusters: Codes
 ) -> tuple[Floats, Floats]:
-    """Difference of the arms in each bin and their covariance (CR1), without building the regression."""
+    """Difference of the arms in each bin and their covariance (CR1),
+    without building the regression.
+    """
     bins = int(codes.max()) + 1
     groups = int(clusters.max()) + 1
     cell = 2 * codes + treated
     size = np.bincount(cell, minlength=2 * bins)
     mean = np.bincount(cell, outcome, 2 * bins) / size
     residual = outcome - mean[cell]
-    # A unit pulls its bin's difference by ±residual / cell size; pulls of one cluster belong together.
+    # A unit pulls its bin's difference by ±residual / cell size; pulls of one cluster belong
+    # together.
     pull = residual / size[cell] * np.where(treated, 1.0, -1.0)
     pulls = np.bincount(clusters * bins + codes, pull, groups * bins).reshape(groups, bins)
     correction = groups / (groups - 1) * (len(outcome) - 1) / (len(outcome) - 2 * bins)
@@ -281,8 +293,8 @@ def _say_change(change: str, fit: CalibrationFit, steps: str, sure: str) -> str:
         "stop": "no gain was confirmed, and no β or τ mends that; do not deploy, look for what the "
         "logs lack",
         "unranked": f"but it does not grow with what was predicted (slope {slope.value:.2f}, "
-        f"{slope.low:.2f} to {slope.high:.2f}), and no β or τ mends that; check that these gains are "
-        "of this treatment",
+        f"{slope.low:.2f} to {slope.high:.2f}), and no β or τ mends that; check that these gains "
+        "are of this treatment",
     }.get(change, steps)
     if fit.is_shifted:
         line = f"{fit.intercept.value:+.3g} {slope.value:+.2f} × predicted"
@@ -311,6 +323,6 @@ def _say_bounds(surplus: Estimate, bins: tuple[Bin, ...], sure: str) -> str:
     failed = sum(part.high < part.predicted_lower for part in bins)
     return (
         f" Lower bounds {verdict}: realised minus bound {surplus.value:+.3g} ({sure} "
-        f"{surplus.low:+.3g} to {surplus.high:+.3g}), contradicted in {failed} of {len(bins)} bins; "
-        "of single units no test can tell."
+        f"{surplus.low:+.3g} to {surplus.high:+.3g}), contradicted in {failed} of {len(bins)} "
+        "bins; of single units no test can tell."
     )

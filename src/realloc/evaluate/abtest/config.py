@@ -1,4 +1,6 @@
-"""What a randomized test is: its arms, its metrics, how sure to be and when it is looked at (table `[abtest]`)."""
+"""What a randomized test is: its arms, its metrics,
+how sure to be and when it is looked at (table `[abtest]`).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +16,9 @@ CORRECTIONS = ("holm", "benjamini_hochberg", "none")
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A mean per unit (`value`) or a ratio of totals (`numerator` / `denominator`), and what would be good of it."""
+    """A mean per unit (`value`) or a ratio of totals (`numerator` / `denominator`),
+    and what would be good of it.
+    """
 
     name: str
     value: str | None = None  # column, summed over a unit's rows
@@ -23,7 +27,8 @@ class Metric:
     before: str | None = None  # the same from before the test, one number per unit: CUPED
     numerator_before: str | None = None
     denominator_before: str | None = None
-    effect: str = "percent"  # of the control's level; points: a difference of rates × 100; absolute: a difference
+    # percent: of the control's level; points: a difference of rates × 100; absolute: a difference
+    effect: str = "percent"
     direction: str = "up"  # which way is good
     margin: float | None = (
         None  # makes it a guardrail: the most it may lose, in units of the effect
@@ -40,12 +45,14 @@ class Metric:
             )
         if (self.numerator_before is None) != (self.denominator_before is None):
             raise ConfigError(
-                f"Expected both `numerator_before` and `denominator_before` in {where}, got one of them."
+                f"Expected both `numerator_before` and `denominator_before` in {where}, got one of "
+                "them."
             )
         if (self.before if self.is_ratio else self.numerator_before) is not None:
             wanted = "`numerator_before` and `denominator_before`" if self.is_ratio else "`before`"
             raise ConfigError(
-                f"Expected {wanted} in {where}, as this metric is a {'ratio' if self.is_ratio else 'mean'}."
+                f"Expected {wanted} in {where}, as this metric is a "
+                f"{'ratio' if self.is_ratio else 'mean'}."
             )
         for key, given, known in (
             ("effect", self.effect, EFFECTS),
@@ -55,8 +62,8 @@ class Metric:
                 raise ConfigError(f"Unknown `{key}` {given!r} in {where}.{nearest(given, known)}")
         if self.margin is not None and self.margin < 0:
             raise ConfigError(
-                f"Expected a `margin` of at least 0 in {where}, got {self.margin}. It is how much may be lost, "
-                "whichever way is good."
+                f"Expected a `margin` of at least 0 in {where}, got {self.margin}. It is how much "
+                "may be lost, whichever way is good."
             )
 
     @property
@@ -128,7 +135,8 @@ class AbtestConfig:
             )
         if self.correction not in CORRECTIONS:
             raise ConfigError(
-                f"Unknown `correction` {self.correction!r} in [abtest].{nearest(self.correction, CORRECTIONS)}"
+                f"Unknown `correction` {self.correction!r} in "
+                f"[abtest].{nearest(self.correction, CORRECTIONS)}"
             )
         self._check_looks()
         self._check_predicted()
@@ -137,7 +145,8 @@ class AbtestConfig:
         rising = all(a < b for a, b in zip((0.0, *self.looks), self.looks, strict=False))
         if not self.looks or not rising or self.looks[-1] != 1:
             raise ConfigError(
-                f"Expected `looks` of [abtest] as rising parts of the test that end with 1, got {list(self.looks)}."
+                "Expected `looks` of [abtest] as rising parts of the test that end with 1, got "
+                f"{list(self.looks)}."
             )
         if self.look is not None and not 1 <= self.look <= len(self.looks):
             raise ConfigError(
@@ -148,7 +157,8 @@ class AbtestConfig:
         if self.predicted is None:
             if self.predicted_lower or self.predicted_metric:
                 raise ConfigError(
-                    "Expected `predicted` in [abtest], as `predicted_lower` or `predicted_metric` is given."
+                    "Expected `predicted` in [abtest], as `predicted_lower` or `predicted_metric` "
+                    "is given."
                 )
             return
         if self.predicted_metric is None:
@@ -157,7 +167,8 @@ class AbtestConfig:
             )
         if self.metric(self.predicted_metric).is_ratio:
             raise ConfigError(
-                f"Expected a mean metric as `predicted_metric` of [abtest], got the ratio {self.predicted_metric!r}."
+                "Expected a mean metric as `predicted_metric` of [abtest], got the ratio "
+                f"{self.predicted_metric!r}."
             )
 
     @property
@@ -176,7 +187,8 @@ class AbtestConfig:
             if metric.name == name:
                 return metric
         raise ConfigError(
-            f"Unknown metric {name!r} in [abtest].{nearest(name, [metric.name for metric in self.metrics])}"
+            f"Unknown metric {name!r} in "
+            f"[abtest].{nearest(name, [metric.name for metric in self.metrics])}"
         )
 
 

@@ -1,8 +1,9 @@
-"""The effect on one metric: in percent, points or its own units, with a delta-method interval and CUPED.
+"""The effect on one metric: in percent, points or its own units,
+with a delta-method interval and CUPED.
 
-A metric is the ratio Σy/Σd over randomized units; a mean per unit has d = units in the cluster. CUPED
-takes off θ·(Σx/Σw − the same over both arms), with θ from the linearised ratios of both arms together.
-tea-tasting does both.
+A metric is the ratio Σy/Σd over randomized units; a mean per unit has d = units in the cluster.
+CUPED takes off θ·(Σx/Σw − the same over both arms), with θ from the linearised ratios of both arms
+together. tea-tasting does both.
 """
 
 from dataclasses import dataclass, field
@@ -24,7 +25,9 @@ FLAT = 1e-12  # relative spread below which a column counts as constant
 
 @dataclass(frozen=True, eq=False)
 class UnitTotals:
-    """Numerator y, denominator d, and the same from before the test (x, w), one per randomized unit."""
+    """Numerator y, denominator d, and the same from before the test (x, w),
+    one per randomized unit.
+    """
 
     y: Floats
     d: Floats
@@ -75,7 +78,9 @@ def _linearised(y: Floats, d: Floats) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """What the treatment did to one metric; `low` and `high` hold at the look at which they were taken."""
+    """What the treatment did to one metric; `low` and `high` hold at the look at which they were
+    taken.
+    """
 
     metric: Metric = field(repr=False)
     control: float  # levels of the arms, after CUPED where that is used
@@ -166,14 +171,16 @@ def gather(arms: Arms, metric: Metric) -> UnitTotals:
     if totals.d.sum() > 0 and totals.variance_reduction > 1 - FLAT:
         raise LogError(
             f"Expected a pre-period column {metric.earlier[0]!r} from before the test, but it "
-            f"explains metric {metric.name!r} to the last digit. It looks like a column of the test "
-            "itself."
+            f"explains metric {metric.name!r} to the last digit. It looks like a column of the "
+            "test itself."
         )
     return totals
 
 
 def _compare(control: UnitTotals, treatment: UnitTotals, confidence: float) -> Any:
-    """tea-tasting's levels, difference and relative effect with intervals (Welch's t) and p-value."""
+    """tea-tasting's levels, difference and relative effect with intervals (Welch's t)
+    and p-value.
+    """
     from tea_tasting.metrics import RatioOfMeans
 
     metric = RatioOfMeans(
@@ -183,7 +190,9 @@ def _compare(control: UnitTotals, treatment: UnitTotals, confidence: float) -> A
 
 
 def _aggregate(totals: UnitTotals) -> "Aggregates":
-    """Count, means and covariances: all that is needed of the units, and faster than from a table."""
+    """Count, means and covariances: all that is needed of the units,
+    and faster than from a table.
+    """
     from tea_tasting.aggr import Aggregates
 
     names = list(totals.columns)

@@ -7,7 +7,8 @@ from realloc.base.simplex import Floats
 
 
 def adjust(p: Floats, correction: str) -> Floats:
-    """Holm's (a wrong winner among all goals at most α) or Benjamini and Hochberg's (a wrong one among the winners).
+    """Holm's (a wrong winner among all goals at most α)
+    or Benjamini and Hochberg's (a wrong one among the winners).
 
     >>> adjust(np.array([0.01, 0.04]), "holm").tolist()
     [0.02, 0.04]

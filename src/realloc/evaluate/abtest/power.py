@@ -1,4 +1,6 @@
-"""Before the test: the smallest effect it can find, or how many units it needs, from earlier weeks."""
+"""Before the test: the smallest effect it can find, or how many units it needs,
+from earlier weeks.
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -93,9 +95,9 @@ def plan_test(
 ) -> TestPlan:
     """Plan from a table of the test's columns over a period as long as the test.
 
-    `before` is what lies before that period. Without `effect`: the smallest one found with probability
-    `power` by `units` (those of the table unless given). With it, in percent, points or units as each
-    metric says: how many units it takes.
+    `before` is what lies before that period. Without `effect`: the smallest one found with
+    probability `power` by `units` (those of the table unless given). With it, in percent, points or
+    units as each metric says: how many units it takes.
     """
     if not 0.05 < power < 1:
         raise ConfigError(f"Expected `power` between 0.05 and 1, got {power}.")

@@ -1,4 +1,6 @@
-"""The readout of a randomized test: arms, effects, guardrails, calibration of the model, verdict."""
+"""The readout of a randomized test: arms, effects, guardrails, calibration of the model,
+verdict.
+"""
 
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -26,7 +28,9 @@ CORRECTIONS = {"holm": "Holm", "benjamini_hochberg": "Benjamini and Hochberg"}
 
 @dataclass(frozen=True)
 class Readout:
-    """What a test says, for a person (`print`, `to_html`) and for a script (`to_frame`, `to_json`)."""
+    """What a test says, for a person (`print`, `to_html`) and for a script (`to_frame`,
+    `to_json`).
+    """
 
     split: SplitCheck
     effects: tuple[Effect, ...]
@@ -92,7 +96,9 @@ def read_out(
 
 
 def _measure_all(arms: Arms, config: AbtestConfig) -> list[Effect]:
-    """Intervals at the level of this look; p-values adjusted for looks, then for the other goals."""
+    """Intervals at the level of this look; p-values adjusted for looks,
+    then for the other goals.
+    """
     nominal = nominal_alpha(config.looks, config.look_number, config.alpha)
     effects: list[Effect] = []
     for metric in config.metrics:
@@ -119,8 +125,8 @@ def _notes(arms: Arms, config: AbtestConfig) -> tuple[str, ...]:
         )
     if len(config.looks) > 1:
         notes.append(
-            f"Look {config.look_number} of {len(config.looks)}: intervals and p-values allow for the "
-            "looks (O'Brien–Fleming-type spending)."
+            f"Look {config.look_number} of {len(config.looks)}: intervals and p-values allow for "
+            "the looks (O'Brien–Fleming-type spending)."
         )
     smaller = np.bincount(arms.cluster_treated, minlength=2).min()
     if smaller < FEW:

@@ -1,10 +1,10 @@
 """Looking more than once: two-sided group-sequential boundaries (Lan and DeMets 1983).
 
-With O'Brien–Fleming-type spending α(t) = 4·(1 − Φ(z_{α/4} / √t)) may be spent by part t of the test; the
-boundary of look k is the c_k with P(|Z_j| < c_j for j < k, |Z_k| ≥ c_k) = α(t_k) − α(t_{k−1}), Z_k a
-Brownian motion at t_k over √t_k. Chosen over an always-valid test because our tests have a planned end: at
-the last look hardly anything is lost (c = 2.03 after five looks, where a mixture SPRT asks for about 3),
-and early looks only stop for what is overwhelming.
+With O'Brien–Fleming-type spending α(t) = 4·(1 − Φ(z_{α/4} / √t)) may be spent by part t of the
+test; the boundary of look k is the c_k with P(|Z_j| < c_j for j < k, |Z_k| ≥ c_k) = α(t_k) −
+α(t_{k−1}), Z_k a Brownian motion at t_k over √t_k. Chosen over an always-valid test because our
+tests have a planned end: at the last look hardly anything is lost (c = 2.03 after five looks, where
+a mixture SPRT asks for about 3), and early looks only stop for what is overwhelming.
 """
 
 import numpy as np

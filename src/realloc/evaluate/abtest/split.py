@@ -1,4 +1,6 @@
-"""Sample-ratio mismatch: whether the arms have the sizes that the randomization should have given them."""
+"""Sample-ratio mismatch: whether the arms have the sizes that the randomization should have given
+them.
+"""
 
 from dataclasses import dataclass
 
@@ -31,10 +33,10 @@ class SplitCheck:
         if self.ok:
             return f"{sizes}: {part:.2%} treated, {self.expected:.2%} expected (p = {self.p:.2g})."
         return (
-            f"Sample-ratio mismatch: {sizes}, that is {part:.2%} treated where {self.expected:.2%} were "
-            f"expected (p = {self.p:.1g}). Units were lost or assigned differently in one arm, so the "
-            "arms cannot be compared: find the cause first (logging, filters after assignment, bots, "
-            "redirects)."
+            f"Sample-ratio mismatch: {sizes}, that is {part:.2%} treated where {self.expected:.2%} "
+            f"were expected (p = {self.p:.1g}). Units were lost or assigned differently in one "
+            "arm, so the arms cannot be compared: find the cause first (logging, filters after "
+            "assignment, bots, redirects)."
         )
 
 

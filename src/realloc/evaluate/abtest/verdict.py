@@ -15,8 +15,9 @@ NONE = "no_verdict"
 def decide(effect: Effect, alpha: float) -> str:
     """A goal is better or worse where its p-value, adjusted for looks and goals, is below α.
 
-    A guardrail is held (not inferior) where its whole interval is above −margin, and broken where the
-    whole of it is below. All guardrails have to hold, so none needs a correction for the others.
+    A guardrail is held (not inferior) where its whole interval is above −margin, and broken where
+    the whole of it is below. All guardrails have to hold, so none needs a correction for the
+    others.
     """
     margin = effect.metric.margin
     if margin is None:

@@ -1,4 +1,6 @@
-"""The evaluation report: all that offline evidence says about a fitted policy, and whether to launch it."""
+"""The evaluation report: all that offline evidence says about a fitted policy,
+and whether to launch it.
+"""
 
 from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.page import to_html

@@ -13,7 +13,9 @@ from realloc.logs import Schema
 
 @dataclass(frozen=True, kw_only=True)
 class ReportConfig:
-    """Where randomized rows are, what they drew from, and how rows are matched (table `[report]`)."""
+    """Where randomized rows are, what they drew from,
+    and how rows are matched (table `[report]`).
+    """
 
     # Column that is true where shares were drawn at random; None: rows that have a propensity.
     randomized: str | None = None
@@ -36,8 +38,8 @@ class ReportConfig:
         check_types(self, "[report]")
         if not 0 <= self.tolerance < 1 or not 0 <= self.most_off_menu <= 1:
             raise ConfigError(
-                "Expected `tolerance` of [report] from 0 to below 1 and `most_off_menu` from 0 to 1, "
-                f"got {self.tolerance} and {self.most_off_menu}."
+                "Expected `tolerance` of [report] from 0 to below 1 and `most_off_menu` from 0 to "
+                f"1, got {self.tolerance} and {self.most_off_menu}."
             )
         if min(self.margins.values(), default=0.0) < 0:
             raise ConfigError(
@@ -54,7 +56,9 @@ class ReportConfig:
         return (self.randomized, *self.arms) if self.randomized else tuple(self.arms)
 
     def moves_of(self, channels: tuple[str, ...]) -> Floats:
-        """The moves (M, K) of `arms`: how each column of probabilities changes each channel's share."""
+        """The moves (M, K) of `arms`: how each column of probabilities changes each channel's
+        share.
+        """
         moves = np.zeros((len(self.arms), len(channels)))
         for row, (column, changes) in enumerate(self.arms.items()):
             for name, change in changes.items():

@@ -1,4 +1,6 @@
-"""Reading a log for the report: with the columns of `[report]`, and even if its propensities are wrong."""
+"""Reading a log for the report: with the columns of `[report]`,
+and even if its propensities are wrong.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any

@@ -53,8 +53,8 @@ def nuisance_section(model: ReAlloc, logs: Logs) -> Section:
     least = model.config.decision.min_significance
     if not is_evident(state, model.config):
         lines.append(
-            f"The significance on held-out units is below {least:g}: the model moves nothing. Learn "
-            "from more rows, or from rows with more variation of shares."
+            f"The significance on held-out units is below {least:g}: the model moves nothing. "
+            "Learn from more rows, or from rows with more variation of shares."
         )
     significance = f"significance (t, at least {least:g})"
     return Section(

@@ -89,11 +89,12 @@ def evaluation_report(
     progress: Progress = silent,
     on_progress: OnProgress | None = None,
 ) -> EvaluationReport:
-    """Everything that a log says about a fitted policy; parts that it cannot speak about say what is missing.
+    """Everything that a log says about a fitted policy;
+    parts that it cannot speak about say what is missing.
 
-    A `ReAlloc` model gets every section. Any other policy is valued on randomized rows, and ranked if it
-    has a method `gain`. `schema`: instead of the model's, where the log marks randomized rows by a
-    `propensity` that training did not have.
+    A `ReAlloc` model gets every section. Any other policy is valued on randomized rows, and ranked
+    if it has a method `gain`. `schema`: instead of the model's, where the log marks randomized rows
+    by a `propensity` that training did not have.
     """
     config = config or ReportConfig()
     schema = schema or _schema_of(policy, source)
@@ -141,7 +142,8 @@ def _schema_of(policy: Policy, source: Any) -> Schema:
     if isinstance(source, Logs):
         return source.schema
     raise LogError(
-        f"Expected a schema to read the log with, but {type(policy).__name__} has none. Give `schema=`."
+        f"Expected a schema to read the log with, but {type(policy).__name__} has none. Give "
+        "`schema=`."
     )
 
 

@@ -40,7 +40,9 @@ def bar(name: str, estimate: Estimate, limit: float | None = None) -> Bar:
 
 
 def figure_rows(table: EstimateTable, labels: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
-    """A row under `FIGURE_HEADS` for every labelled estimate that has a value; lifts with their sign."""
+    """A row under `FIGURE_HEADS` for every labelled estimate that has a value;
+    lifts with their sign.
+    """
     known = {estimate.name: estimate for estimate in table if isfinite(estimate.value)}
     rows: list[tuple[str, ...]] = []
     for name in labels:

@@ -1,4 +1,6 @@
-"""What the policy would do with every unit's last row: support, action rate, and the biggest moves."""
+"""What the policy would do with every unit's last row: support, action rate,
+and the biggest moves.
+"""
 
 from collections import Counter
 

@@ -1,8 +1,9 @@
-"""Which rows are new to the policy, and which drew their shares at random, from what, with which chances.
+"""Which rows are new to the policy, and which drew their shares at random, from what,
+with which chances.
 
-A log says so by its schema's `propensity` (the chance of the drawn move, or the density of drawn shares,
-empty where nothing was drawn), by one column of probabilities per arm, or by a column that only marks the
-rows: then chances are estimated.
+A log says so by its schema's `propensity` (the chance of the drawn move, or the density of drawn
+shares, empty where nothing was drawn), by one column of probabilities per arm, or by a column that
+only marks the rows: then chances are estimated.
 """
 
 from dataclasses import dataclass, replace
@@ -39,8 +40,8 @@ MOST_ARMS = 200
 ROWS_PER_ARM = 10
 FURTHEST = 4.0  # standard errors by which draws may miss stated propensities
 EXPLORE = (
-    "Let a tenth of the units draw small moves at random for some weeks, and log the chance of each "
-    "drawn move (`propensity` of the schema, empty on other rows)."
+    "Let a tenth of the units draw small moves at random for some weeks, and log the chance of "
+    "each drawn move (`propensity` of the schema, empty on other rows)."
 )
 
 
@@ -109,7 +110,8 @@ def mark_randomized(logs: Logs, config: ReportConfig) -> Mask:
         )
     if not marked.any():
         raise LogError(
-            f"No randomized rows: none of {len(logs):,} rows is marked as drawn at random. {EXPLORE}"
+            f"No randomized rows: none of {len(logs):,} rows is marked as drawn at random. "
+            f"{EXPLORE}"
         )
     return np.asarray(marked)
 
@@ -120,9 +122,9 @@ def find_drawn(logs: Logs, events: Events, wanted: Mask, config: ReportConfig) -
     at = np.flatnonzero(marked & _follows(logs, events) & np.isfinite(logs.outcome))
     if not len(at):
         raise LogError(
-            "No randomized rows that follow their unit's row of the period before and that the model "
-            f"did not learn from, of {int(marked.sum()):,} marked ones. Hand in the log with earlier "
-            "dates, or a later one."
+            "No randomized rows that follow their unit's row of the period before and that the "
+            f"model did not learn from, of {int(marked.sum()):,} marked ones. Hand in the log with "
+            "earlier dates, or a later one."
         )
     start = logs.shares[events.previous[at]]
     notes = [f"{len(at):,} randomized rows of {len(np.unique(logs.unit_codes[at])):,} units."]
@@ -144,8 +146,8 @@ def _stated_menu(
     unknown = int((drawn < 0).sum())
     if unknown:
         raise LogError(
-            f"Expected moves of the {len(moves)} arms of [report] in randomized rows, got others in "
-            f"{unknown:,} of {len(at):,}. Complete `arms`, or leave those rows unmarked."
+            f"Expected moves of the {len(moves)} arms of [report] in randomized rows, got others "
+            f"in {unknown:,} of {len(at):,}. Complete `arms`, or leave those rows unmarked."
         )
     rows = _moves(logs, at, start, moves, _probabilities(logs, config)[at], drawn)
     check = check_propensities(rows)
@@ -163,7 +165,8 @@ def _observed_menu(
     fits = (start + moves[drawn]).min(axis=1) >= -SAME_MOVE
     if not fits.all():
         notes.append(
-            f"{int((~fits).sum()):,} rows whose move cannot be rounded to three digits are left out."
+            f"{int((~fits).sum()):,} rows whose move cannot be rounded to three digits are left "
+            "out."
         )
         at = at[fits]
         start = start[fits]
@@ -177,8 +180,8 @@ def _observed_menu(
     absent = int(np.isnan(stated).sum())
     if absent:
         raise LogError(
-            f"Expected a propensity in every randomized row, got none in {absent:,} of {len(at):,}. "
-            "Fill them in, or leave those rows unmarked."
+            f"Expected a propensity in every randomized row, got none in {absent:,} of "
+            f"{len(at):,}. Fill them in, or leave those rows unmarked."
         )
     rows = replace(rows, probabilities=_complete(stated, rows.probabilities, drawn))
     notes.append(
@@ -189,11 +192,13 @@ def _observed_menu(
 
 
 def _complete(stated: Floats, guess: Floats, drawn: Arms) -> Floats:
-    """Stated chances of drawn arms; what they leave goes to the other arms in the guessed proportions."""
+    """Stated chances of drawn arms; what they leave goes to the other arms in the guessed
+    proportions.
+    """
     if stated.max() > 1 + SUM_TOLERANCE:
         raise LogError(
-            f"Expected propensities up to 1, as rows drew from a menu of {guess.shape[1]} moves, got "
-            f"up to {stated.max():.4g}. Log the probability of the drawn move."
+            f"Expected propensities up to 1, as rows drew from a menu of {guess.shape[1]} moves, "
+            f"got up to {stated.max():.4g}. Log the probability of the drawn move."
         )
     every = np.arange(len(stated))
     others = guess.copy()
@@ -213,16 +218,18 @@ def _complete(stated: Floats, guess: Floats, drawn: Arms) -> Floats:
 
 
 def _check_hold(rows: RandomizedMoves) -> None:
-    """Holding is always possible, so 1{held}/e must average to 1: else stated chances do not sum to 1."""
+    """Holding is always possible, so 1{held}/e must average to 1:
+    else stated chances do not sum to 1.
+    """
     if rows.hold is None:
         return
     weight = (rows.drawn == rows.hold) / rows.propensity
     error = standard_error(weight, rows.unit)
     if abs(float(weight.mean()) - 1) > FURTHEST * error:
         raise LogError(
-            "The stated propensities do not fit the draws: rows that kept their shares should weigh 1 "
-            f"on average, and weigh {weight.mean():.3f} ± {error:.2g}. Check that propensities sum to "
-            "1 over the moves a row could get."
+            "The stated propensities do not fit the draws: rows that kept their shares should "
+            f"weigh 1 on average, and weigh {weight.mean():.3f} ± {error:.2g}. Check that "
+            "propensities sum to 1 over the moves a row could get."
         )
 
 
@@ -230,8 +237,8 @@ def _density(logs: Logs, at: Rows, start: Floats, notes: list[str]) -> Drawn:
     """Shares drawn from a density over the simplex."""
     if logs.propensity is None:
         raise LogError(
-            "Randomized shares differ from row to row, so they were drawn from a density, and the log "
-            "does not state it. Log the density of every drawn allocation in the schema's "
+            "Randomized shares differ from row to row, so they were drawn from a density, and the "
+            "log does not state it. Log the density of every drawn allocation in the schema's "
             "`propensity`."
         )
     notes.append("They drew shares from a density; values are smoothed over nearby shares.")
@@ -275,7 +282,9 @@ def _follows(logs: Logs, events: Events) -> Mask:
 
 
 def _probabilities(logs: Logs, config: ReportConfig) -> Floats:
-    """Those of `arms`, (n, M); read in single precision, so sums are made exact where they are nearly 1."""
+    """Those of `arms`, (n, M); read in single precision,
+    so sums are made exact where they are nearly 1.
+    """
     chances = np.stack([_numbers(logs, name) for name in config.arms], axis=1)
     total = chances.sum(axis=1, keepdims=True)
     return np.where(np.abs(total - 1) <= SUM_TOLERANCE, chances / total, chances)

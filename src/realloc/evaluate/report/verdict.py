@@ -11,19 +11,23 @@ TEST_SMALL = "test small"
 DO_NOT = "do not launch"
 RULES = (
     "Do not launch: the log has an error, or the model moves nothing; or, on randomized rows, the "
-    "whole interval of the lift over keeping the mix is below 0, or that of a guardrail is below what "
-    "it may lose; or there is no such lift, and predicted gains rank matched moves worse than chance.",
+    "whole interval of the lift over keeping the mix is below 0, or that of a guardrail is below "
+    "what it may lose; or there is no such lift, and predicted gains rank matched moves worse "
+    "than chance.",
     "Launch: none of that; and, on randomized rows that the model did not learn from, the whole "
-    "interval of the lift over keeping the mix is above 0 and that of every guardrail above what it "
-    "may lose; nearly all recommended moves were among those drawn; and predicted gains do not rank "
-    "worse than chance.",
-    "Test small: everything else. An A/B test on a small part of the units tells (`realloc abtest`).",
+    "interval of the lift over keeping the mix is above 0 and that of every guardrail above what "
+    "it may lose; nearly all recommended moves were among those drawn; and predicted gains do not "
+    "rank worse than chance.",
+    "Test small: everything else. An A/B test on a small part of the units tells (`realloc "
+    "abtest`).",
 )
 
 
 @dataclass(frozen=True)
 class GuardrailReading:
-    """A guardrail, what it may lose a row, and its lift over keeping the mix where that was measured."""
+    """A guardrail, what it may lose a row, and its lift over keeping the mix where that was
+    measured.
+    """
 
     name: str
     margin: float
@@ -44,8 +48,8 @@ class GuardrailReading:
         about = f"({signed(self.lift.value)} a row {span(self.lift)}, may lose {self.margin:g})"
         if self.decision == "cannot be told":
             return (
-                f"What {self.name} loses cannot be told {about}. More randomized rows, or a margin in "
-                "[report], would tell."
+                f"What {self.name} loses cannot be told {about}. More randomized rows, or a margin "
+                "in [report], would tell."
             )
         return f"The guardrail {self.name} is {self.decision} {about}."
 
@@ -76,7 +80,8 @@ class VerdictEvidence:
 
     def about(self, lift: Estimate) -> str:
         """The lift as the end of a sentence."""
-        return f"{signed(lift.value)} {self.goal} a row over keeping the mix, 95 % interval {span(lift)}."
+        gain = f"{signed(lift.value)} {self.goal} a row"
+        return f"{gain} over keeping the mix, 95 % interval {span(lift)}."
 
 
 @dataclass(frozen=True)
@@ -132,8 +137,8 @@ def _doubts(evidence: VerdictEvidence) -> list[str]:
     if evidence.off_menu > evidence.most_off_menu:
         reasons.append(
             f"{evidence.off_menu:.0%} of the recommended moves were never drawn at random (at most "
-            f"{evidence.most_off_menu:.0%} may be), so nothing is known of them. Explore such moves, "
-            "or forbid them."
+            f"{evidence.most_off_menu:.0%} may be), so nothing is known of them. Explore such "
+            "moves, or forbid them."
         )
     reasons += evidence.guardrails_that("not measured", "broken", "cannot be told")
     if evidence.ranks_badly:

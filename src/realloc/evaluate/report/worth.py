@@ -64,7 +64,9 @@ GUARDRAIL_HEADS = (
 
 @dataclass(frozen=True, eq=False)
 class Worth:
-    """The value of the moves, their agreement, what was promised on the same rows, and the guardrails."""
+    """The value of the moves, their agreement, what was promised on the same rows,
+    and the guardrails.
+    """
 
     value: PolicyValue
     agreement: Estimate | None
@@ -85,8 +87,8 @@ class Worth:
         if self.value.verdict == CANNOT:
             return f"The value cannot be told: {self.value.reason}"
         return (
-            "Keeping the mix was not possible in every randomized row, so the lift over it cannot be "
-            "told."
+            "Keeping the mix was not possible in every randomized row, so the lift over it cannot "
+            "be told."
         )
 
 
@@ -183,8 +185,8 @@ def guardrail_section(
     """Measured on randomized rows, and what the model predicts for its moves."""
     if not names:
         text = (
-            "The schema names no `guardrails`: whether another outcome falls is not looked at. Name "
-            "some and fit."
+            "The schema names no `guardrails`: whether another outcome falls is not looked at. "
+            "Name some and fit."
         )
         return Section(title="Guardrails", missing=(text,))
     rows = {name: [name, "", "", "", "", "not measured"] for name in names}
@@ -211,11 +213,14 @@ def guardrail_section(
 
 
 def uplift_section(goal: str, advice: Advice, worth: Worth | None) -> Section:
-    """What a launch is expected to bring, measured where possible, and whether promises are kept."""
+    """What a launch is expected to bring, measured where possible,
+    and whether promises are kept.
+    """
     promised = mean_estimate("promised", advice.gain)
     promise = (
         f"For every unit's last row the model promises {signed(promised.value)} {goal} a unit on "
-        f"average, and at least {signed(float(advice.gain_lower.mean()))} if every lower value holds."
+        f"average, and at least {signed(float(advice.gain_lower.mean()))} if every lower value "
+        "holds."
     )
     lift = None if worth is None else worth.lift
     if worth is None or lift is None:
@@ -226,9 +231,9 @@ def uplift_section(goal: str, advice: Advice, worth: Worth | None) -> Section:
             missing=("This is the model's own word: no randomized rows confirm it.",),
         )
     measured = (
-        f"Measured on {lift.n:,} randomized rows: {signed(lift.value)} {goal} a row over keeping the "
-        f"mix, 95 % interval {span(lift)}. The model promised {signed(worth.promised.value)} on these "
-        "rows"
+        f"Measured on {lift.n:,} randomized rows: {signed(lift.value)} {goal} a row over keeping "
+        f"the mix, 95 % interval {span(lift)}. The model promised {signed(worth.promised.value)} "
+        "on these rows"
     )
     if worth.promised.value > 0:
         part = [plain(end / worth.promised.value) for end in (lift.value, lift.low, lift.high)]
