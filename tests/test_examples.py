@@ -23,7 +23,7 @@ from tests.small import CONFIG, fitted, schema_of, window
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
-COMMANDS = vars(typer.main.get_command(app))["commands"]
+COMMANDS = typer.main.get_group(app).commands
 MOST_UNITS = 200  # of a simulation
 
 # Appended to what `realloc init` writes: sizes at which a fit takes a fraction of a second.

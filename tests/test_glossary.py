@@ -49,7 +49,7 @@ def test_the_python_names_are_the_public_ones():
 
 
 def test_the_verbs_are_those_of_the_command_line():
-    verbs = vars(typer.main.get_command(app))["commands"]
+    verbs = typer.main.get_group(app).commands
     assert sorted(names("Command line")) == sorted(f"realloc {verb}" for verb in verbs)
 
 
