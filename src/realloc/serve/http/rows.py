@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -34,24 +35,31 @@ class RequestColumns:
         if schema.currency:
             self.readers[schema.currency] = _read_texts
         self.readers |= {name: READERS[types[name]] for name in schema.features or ()}
-        self.names = frozenset(self.readers)
 
     def table(self, rows: list[Any]) -> pa.Table:
         """Read rows; what is missing, unknown or of another type is named by row and key."""
-        for number, row in enumerate(rows):
-            if type(row) is not dict:
-                raise bad_rows(f"Expected row {number} to be an object.")
-            if row.keys() != self.names:
-                missing = sorted(self.names - row.keys())
-                raise bad_rows(
-                    f"Expected the key {missing[0]!r} in row {number}. Send null for an unknown "
-                    "feature."
-                    if missing
-                    else f"Unknown key in row {number}. Expected {', '.join(sorted(self.names))}."
-                )
-        return pa.table(
-            {name: read([row[name] for row in rows], name) for name, read in self.readers.items()}
+        columns: dict[str, list[Any]] = {}
+        with suppress(KeyError, TypeError):  # TypeError: a row that is no object
+            columns = {name: [row[name] for row in rows] for name in self.readers}
+        if not columns or set(map(len, rows)) != {len(columns)}:
+            raise self._wrong_keys(rows)
+        return pa.table({name: read(columns[name], name) for name, read in self.readers.items()})
+
+    def _wrong_keys(self, rows: list[Any]) -> HttpError:
+        names = set(self.readers)
+        number, row = next(
+            (number, row)
+            for number, row in enumerate(rows)
+            if type(row) is not dict or row.keys() != names
         )
+        if type(row) is not dict:
+            return bad_rows(f"Expected row {number} to be an object.")
+        missing = sorted(names - row.keys())
+        if missing:
+            return bad_rows(
+                f"Expected the key {missing[0]!r} in row {number}. A feature may be null."
+            )
+        return bad_rows(f"Unknown key in row {number}. Expected {', '.join(sorted(names))}.")
 
     def shares(self, to: Any, rows: int) -> Floats:
         """Read target shares (n, K): one object for all rows, or a list with one for each."""
