@@ -40,7 +40,7 @@ def test_projection_onto_the_tangent_space_sums_to_zero_and_is_idempotent(p):
     assert np.allclose(simplex.project_tangent(v), v, atol=tolerance(p.dtype, 8))
     assert np.allclose(
         v,
-        (p * 7 - 3) @ simplex.tangent_projector(p.shape[1]).astype(p.dtype),
+        (p * 7 - 3) @ simplex.project_tangent(np.eye(p.shape[1])).astype(p.dtype),
         atol=tolerance(p.dtype, 64),
     )
 
@@ -49,7 +49,7 @@ def test_projection_onto_the_tangent_space_sums_to_zero_and_is_idempotent(p):
 def test_basis_is_orthonormal_and_spans_the_tangent_space(K):
     Q = simplex.tangent_basis(K)
     assert np.allclose(Q.T @ Q, np.eye(K - 1), atol=1e-13)
-    assert np.allclose(Q @ Q.T, simplex.tangent_projector(K), atol=1e-13)
+    assert np.allclose(Q @ Q.T, np.eye(K) - 1 / K, atol=1e-13)
     assert np.allclose(Q.T @ np.ones(K), 0, atol=1e-13)
 
 
@@ -65,48 +65,30 @@ def test_one_channel_is_refused():
 
 @given(allocations(zeros=False))
 def test_log_ratio_round_trip(p):
-    u = simplex.to_log_ratio(p)
-    assert u.dtype == p.dtype
-    assert u.shape == (*p.shape[:-1], p.shape[-1] - 1)
+    u = np.log(p) @ simplex.tangent_basis(p.shape[1]).astype(p.dtype)
+    assert simplex.from_log_ratio(u).dtype == p.dtype
     assert np.allclose(simplex.from_log_ratio(u), p, atol=tolerance(p.dtype, 16))
 
 
 @given(allocations(zeros=False, dtype=np.float64))
 def test_log_ratio_is_an_isometry_of_centred_logs(p):
-    u = simplex.to_log_ratio(p)
+    u = np.log(p) @ simplex.tangent_basis(p.shape[1])
     centred = np.log(p) - np.log(p).mean(axis=1, keepdims=True)
     assert np.allclose(np.linalg.norm(u, axis=1), np.linalg.norm(centred, axis=1))
 
 
-def test_log_ratio_refuses_zeros_and_names_the_other_coordinates():
-    with pytest.raises(LogError, match="to_sphere"):
-        simplex.to_log_ratio(np.array([[0.5, 0.5, 0.0]]))
-
-
-@given(allocations())
-def test_sphere_round_trip_keeps_exact_zeros(p):
-    back = simplex.from_sphere(simplex.to_sphere(p))
-    assert back.dtype == p.dtype
-    assert np.array_equal(back == 0, p == 0)
-    assert np.allclose(back, p, atol=tolerance(p.dtype, 4))
-    assert np.allclose(
-        np.square(simplex.to_sphere(p)).sum(axis=1), 1, atol=tolerance(p.dtype, p.shape[1])
-    )
-
-
 @given(allocations(rows=3))
-def test_distances_are_metrics_between_0_and_1(p):
+def test_total_variation_is_a_metric_between_0_and_1(p):
     a, b, c = p
-    for distance in (simplex.hellinger, simplex.total_variation):
-        assert distance(a, a) == 0
-        assert distance(a, b) == pytest.approx(distance(b, a))
-        assert 0 <= distance(a, b) <= 1 + tolerance(p.dtype, p.shape[1])
-        assert distance(a, c) <= distance(a, b) + distance(b, c) + tolerance(p.dtype, p.shape[1])
+    distance = simplex.total_variation
+    assert distance(a, a) == 0
+    assert distance(a, b) == pytest.approx(distance(b, a))
+    assert 0 <= distance(a, b) <= 1 + tolerance(p.dtype, p.shape[1])
+    assert distance(a, c) <= distance(a, b) + distance(b, c) + tolerance(p.dtype, p.shape[1])
 
 
 def test_disjoint_allocations_are_at_distance_1():
     a, b = np.array([1.0, 0.0]), np.array([0.0, 1.0])
-    assert simplex.hellinger(a, b) == pytest.approx(1)
     assert simplex.total_variation(a, b) == 1
 
 
@@ -146,9 +128,8 @@ def test_edges_are_all_ordered_pairs_and_directions_are_tangent(K):
 @given(allocations(rows=6), st.data())
 def test_feasible_moves_stay_on_the_simplex_and_the_others_are_refused(p, data):
     step = data.draw(st.sampled_from([0.01, 0.05, 0.2]))
-    feasible = simplex.feasible_moves(p, [step])[..., 0]
-    for edge, (k, l) in enumerate(simplex.edges(p.shape[1])[:12]):
-        able = feasible[:, edge]
+    for k, l in simplex.edges(p.shape[1])[:12]:
+        able = p[:, k] >= step
         moved = simplex.move(p[able], k, l, step)
         assert moved.dtype == p.dtype
         assert np.all(moved >= 0)

@@ -1,13 +1,14 @@
 """How anything is saved: a folder of tensors and a manifest, checked to the last byte, never code.
 
     model/
-        manifest.json        format, kind, versions, meta, length and SHA-256 of the weights, SHA-256 of all that
+        manifest.json        format, kind, versions, meta, length and SHA-256 of the weights, and
+                             SHA-256 of all that
         weights.safetensors  the arrays
 
 A new version is made whole beside the old one (`.model.realloc-new`), then two renames put it in
-place: the old one to `.model.realloc-old`, the new one to `model`. Whoever is killed between the two
-leaves the old one whole under its second name; readers look there when `model` is missing, and the
-next writer puts it back.
+place: the old one to `.model.realloc-old`, the new one to `model`. Whoever is killed between the
+two leaves the old one whole under its second name; readers look there when `model` is missing, and
+the next writer puts it back.
 """
 
 import hashlib
@@ -52,7 +53,7 @@ AGAIN = "Restore it from a copy, or write it again."
 
 @dataclass(frozen=True)
 class Artifact:
-    """What was saved: plain values, arrays by name, and the SHA-256 of the manifest, which vouches for both."""
+    """Saved plain values and arrays, and the SHA-256 of the manifest, which vouches for both."""
 
     meta: dict[str, Any]
     tensors: dict[str, NDArray[Any]]
@@ -67,8 +68,8 @@ def write_artifact(
 ) -> None:
     """Save arrays and plain values as one folder; after a failure what was there before still is.
 
-    An artifact at `path` is replaced, anything else there refused. Writers in one parent folder wait
-    for each other.
+    An artifact at `path` is replaced, anything else there refused. Writers in one parent folder
+    wait for each other.
     """
     folder = _resolve(path)
     files = pack_artifact(folder, kind, tensors, meta)
@@ -94,7 +95,7 @@ def pack_artifact(
     tensors: Mapping[str, NDArray[Any]],
     meta: Mapping[str, Any],
 ) -> dict[str, bytes]:
-    """The files of an artifact that shall lie at `path`, by name; nothing is written."""
+    """Make the files of an artifact for `path`, by name; nothing is written."""
     folder = _resolve(path)
     files = {WEIGHTS: _pack(tensors, folder)}
     files[MANIFEST] = _make_manifest(kind, files, meta, folder)
@@ -102,7 +103,7 @@ def pack_artifact(
 
 
 def read_artifact(path: str | os.PathLike[str], kind: str) -> Artifact:
-    """Read what `write_artifact` saved as this kind, or say in one sentence why it cannot be trusted."""
+    """Read what `write_artifact` saved as this kind, or say why it cannot be trusted."""
     folder = _resolve(path)
     for _ in range(READ_ATTEMPTS - 1):
         place = _find_whole(folder)
@@ -179,7 +180,7 @@ def _swap(new: Path, folder: Path, old: Path) -> None:
         if os.path.lexists(old):
             disk.rename(old, new)
     except BaseException:
-        # The disk says which rename was the last: Ctrl-C may come between a rename and the next line.
+        # The disk says which rename was the last: Ctrl-C may come right after one.
         with suppress(OSError):
             if not os.path.lexists(new):
                 disk.rename(folder, new)
@@ -390,7 +391,7 @@ def _is_manifest(table: Mapping[str, Any]) -> bool:
 
 
 def read_plain(path: Path, least: int, most: int) -> bytes:
-    """Read a plain file whose length is within the bounds; links, pipes and devices are not opened."""
+    """Read a plain file of `least` to `most` bytes; links, pipes and devices are not opened."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             raise ArtifactError(

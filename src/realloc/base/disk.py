@@ -1,4 +1,4 @@
-"""Everything that changes a disk, one small function each: what is saved calls these, and tests record or break them."""
+"""Everything that changes a disk, one small function each, so that tests can record or break it."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ def write_all(handle: int, content: bytes) -> None:
 
 
 def beside(path: Path) -> Path:
-    """The name under which a new `path` is written first: hidden, and of no kind that other tools read."""
+    """The name under which a new `path` is written first: hidden, of no kind that others read."""
     return path.with_name(f".{path.name}.new")
 
 

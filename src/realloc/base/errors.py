@@ -1,8 +1,8 @@
-"""What can go wrong, as a small tree: everything a user may cause is a `ReallocError`."""
+"""The errors that a user may cause, as a small tree below `ReallocError`."""
 
 
 class ReallocError(Exception):
-    """Base of all errors with a message meant for the user; the command line prints it and exits with 2."""
+    """Base of errors with a message for the user; the command line prints it and exits with 2."""
 
 
 class LogError(ReallocError, ValueError):
@@ -14,11 +14,11 @@ class ConfigError(ReallocError, ValueError):
 
 
 class ArtifactError(ReallocError, ValueError):
-    """A saved model or version that cannot be read as it lies there, or cannot be written where asked."""
+    """A saved model or version that cannot be read, or not be written where asked."""
 
 
 class StoreError(ReallocError, ValueError):
-    """A store that cannot be read, written or moved as asked; what it held before, it still holds."""
+    """A store that cannot be read or written as asked; what it held before, it still holds."""
 
 
 class LedgerError(ReallocError, ValueError):

@@ -1,4 +1,4 @@
-"""Imports that wait or may fail: names that load when first used, optional packages that say how to install them."""
+"""Imports that wait until first used, and optional packages that say how to install them."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -11,17 +11,19 @@ DISTRIBUTION = "realloc-uplift"
 
 
 def need(module: str, extra: str | None = None) -> ModuleType:
-    """Import `module`, or say which pip line installs it (`extra`: one of ours; None: the package itself)."""
+    """Import `module`, or say which pip line installs it (`extra`: one of ours)."""
     try:
         return importlib.import_module(module)
     except ImportError as problem:
         target = f"'{DISTRIBUTION}[{extra}]'" if extra else module
-        text = f"Expected the optional package {module!r} for this, but it is not installed. Run: pip install {target}"
-        raise MissingExtra(text) from problem
+        raise MissingExtra(
+            f"Expected the optional package {module!r} for this, but it is not installed. "
+            f"Run: pip install {target}"
+        ) from problem
 
 
 def load_when_used(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A module's `__getattr__`: `homes` maps each name to the module below `package` that has it."""
+    """A module's `__getattr__`: `homes` maps each name to the module that has it."""
 
     def get(name: str) -> Any:
         if name not in homes:

@@ -1,4 +1,4 @@
-"""Locks between processes (filelock): advisory, and free again when their holder ends, even if killed."""
+"""Locks between processes (filelock): advisory, and free again when their holder is killed."""
 
 import os
 import sys

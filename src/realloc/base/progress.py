@@ -1,4 +1,4 @@
-"""How long steps say how far they are: a function of (step, done, total), and bars on stderr that are one."""
+"""Progress of long steps: a function of (step, done, total), and bars on stderr that are one."""
 
 import logging
 import sys
@@ -19,7 +19,7 @@ def silent(step: str, done: int, total: int) -> None:
 
 
 def guarded(progress: Progress) -> Progress:
-    """The same progress, but its first error is logged and ends it, so that no display can break a fit."""
+    """The same progress, whose first error is logged and ends it: no display can break a fit."""
     broken = False
 
     def report(step: str, done: int, total: int) -> None:
@@ -39,7 +39,7 @@ def guarded(progress: Progress) -> Progress:
 
 @contextmanager
 def show_progress(quiet: bool = False, console: "Console | None" = None) -> Generator[Progress]:
-    """Bars on stderr for the time of a `with`, where somebody watches (a terminal, a notebook); else `silent`.
+    """Show bars on stderr where somebody watches (a terminal, a notebook); else `silent`.
 
     >>> with show_progress(quiet=True) as progress:
     ...     progress("fit teacher", 1, 10)
@@ -75,7 +75,7 @@ class _Bars:
             progress.TimeRemainingColumn(),
         )
         self._console = console
-        # Results on stdout stay there: only where both are the terminal do they have to pass above the bars.
+        # Results on stdout stay there; only if both are the terminal must they pass above the bars.
         redirect = _is_terminal(sys.stdout)
         self._live = progress.Progress(
             *columns, console=console, transient=True, redirect_stdout=redirect
@@ -85,14 +85,12 @@ class _Bars:
 
     def report(self, step: str, done: int, total: int) -> None:
         """Move the bar of a step, making it when new and ending it when done."""
-        step, done, total = (
-            str(step),
-            int(done),
-            int(total),
-        )  # what is no number fails here, not in the drawing thread
+        # What is no number fails here, not in the drawing thread.
+        done = int(done)
+        total = int(total)
         with self._lock:
             if done >= total and step in self._tasks and self._tasks[step] is None:
-                return  # told twice
+                return  # reported twice
             if not self._live.live.is_started:
                 self._live.start()
             if self._tasks.get(step) is None:
@@ -117,10 +115,10 @@ class _Bars:
         from rich.text import Text
 
         task = next(task for task in self._live.tasks if task.id == self._tasks[step])
-        line = f"{step}  {task.completed:,.0f}/{task.total or 0:,.0f}  {_duration(task.elapsed or 0.0)}"
+        count = f"{task.completed:,.0f}/{task.total or 0:,.0f}"
         self._live.remove_task(task.id)
         self._tasks[step] = None
-        self._console.print(Text(line))
+        self._console.print(Text(f"{step}  {count}  {_duration(task.elapsed or 0.0)}"))
 
 
 def _duration(seconds: float) -> str:

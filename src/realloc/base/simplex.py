@@ -1,7 +1,8 @@
 """Geometry of the closed simplex Δ = {p ≥ 0, Σp = 1}: directions, coordinates, moves, paths, money.
 
-Arrays have channels last: (..., K). Results keep the input's float dtype. Letters as in the paper: p shares,
-Q an orthonormal basis of the tangent space T = {v : Σv = 0}, u log-ratio coordinates, k → l a transfer.
+Arrays have channels last: (..., K). Results keep the input's float dtype. Letters as in the paper:
+p shares, Q an orthonormal basis of the tangent space T = {v : Σv = 0}, u log-ratio coordinates,
+k → l a transfer.
 """
 
 from functools import lru_cache
@@ -26,11 +27,6 @@ def project_tangent(v: Floats) -> Floats:
     return v - v.mean(axis=-1, keepdims=True)
 
 
-def tangent_projector(channels: int) -> Floats:
-    """The matrix P₀ = I − 11ᵀ/K."""
-    return np.eye(channels) - 1.0 / channels
-
-
 @lru_cache(maxsize=64)
 def tangent_basis(channels: int) -> Floats:
     """Q (K, K−1) with QᵀQ = I, QQᵀ = P₀, Qᵀ1 = 0: the normalised Helmert contrasts, read-only."""
@@ -45,18 +41,8 @@ def tangent_basis(channels: int) -> Floats:
     return Q
 
 
-def to_log_ratio(p: Floats) -> Floats:
-    """Isometric log-ratio coordinates u = Qᵀ log p, (..., K−1); for strictly positive shares only."""
-    if not np.all(p > 0):
-        raise LogError(
-            "Expected strictly positive shares for log-ratio coordinates, got a zero or negative one. "
-            "Use the square-root coordinates (`to_sphere`), which are exact at zero."
-        )
-    return np.log(p) @ tangent_basis(p.shape[-1]).astype(p.dtype)
-
-
 def from_log_ratio(u: Floats) -> Floats:
-    """The inverse, p = softmax(Qu)."""
+    """Shares p = softmax(Qu) of isometric log-ratio coordinates u = Qᵀ log p, (..., K−1)."""
     logits = u @ tangent_basis(u.shape[-1] + 1).T.astype(u.dtype)
     return softmax(logits)
 
@@ -67,24 +53,8 @@ def softmax(logits: Floats) -> Floats:
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def to_sphere(p: Floats) -> Floats:
-    """Square-root (Hellinger) coordinates √p on the unit sphere: exact and finite at zero shares."""
-    return np.sqrt(p)
-
-
-def from_sphere(r: Floats) -> Floats:
-    """The inverse, p = r²/Σr²; zeros stay exact zeros."""
-    squares = np.square(r)
-    return squares / squares.sum(axis=-1, keepdims=True)
-
-
-def hellinger(p: Floats, q: Floats) -> Floats:
-    """Hellinger distance ‖√p − √q‖/√2, from 0 to 1."""
-    return np.sqrt(np.square(np.sqrt(p) - np.sqrt(q)).sum(axis=-1) / 2)
-
-
 def channels_first(shares: Floats) -> Floats:
-    """Shares (..., K) as (K, ...), each channel along memory: a few channels are summed much faster so."""
+    """Shares (..., K) as (K, ...), each channel along memory: sums over few are much faster."""
     last = shares.ndim - 1
     return np.ascontiguousarray(shares.transpose(last, *range(last)))
 
@@ -100,7 +70,7 @@ def active_pattern(p: Floats) -> NDArray[np.bool_]:
 
 
 def close(amounts: Floats, out: Floats | None = None) -> Floats:
-    """Shares of non-negative amounts; rows that total 0 get NaN (there is nothing to split). `out` may be the input."""
+    """Shares of non-negative amounts; rows that total 0 get NaN. `out` may be the input."""
     # Scaled by the largest amount first, so that neither huge nor denormal amounts spoil the sum.
     with np.errstate(invalid="ignore"):
         shares = np.divide(amounts, amounts.max(axis=-1, keepdims=True), out=out)
@@ -122,12 +92,13 @@ def edge_directions(channels: int) -> Floats:
 
 
 def move(p: Floats, source: ArrayLike, target: ArrayLike, step: ArrayLike) -> Floats:
-    """Transfer `step` of the budget from `source` to `target`: p + δ(e_l − e_k). Refuses to overdraw a channel."""
+    """Transfer `step` of the budget from `source` to `target`, p + δ(e_l − e_k); never overdraw."""
     moved = np.array(p, copy=True)
     rows = moved.reshape(-1, moved.shape[-1])
     index = np.arange(len(rows))
     step = np.broadcast_to(np.asarray(step, dtype=moved.dtype), (len(rows),))
-    source, target = np.broadcast_to(source, (len(rows),)), np.broadcast_to(target, (len(rows),))
+    source = np.broadcast_to(source, (len(rows),))
+    target = np.broadcast_to(target, (len(rows),))
     overdrawn = rows[index, source] < step
     if overdrawn.any():
         row = int(np.flatnonzero(overdrawn)[0])
@@ -138,12 +109,6 @@ def move(p: Floats, source: ArrayLike, target: ArrayLike, step: ArrayLike) -> Fl
     rows[index, source] -= step
     rows[index, target] += step
     return moved
-
-
-def feasible_moves(p: Floats, steps: ArrayLike) -> NDArray[np.bool_]:
-    """Which transfers stay on the simplex: (..., edges, steps), true where the source holds at least the step."""
-    source = p[..., edges(p.shape[-1])[:, 0]]  # (..., E)
-    return source[..., None] >= np.asarray(steps, dtype=p.dtype)
 
 
 def path(start: Floats, end: Floats, intervals: int = 10) -> Floats:
@@ -174,7 +139,7 @@ def project(v: Floats) -> Floats:
 def round_money(
     shares: Floats, budget: ArrayLike, digits: int = 2, order: ArrayLike | None = None
 ) -> Integers:
-    """Shares × budget in integer minor units that sum to the rounded budget exactly (largest remainder).
+    """Shares × budget in integer minor units that sum to the rounded budget (largest remainder).
 
     `order` ranks the channels for ties (default: as they stand). A share of zero never gets a unit.
 
@@ -182,18 +147,18 @@ def round_money(
     [[3334, 3333, 3333]]
     """
     p = np.asarray(shares, dtype=np.float64)
-    p = p / p.sum(
-        axis=-1, keepdims=True
-    )  # float32 shares are off by 1e-7, which is whole units of a large budget
+    # Float32 shares are off by 1e-7, which is whole units of a large budget.
+    p = p / p.sum(axis=-1, keepdims=True)
     total = np.rint(np.asarray(budget, dtype=np.float64) * 10.0**digits)
     if not np.all((total >= 0) & (total <= LARGEST_MINOR)):
         raise LogError(
-            f"Expected budgets from 0 to {LARGEST_MINOR} minor units (10^-{digits}), got one outside."
+            f"Expected budgets from 0 to {LARGEST_MINOR} minor units (10^-{digits}), "
+            "got one outside."
         )
     quota = p * total[..., None]
     units = np.floor(quota)
     left = (total - units.sum(axis=-1)).astype(np.int64)
-    # Rounded, so that float noise does not break a tie one way or the other with the order of the columns.
+    # Rounded, so that float noise does not break ties by the order of the columns.
     remainder = np.where(p > 0, np.round(quota - units, 6), -1.0)
     rank = np.arange(p.shape[-1]) if order is None else np.asarray(order)
     # lexsort sorts by its last key first: largest remainder, then the given order.
@@ -207,11 +172,7 @@ def _settle(units: Integers, total: Integers) -> Integers:
     """Move what float error left over (a few units at 10¹⁴ and above) onto the largest channel."""
     rest = total - units.sum(axis=-1)
     if np.any(rest):
-        largest = units.argmax(axis=-1)
-        np.put_along_axis(
-            units,
-            largest[..., None],
-            np.take_along_axis(units, largest[..., None], -1) + rest[..., None],
-            -1,
-        )
+        largest = units.argmax(axis=-1, keepdims=True)
+        settled = np.take_along_axis(units, largest, -1) + rest[..., None]
+        np.put_along_axis(units, largest, settled, -1)
     return units

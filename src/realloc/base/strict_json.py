@@ -1,4 +1,4 @@
-"""Strict JSON: UTF-8, every key once, finite numbers, bounded depth. What usual parsers let pass is refused."""
+"""Strict JSON: UTF-8, every key once, finite numbers, bounded depth."""
 
 import json
 import reprlib

@@ -1,4 +1,4 @@
-"""Frozen dataclasses whose fields are checked, from Python or from a TOML table, with errors that name the key."""
+"""Checked fields of frozen dataclasses, from Python or TOML, with errors that name the key."""
 
 import dataclasses
 import difflib
@@ -39,12 +39,13 @@ def check_types(instance: Any, where: str) -> None:
         if not _fits(value, hints[field.name]):
             wanted = _describe(hints[field.name])
             raise ConfigError(
-                f"Expected `{field.name}` of {where} to be {wanted}, got {value!r} ({_kind(value)})."
+                f"Expected `{field.name}` of {where} to be {wanted}, "
+                f"got {value!r} ({_kind(value)})."
             )
 
 
 def from_table(cls: type[T], table: Mapping[str, Any], where: str) -> T:
-    """Build a checked dataclass from a TOML table; an unknown key is refused with the nearest known one."""
+    """Build a checked dataclass from a TOML table; for an unknown key, name the nearest known."""
     known = {field.name: field for field in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
     for key in table:
         if key not in known:
@@ -56,12 +57,12 @@ def from_table(cls: type[T], table: Mapping[str, Any], where: str) -> T:
     }
     missing = sorted(required - set(table))
     if missing:
-        raise ConfigError(
-            f"Expected {', '.join(f'`{name}`' for name in missing)} in {where}, but not found there."
-        )
-    return cls(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-    )
+        names = ", ".join(f"`{name}`" for name in missing)
+        raise ConfigError(f"Expected {names} in {where}, but not found there.")
+    values = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in table.items()
+    }
+    return cls(**values)
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -6,15 +6,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
+from realloc.base.progress import show_progress
 from realloc.logs.reading.read import OnProgress
 
 
@@ -50,22 +43,12 @@ def busy(title: str, quiet: bool = False) -> Generator[None]:
 
 
 @contextmanager
-def progress_bar(title: str, unit: str = "rows", quiet: bool = False) -> Generator[OnProgress]:
-    """A bar on stderr that a job moves by calling what it is given with (done, in all or None)."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.completed:,.0f} {task.fields[unit]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    hidden = quiet or not console.is_terminal
-    with Progress(*columns, console=console, disable=hidden, transient=True) as progress:
-        task = progress.add_task(title, total=None, unit=unit)
+def progress_bar(title: str, quiet: bool = False) -> Generator[OnProgress]:
+    """A bar on stderr that a job moves by calling what it is given with (done, total if known)."""
+    with show_progress(quiet) as progress:
 
         def advance(done: int, total: int | None) -> None:
-            progress.update(task, completed=done, total=total)
+            if total is not None:
+                progress(title, done, total)
 
         yield advance

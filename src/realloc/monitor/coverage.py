@@ -1,8 +1,9 @@
-"""Support coverage: how many rows hold a mix inside the region that holds 95 % (`level`) of fresh logged actions.
+"""Support coverage: the part of rows with a mix in the region of 95 % (`level`) of logged mixes.
 
-The region is conformal: it was calibrated on units that no fit had seen, so rows like those of training lie inside with
-probability `level`, whatever the model. Coverage that falls below it by more than chance says that mixes, or the states in
-which they are chosen, are not those of the training windows any more. (Decisions ask for more: a margin around the region.)
+The region is conformal: it was calibrated on units that no fit had seen, so rows like those of
+training lie inside with probability `level`, whatever the model. Coverage that falls below it by
+more than chance says that mixes, or the states in which they are chosen, are not those of the
+training windows any more. (Decisions ask for more: a safety margin around the region.)
 """
 
 from dataclasses import dataclass
@@ -17,8 +18,8 @@ MATERIAL = 0.03  # of all rows: a smaller loss is no news
 
 
 @dataclass(frozen=True)
-class Coverage:
-    """Part of the rows inside, the part that was to be expected, and whether fewer are than chance explains."""
+class SupportCoverage:
+    """Part of the rows inside, the expected part, and whether fewer are than chance explains."""
 
     now: float
     expected: float
@@ -26,8 +27,8 @@ class Coverage:
     fell: bool
 
 
-def measure_coverage(state: Any, logs: Logs) -> Coverage | None:
-    """Of the rows of a log by what a model has learned; None where there are no rows."""
+def measure_coverage(state: Any, logs: Logs) -> SupportCoverage | None:
+    """Measure the coverage of a log's rows; None where there are no rows."""
     if not len(logs):
         return None
     support, shares = state.support, np.array(logs.shares)
@@ -38,7 +39,7 @@ def measure_coverage(state: Any, logs: Logs) -> Coverage | None:
     )
 
 
-def compare_coverage(now: float, expected: float, rows: int, units: int) -> Coverage:
-    """Whether coverage fell by more than chance and by more than a little; rows of one unit may say the same again."""
+def compare_coverage(now: float, expected: float, rows: int, units: int) -> SupportCoverage:
+    """Compare coverage with the expected; rows of one unit may say the same again."""
     error = np.sqrt(expected * (1 - expected) / max(units, 1))
-    return Coverage(now, expected, rows, bool(expected - now > max(CLEAR * error, MATERIAL)))
+    return SupportCoverage(now, expected, rows, bool(expected - now > max(CLEAR * error, MATERIAL)))

@@ -1,7 +1,8 @@
-"""Drift: how far today's rows lie from the window that the model has learned from, column by column.
+"""Drift: how far today's rows lie from the window that the model has learned from, by column.
 
-A column has drifted where its distance beyond chance is larger than that of any period of the training window was, and
-the chance of it is below `ALPHA` over all columns together. `excess` is by how much; it is what `max_drift` limits.
+A column has drifted where its distance beyond chance is larger than that of any period of the
+training window, and the chance of it is below `ALPHA` over all columns together. `excess` is by how
+much; `max_drift` limits it.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ Counts = dict[str, list[int]]  # rows per bin of each column; those of several b
 
 @dataclass(frozen=True)
 class Drift:
-    """One column: PSI against training, how far periods of training usually are, and what lies beyond both."""
+    """One column: PSI against training, how far periods of training are, and the excess."""
 
     name: str
     group: str  # state or shares
@@ -32,9 +33,9 @@ class Drift:
     drifted: bool
 
 
-def count_columns(told: Summary, logs: Logs) -> Counts:
-    """Rows of a batch in the bins of the training window."""
-    known = told["columns"]
+def count_columns(training: Summary, logs: Logs) -> Counts:
+    """Count the rows of a batch in the bins of the training window."""
+    known = training["columns"]
     return {
         name: count(known[name], values).tolist()
         for name, _, values in columns_of(logs)
@@ -46,25 +47,25 @@ def add_counts(one: Counts, other: Counts) -> Counts:
     """Counts of two batches together."""
     added = dict(one)
     for name, counts in other.items():
-        added[name] = (
-            [a + b for a, b in zip(one[name], counts, strict=True)] if name in one else counts
-        )
+        before = one.get(name, [0] * len(counts))
+        added[name] = [a + b for a, b in zip(before, counts, strict=True)]
     return added
 
 
-def measure(told: Summary, counts: Counts, clusters: float = 1.0) -> tuple[Drift, ...]:
-    """The drift of every column, the worst first. `clusters`: rows per unit, where one unit's rows say the same again."""
-    found: list[Drift] = []
+def measure(training: Summary, counts: Counts, clusters: float = 1.0) -> tuple[Drift, ...]:
+    """The drift of every column, the worst first; `clusters`: rows per unit."""
+    drifts: list[Drift] = []
     known: dict[str, Any] = {
-        name: column for name, column in told["columns"].items() if name in counts
+        name: column for name, column in training["columns"].items() if name in counts
     }
-    per_unit = max(1.0, told[ROWS] / max(told["units"], 1))
+    per_unit = max(1.0, training[ROWS] / max(training["units"], 1))
     for name, column in known.items():
-        old = np.array(column["parts"]) * told[ROWS] / per_unit
+        old = np.array(column["parts"]) * training[ROWS] / per_unit
         new: NDArray[np.float64] = np.array(counts[name], dtype=np.float64) / clusters
-        apart, usual = divergence(new, old), column["usual"]
+        apart = divergence(new, old)
+        usual = column["usual"]
         excess = max(0.0, apart.beyond - (usual or 0.0))
-        found.append(
+        drifts.append(
             Drift(
                 name=name,
                 group=column["group"],
@@ -75,9 +76,9 @@ def measure(told: Summary, counts: Counts, clusters: float = 1.0) -> tuple[Drift
                 drifted=excess > 0 and apart.chance < ALPHA / len(known),
             )
         )
-    return tuple(sorted(found, key=lambda drift: (-drift.excess, -drift.psi, drift.name)))
+    return tuple(sorted(drifts, key=lambda drift: (-drift.excess, -drift.psi, drift.name)))
 
 
 def worst(drifts: tuple[Drift, ...], group: str) -> Drift | None:
-    """Of a group; None where nothing was compared."""
+    """The worst of a group; None where nothing was compared."""
     return next((drift for drift in drifts if drift.group == group), None)

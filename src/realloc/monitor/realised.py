@@ -1,7 +1,8 @@
-"""Realised against predicted gains, once outcomes arrive: only a randomized hold-out can tell them apart from luck.
+"""Realised against predicted gains, by outcomes; only a randomized hold-out rules out luck.
 
-Decisions are logged for every unit; a part of the units, drawn at random, keeps its mix (the control arm). Their outcomes are
-what the others would have had. How predictions fared is read out as in an A/B test (`realloc.evaluate.abtest`).
+Decisions are logged for every unit; a part of the units, drawn at random, keeps its mix (the
+control arm). Their outcomes are what the others would have had. The predictions are read out as in
+an A/B test (`realloc.evaluate.abtest`).
 """
 
 from dataclasses import dataclass
@@ -14,12 +15,13 @@ from realloc.evaluate.abtest.arms import read_arms
 from realloc.evaluate.abtest.calibration import Calibration, calibrate
 from realloc.evaluate.abtest.config import AbtestConfig, Metric
 
-CONTROL, TREATMENT = "control", "treatment"
+CONTROL = "control"
+TREATMENT = "treatment"
 
 
 @dataclass(frozen=True)
 class Realised:
-    """How many decisions met their outcome, how many were followed, and what the hold-out says of the gains."""
+    """How many decisions have outcomes, how many were followed, what the hold-out says of gains."""
 
     joined: int
     followed: float | None  # part of the moved rows whose advice was followed; None: none was moved
@@ -28,15 +30,16 @@ class Realised:
 
 
 def measure_realised(joined: pa.Table, arms: Any, beta: float, threshold: float) -> Realised:
-    """From decisions joined to outcomes (`ledger.join`); `arms` names the arm of each of its rows, None: no hold-out."""
+    """Read out decisions joined to outcomes (`ledger.join`); `arms`: None without a hold-out."""
     moved = joined["moved"].to_numpy().astype(bool)
     followed = float(joined["followed"].to_numpy()[moved].mean()) if moved.any() else None
     if arms is None:
-        why = "no column says which units were held out at random (`--arm`), so what came out cannot be told from luck"
+        why = (
+            "no column says which units were held out at random (`--arm`), "
+            "so gains cannot be told from luck"
+        )
         return Realised(joined.num_rows, followed, None, why)
-    table = pa.table(
-        {name: joined[name] for name in ("unit", "outcome", "gain", "gain_lower")}
-    ).append_column("arm", arms)
+    table = joined.select(["unit", "outcome", "gain", "gain_lower"]).append_column("arm", arms)
     config = AbtestConfig(
         unit="unit",
         metrics=(Metric(name="outcome", value="outcome"),),
@@ -47,11 +50,7 @@ def measure_realised(joined: pa.Table, arms: Any, beta: float, threshold: float)
         predicted_metric="outcome",
     )
     try:
-        return Realised(
-            joined.num_rows,
-            followed,
-            calibrate(read_arms(table, config), config, beta, threshold),
-            None,
-        )
+        calibration = calibrate(read_arms(table, config), config, beta, threshold)
+        return Realised(joined.num_rows, followed, calibration, None)
     except LogError as problem:
         return Realised(joined.num_rows, followed, None, str(problem))

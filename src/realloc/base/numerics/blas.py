@@ -1,7 +1,6 @@
-"""One thread for products whose bits must not depend on how many cores a machine has.
+"""One BLAS thread for small products: there, more threads cost far more than they save.
 
-BLAS splits a product among threads, and where it cuts, a row's sums are rounded differently. For products as small as ours the
-threads also cost far more than they save.
+They also round a row's sums differently, where the product is cut.
 """
 
 import threading
@@ -12,10 +11,11 @@ from threadpoolctl import ThreadpoolController
 
 
 class OneThread:
-    """`with one_blas_thread:` for as long as anybody is inside, in any thread; the last to leave restores what was there."""
+    """`with one_blas_thread:` holds while any thread is inside; the last to leave ends it."""
 
     def __init__(self) -> None:
-        self._lock, self._inside = threading.Lock(), 0
+        self._lock = threading.Lock()
+        self._inside = 0
         self._controller: ThreadpoolController | None = None
         self._limits: Any = None
 
@@ -42,9 +42,9 @@ class OneThread:
 
     @staticmethod
     def _let_go(controller: ThreadpoolController) -> None:
-        """Newer versions let only the thread that has set a limit set another; here the last to leave may be another one."""
-        for one in controller.lib_controllers:
-            getattr(one, "clear_controlling_thread", bool)()
+        """Let any thread set the next limit; newer versions allow only who set the last."""
+        for library in controller.lib_controllers:
+            getattr(library, "clear_controlling_thread", bool)()
 
 
 one_blas_thread = OneThread()

@@ -1,7 +1,8 @@
-"""Parts in C beside the Python that they stand in for: compiled with the package (hatch_build.py), asked with ctypes.
+"""C libraries compiled with the package (hatch_build.py), called with ctypes.
 
-Where there was no compiler, or where the library is of other source than lies beside it, there is none, and numpy does the work.
-Calls release the interpreter's lock, so that two threads may decide at once.
+If there was no compiler, or the library was made of other source than lies beside it, there is
+none, and numpy does the work. Calls release the interpreter's lock, so two threads may decide at
+once.
 """
 
 import ctypes
@@ -14,24 +15,23 @@ from numpy.typing import NDArray
 
 
 class Library:
-    """What was compiled of one source."""
+    """The functions compiled from one source."""
 
     def __init__(self, handle: ctypes.CDLL) -> None:
         self._handle = handle
 
     def call(self, name: str, *given: "Table | NDArray[Any] | int") -> None:
-        """Tables and arrays by their address, whole numbers as they are; what it returns says whether there was memory."""
+        """Call a function with the addresses of tables and arrays, and with whole numbers."""
         function = getattr(self._handle, name)
         function.restype = ctypes.c_int
-        code = function(
-            *(ctypes.c_int64(one if isinstance(one, int) else _address(one)) for one in given)
-        )
-        if code:
+        numbers = [value if isinstance(value, int) else _address(value) for value in given]
+        code = function(*map(ctypes.c_int64, numbers))
+        if code:  # the only failure
             raise MemoryError(f"no memory for {name}")
 
 
 def open_library(source: Path) -> Library | None:
-    """The library beside a source; None where there is none of this very source."""
+    """Open the library beside a source; None where there is none of this very source."""
     try:
         handle = ctypes.CDLL(str(library_of(source)))
         handle.realloc_source.restype = ctypes.c_char_p
@@ -48,21 +48,20 @@ def library_of(source: Path) -> Path:
 
 
 class Table:
-    """A struct of C: whole numbers, floats and arrays in its order, each of eight bytes, with the arrays kept alive."""
+    """A struct of C: whole numbers, floats and pointers to arrays, eight bytes each, in order."""
 
     def __init__(self, **fields: "int | float | NDArray[Any] | None") -> None:
-        self._kept = fields
-        self.bytes = ctypes.create_string_buffer(
-            b"".join(_packed(value) for value in fields.values())
-        )
+        self._alive = fields  # as long as C may read the arrays
+        packed = b"".join(_packed(value) for value in fields.values())
+        self.bytes = ctypes.create_string_buffer(packed)
 
 
 def _packed(value: "int | float | NDArray[Any] | None") -> bytes:
     if isinstance(value, float):
         return struct.pack("=d", value)
-    return struct.pack(
-        "=q", 0 if value is None else value if isinstance(value, int) else _address(value)
-    )
+    if value is None:
+        return struct.pack("=q", 0)
+    return struct.pack("=q", value if isinstance(value, int) else _address(value))
 
 
 def _address(given: "Table | NDArray[Any]") -> int:

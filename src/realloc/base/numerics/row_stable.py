@@ -1,9 +1,10 @@
 """Rows in tiles of one fixed size, so that a row's answer does not depend on its companions.
 
-A matrix product rounds a row differently alone and among others. Here every product has the shape of one tile, the last one
-filled up: the same row gives the same bits in any batch, at any place of it. Within a tile processors differ, too: with AVX2
-OpenBLAS takes six rows of sixteen in one way and four in another. So the size of a tile is the largest at which this processor
-treats all places alike, for float32 and float64 each. And how many threads share a product counts: here it is one.
+A matrix product rounds a row differently alone and among others. Here every product has the shape
+of one tile, the last one filled up: a row gives the same sums in any batch, at any place of it.
+Within a tile processors differ, too: with AVX2 OpenBLAS takes six rows of sixteen in one way and
+four in another. So the size of a tile is the largest at which this processor treats all places
+alike, for float32 and float64 each. And how many threads share a product counts: here it is one.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ AT_ONCE = 512  # rows, so that memory stays bounded
 
 
 def choose_size(kind: Any, multiply: Callable[[Any, Any], NDArray[Any]] = np.matmul) -> int:
-    """The largest of the sizes at which equal rows of this dtype give equal bits at all places of a tile; else 1.
+    """The largest size of a tile at which equal rows give equal sums at all places of it; else 1.
 
     >>> choose_size(np.float32, lambda x, w: np.add.outer(np.arange(len(x)) // 4, w[0]))
     4
@@ -57,14 +58,12 @@ def join(tiles: NDArray[Any], rows: int) -> NDArray[Any]:
 
 
 def in_tiles(compute: Callable[..., NDArray[Any]], *values: NDArray[Any]) -> NDArray[Any]:
-    """Rows of `compute(tiles of each of the values)`, all of one dtype, a bounded number of tiles at a time."""
-    n, size, tile = len(values[0]), AT_ONCE, TILE[values[0].dtype]
+    """Rows of `compute(tiles of each of the values)`, all of one dtype, some tiles at a time."""
+    n = len(values[0])
+    tile = TILE[values[0].dtype]
+    parts: list[NDArray[Any]] = []
     with one_blas_thread:
-        parts = [
-            join(
-                compute(*(cut(value[first : first + size], tile) for value in values)),
-                min(size, n - first),
-            )
-            for first in range(0, max(n, 1), size)
-        ]
+        for first in range(0, max(n, 1), AT_ONCE):
+            tiles = [cut(value[first : first + AT_ONCE], tile) for value in values]
+            parts.append(join(compute(*tiles), min(AT_ONCE, n - first)))
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
