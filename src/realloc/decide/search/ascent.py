@@ -20,7 +20,7 @@ Objective = Callable[[Rows, Floats, Floats], Floats]
 # and as one that gives (inf: it may not)
 Slopes = Callable[[Rows, Floats], tuple[Floats, Floats]]
 
-LEAST = 1e-9  # improvements below it, as a part of the best worth so far, are float error
+LEAST_RISE = 1e-9  # improvements below it, as a part of the best worth so far, are float error
 FINER = (0.5, 0.25)  # of the smallest step, so that an end can come close to a border
 ASIDE = (
     1.0,
@@ -55,7 +55,7 @@ def search_ascent(
         )
         ends = candidates(start[active], held_at, pairs, ladder, config.max_length)
         worth = objective(active, start[active], ends)
-        least = held[active] + LEAST * (1 + np.abs(held[active]))
+        least = held[active] + LEAST_RISE * (1 + np.abs(held[active]))
         worth = np.where(worth > least[:, None], worth, -np.inf)
 
         def about(rule: SupportFunction, active: Rows = active, ends: Floats = ends) -> Rule:

@@ -1,8 +1,10 @@
-/* The search of ascent.py and the first look of decide.py, a row at a time.
+/* The search of ascent.py and the first steps of first_steps.py, a row at a time.
 
-Every number is made by the same operations in the same order as numpy makes it there (no fused multiply-add, no reordering:
-see the flags in hatch_build.py), so that both end at the same bits. Letters: K channels, D directions of moves, m places.
-Tables of places lie channel by channel: place i of channel k is at [k * m + i]. */
+Gains are compared in single precision: candidates often differ by less than its rounding error, and
+one that is rounded differently may win. So sums are made in the order in which numpy makes them, and
+nothing is fused (flags in hatch_build.py); then both searches take the same steps. Letters: K channels,
+D directions of moves, m candidates. Tables of candidates lie channel by channel: candidate i of
+channel k is at [k * m + i]. All constants come from Python, in `Problem`. */
 
 #include <math.h>
 #include <stddef.h>
@@ -10,15 +12,11 @@ Tables of places lie channel by channel: place i of channel k is at [k * m + i].
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST 1e-9     /* ascent.py */
-#define SLACK 1e-12    /* search.py */
-#define UNMOVED 1e-12  /* decide.py */
-#define INTERVALS 10   /* support.py */
-#define TINY 2.2250738585072014e-308 /* coordinates.py */
-#define MOST 5         /* channels */
-#define ROUGH 1e-5     /* more than a radius that is roughly known is off by */
+#define MOST 5           /* channels: MOST_CHANNELS of compiled.py */
+#define MOST_INTERVALS 16 /* of a way: MOST_INTERVALS of compiled.py */
+#define LOG_ERROR 1e-5    /* more than the error of a radius that is made with approximate_log */
 
-/* Wider registers where the processor has them: the same operations on more numbers at a time, so the same bits. */
+/* Wider registers where the processor has them. */
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -28,15 +26,20 @@ Tables of places lie channel by channel: place i of channel k is at [k * m + i].
 
 typedef struct {
     int64_t channels, directions, degree, terms; /* K, D, of the polynomials */
-    int64_t stakes;                              /* outcomes in the objective */
+    int64_t outcomes;                            /* in the objective */
     int64_t dimensions;                          /* of the border's coordinates */
     int64_t patterns, nodes, bounded, edges, steps, turns;
+    int64_t intervals;           /* of a way to an end: its points between are asked about */
     double beta, max_length, threshold, limit, margin;
-    const double *ladder;        /* (steps) */
+    double least_rise;           /* of the score, as a part of it, worth another turn */
+    double slack;                /* by which limits may be passed */
+    double unmoved;              /* shares that differ by less did not move */
+    double smallest_share;       /* whose logarithm is taken */
+    const double *ladder;        /* (steps) sizes of transfers */
     const double *nearer;        /* (parts) of the way to a candidate, the first is 1 */
     int64_t parts;
     const int64_t *pairs;        /* (edges, 2) */
-    const double *weight;        /* (stakes) */
+    const double *weight;        /* (outcomes) */
     const float *axes;           /* (K, D) of the polynomials */
     const double *border_axes;   /* (K, dimensions) */
     const double *shift;         /* (dimensions) */
@@ -47,8 +50,8 @@ typedef struct {
     /* of the rows */
     const double *base;          /* (n, K) */
     const double *start;         /* (n, K) */
-    const float *coefficients;   /* (stakes, n, terms) */
-    const double *covariance;    /* (stakes, n, K, K) */
+    const float *coefficients;   /* (outcomes, n, terms) */
+    const double *covariance;    /* (outcomes, n, K, K) */
     const double *centre;        /* (n, dimensions) */
     const double *scale, *centre_variance, *scale_variance; /* (n) */
     const double *low, *high;    /* (n, nodes) */
@@ -152,7 +155,7 @@ INLINE void worth(const Problem *p, int64_t row, int64_t m, Room *r)
         }
     }
     for (int64_t i = 0; i < m; i++) r->gain[i] = r->score[i] = 0.0;
-    for (int64_t s = 0; s < p->stakes; s++) {
+    for (int64_t s = 0; s < p->outcomes; s++) {
         evaluate(p->coefficients + (s * p->rows + row) * p->terms, r->moves, D, p->degree, m, r->values);
         const float weight = (float)p->weight[s];
         for (int64_t i = 0; i < m; i++) r->gain[i] += (double)(weight * r->values[i]);
@@ -175,7 +178,7 @@ static int near(const Problem *p, int64_t row, const double *shares)
 {
     const int64_t K = p->channels, C = p->dimensions;
     double bent[MOST], sum = 0.0;
-    for (int64_t k = 0; k < K; k++) bent[k] = log(shares[k] > TINY ? shares[k] : TINY);
+    for (int64_t k = 0; k < K; k++) bent[k] = log(shares[k] > p->smallest_share ? shares[k] : p->smallest_share);
     for (int64_t d = 0; d < C; d++) {
         double off = bent[0] * p->border_axes[d];
         off -= p->shift[d];
@@ -202,7 +205,7 @@ static int known(const Problem *p, const double *shares)
 static int inside(const Problem *p, int64_t row, const double *shares) { return known(p, shares) && near(p, row, shares); }
 
 /* log x to 1e-12 for x > 0, without a branch, so that several are made at a time. */
-INLINE double roughly_log(double x)
+INLINE double approximate_log(double x)
 {
     union { double number; uint64_t bits; } from = {.number = x}, part, power;
     const uint64_t k = (from.bits - 0x3FE6A09E667F3BCDu + ((uint64_t)1024 << 52)) >> 52; /* x = m 2^(k − 1024), m from √½ to √2 */
@@ -220,32 +223,33 @@ INLINE double roughly_log(double x)
     return (power.number - (4503599627370496.0 + 1024)) * 0.69314718055994530942 + 2 * s * sum;
 }
 
-/* support/support.py: whether the way to an end is inside; the start is asked about before. All points between are looked at together
-   and roughly; those so near to the border that roughly is not enough are asked about again. */
+/* support.py: whether the way to an end is inside; the start is asked about before. Radii of all points
+   between are made with approximate logarithms, and made again exactly if they are close to the limit. */
 INLINE int way_inside(const Problem *p, int64_t row, const double *end)
 {
     const int64_t K = p->channels, C = p->dimensions;
+    const int intervals = (int)p->intervals;
     const double *here = p->base + row * K;
-    double between[MOST], bent[MOST][INTERVALS], sum[INTERVALS];
+    double between[MOST], bent[MOST][MOST_INTERVALS], sum[MOST_INTERVALS];
     if (!inside(p, row, end)) return 0;
     for (int64_t k = 0; k < K; k++)
-        for (int part = 0; part < INTERVALS; part++) {
-            const double s = (double)part / INTERVALS, share = (1 - s) * here[k] + s * end[k];
-            bent[k][part] = roughly_log(share > TINY ? share : TINY);
+        for (int part = 0; part < intervals; part++) {
+            const double s = (double)part / intervals, share = (1 - s) * here[k] + s * end[k];
+            bent[k][part] = approximate_log(share > p->smallest_share ? share : p->smallest_share);
         }
-    for (int part = 0; part < INTERVALS; part++) sum[part] = 0.0;
+    for (int part = 0; part < intervals; part++) sum[part] = 0.0;
     for (int64_t d = 0; d < C; d++)
-        for (int part = 0; part < INTERVALS; part++) {
+        for (int part = 0; part < intervals; part++) {
             double off = -p->shift[d] - p->centre[row * C + d];
             for (int64_t k = 0; k < K; k++) off += bent[k][part] * p->border_axes[k * C + d];
             sum[part] += off * off;
         }
-    for (int part = 1; part < INTERVALS; part++) {
+    for (int part = 1; part < intervals; part++) {
         double radius = sqrt(sum[part]) / p->scale[row];
         radius += p->margin * sqrt(p->centre_variance[row] + radius * radius * p->scale_variance[row]);
-        if (radius < p->limit - ROUGH) continue;
-        if (!(radius <= p->limit + ROUGH)) return 0;
-        const double s = (double)part / INTERVALS;
+        if (radius < p->limit - LOG_ERROR) continue;
+        if (!(radius <= p->limit + LOG_ERROR)) return 0;
+        const double s = (double)part / intervals;
         for (int64_t k = 0; k < K; k++) between[k] = (1 - s) * here[k] + s * end[k];
         if (!near(p, row, between)) return 0;
     }
@@ -262,12 +266,12 @@ static int limits_allow(const Problem *p, int64_t row, const double *end)
         double held = 0.0;
         for (int64_t k = 0; k < K; k++)
             if (p->members[b * K + k]) held += end[k];
-        if (!(held >= p->low[row * p->nodes + node] - SLACK && held <= p->high[row * p->nodes + node] + SLACK)) return 0;
+        if (!(held >= p->low[row * p->nodes + node] - p->slack && held <= p->high[row * p->nodes + node] + p->slack)) return 0;
     }
     if (isfinite(p->largest[row])) {
         double moved = 0.0;
         for (int64_t k = 0; k < K; k++) moved += fabs(end[k] - p->start[row * K + k]);
-        if (moved / 2 > p->largest[row] + SLACK) return 0;
+        if (moved / 2 > p->largest[row] + p->slack) return 0;
     }
     return 1;
 }
@@ -331,7 +335,7 @@ WIDE int realloc_ascend(const Problem *p, double *shares)
         for (int64_t turn = 0; turn < p->turns; turn++) {
             candidates(p, base, end, &room);
             worth(p, row, m, &room);
-            const double least = held + LEAST * (1 + fabs(held));
+            const double least = held + p->least_rise * (1 + fabs(held));
             int64_t best;
             memset(room.asked, 0, (size_t)m);
             while ((best = highest(room.score, room.asked, m, least)) >= 0) {
@@ -349,10 +353,11 @@ WIDE int realloc_ascend(const Problem *p, double *shares)
     return 0;
 }
 
-enum { GAINS = 1, GOOD = 2, FREE = 4, POSSIBLE = 8, SUPPORTED = 16, STARTS = 32, SHOWN = 64 };
+enum { SOME_GAIN = 1, SOME_GOOD = 2, SOME_FREE = 4, POSSIBLE = 8, SUPPORTED = 16, START_SUPPORTED = 32, EXISTS = 64 };
 
-/* What first steps promise: for every row the end of the best one, and flags about it and about all; 1 where there is no memory. */
-WIDE int realloc_look(const Problem *p, double *ends, uint8_t *flags)
+/* first_steps.py: the end of the best first step of every row, and flags about it and about all of them;
+   1 where there is no memory. */
+WIDE int realloc_first_steps(const Problem *p, double *ends, uint8_t *flags)
 {
     const int64_t K = p->channels, m = room_for(p);
     Room room;
@@ -363,49 +368,49 @@ WIDE int realloc_look(const Problem *p, double *ends, uint8_t *flags)
     for (int64_t row = 0; row < p->rows; row++) {
         const double *base = p->base + row * K;
         double there[MOST];
-        uint8_t found = 0;
+        uint8_t state = 0;
         candidates(p, base, base, &room);
         worth(p, row, m, &room);
         const int start_inside = inside(p, row, base);
-        int64_t best = 0, free_one = -1, alone = -1;
+        int64_t best = 0, free_step = -1, blocked_once = -1;
         for (int64_t i = 0; i < m; i++) {
             double moved = 0.0;
             take(&room, K, m, i, there);
             for (int64_t k = 0; k < K; k++) moved += fabs(there[k] - base[k]);
-            if (moved / 2 <= UNMOVED) room.score[i] = room.gain[i] = -INFINITY; /* the source was empty */
+            if (moved / 2 <= p->unmoved) room.score[i] = room.gain[i] = -INFINITY; /* the source was empty */
             room.possible[i] = (uint8_t)limits_allow(p, row, there);
             room.supported[i] = 0;
-            if (room.gain[i] > 0) found |= GAINS;
-            if (room.score[i] > p->threshold) found |= GOOD;
+            if (room.gain[i] > 0) state |= SOME_GAIN;
+            if (room.score[i] > p->threshold) state |= SOME_GOOD;
             if (room.score[i] > room.score[best]) best = i;
         }
         for (int64_t i = 0; i < m; i++) room.asked[i] = !room.possible[i];
         if (start_inside)
-            while ((free_one = highest(room.score, room.asked, m, p->threshold)) >= 0) {
-                take(&room, K, m, free_one, there);
+            while ((free_step = highest(room.score, room.asked, m, p->threshold)) >= 0) {
+                take(&room, K, m, free_step, there);
                 if (way_inside(p, row, there)) break;
-                room.asked[free_one] = 1;
+                room.asked[free_step] = 1;
             }
-        if (free_one >= 0) {
-            room.supported[free_one] = 1;
-            best = free_one;
-            found |= FREE;
+        if (free_step >= 0) {
+            room.supported[free_step] = 1;
+            best = free_step;
+            state |= SOME_FREE;
         } else {
             for (int64_t i = 0; start_inside && i < m; i++) {
                 take(&room, K, m, i, there);
                 room.supported[i] = (uint8_t)way_inside(p, row, there);
             }
-            for (int64_t i = 0; i < m; i++) /* those that one rule alone forbids */
+            for (int64_t i = 0; i < m; i++) /* those that one rule blocked_once forbids */
                 if (room.score[i] > p->threshold && room.supported[i] != room.possible[i])
-                    if (alone < 0 || room.score[i] > room.score[alone]) alone = i;
-            if (alone >= 0) best = alone;
+                    if (blocked_once < 0 || room.score[i] > room.score[blocked_once]) blocked_once = i;
+            if (blocked_once >= 0) best = blocked_once;
         }
-        if (room.possible[best]) found |= POSSIBLE;
-        if (room.supported[best]) found |= SUPPORTED;
-        if (start_inside && way_inside(p, row, base)) found |= STARTS;
-        if (isfinite(room.gain[best])) found |= SHOWN;
+        if (room.possible[best]) state |= POSSIBLE;
+        if (room.supported[best]) state |= SUPPORTED;
+        if (start_inside && way_inside(p, row, base)) state |= START_SUPPORTED;
+        if (isfinite(room.gain[best])) state |= EXISTS;
         take(&room, K, m, best, ends + row * K);
-        flags[row] = found;
+        flags[row] = state;
     }
     leave_room(&room);
     return 0;

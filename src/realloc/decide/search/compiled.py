@@ -16,14 +16,16 @@ from numpy.typing import NDArray
 from realloc.base.numerics.clib import Library, Table, open_library
 from realloc.base.simplex import Floats, edges
 from realloc.decide.config import DecisionConfig
+from realloc.decide.constraints.constraints import SLACK
 from realloc.decide.gain_std import GainStd
-from realloc.decide.problem import Problem, search_settings
-from realloc.decide.search.ascent import ASIDE, sizes
+from realloc.decide.problem import UNMOVED, Problem, search_settings
+from realloc.decide.search.ascent import ASIDE, LEAST_RISE, sizes
 from realloc.decide.search.first_steps import FirstSteps
 from realloc.decide.search.polynomials import Polynomials
 
 SOURCE = Path(__file__).with_name("compiled.c")
-MOST_CHANNELS = 5  # `MOST` of compiled.c
+MOST_CHANNELS = 5  # what compiled.c has room for
+MOST_INTERVALS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,8 @@ class SupportRegion:
     margin: float
     patterns: NDArray[np.uint64]  # sets of active channels that were logged, as sums of `codes`
     codes: NDArray[np.uint64]  # (K,)
+    smallest_share: float  # whose logarithm is taken
+    intervals: int  # of a way to an end, whose points between are asked about
 
 
 @runtime_checkable
@@ -80,7 +84,7 @@ class CompiledSearch:
         ends = np.empty_like(self.base)
         flags = np.zeros(len(self.base), np.uint8)
         steps = np.array(search_settings(self.problem, self.config).steps)
-        self.library.call("realloc_look", self._table(steps), ends, flags)
+        self.library.call("realloc_first_steps", self._table(steps), ends, flags)
         bits = [(flags & (1 << bit)).astype(bool) for bit in range(7)]
         return FirstSteps(
             end=ends,
@@ -109,7 +113,7 @@ class CompiledSearch:
             directions=gain.axes.shape[1],
             degree=gain.degree,
             terms=gain.coefficients.shape[1],
-            stakes=len(self.weights),
+            outcomes=len(self.weights),
             dimensions=len(region.shift),
             patterns=len(region.patterns),
             nodes=limits.bounds.low.shape[1],
@@ -117,11 +121,16 @@ class CompiledSearch:
             edges=len(edges(K)),
             steps=len(steps),
             turns=settings.max_turns,
+            intervals=region.intervals,
             beta=float(self.config.beta),
             max_length=float(settings.max_length),
             threshold=float(settings.threshold),
             limit=float(region.limit),
             margin=float(region.margin),
+            least_rise=LEAST_RISE,
+            slack=SLACK,
+            unmoved=UNMOVED,
+            smallest_share=float(region.smallest_share),
             ladder=_array(steps),
             nearer=_array(ASIDE),
             parts=len(ASIDE),
@@ -169,6 +178,7 @@ def compile_search(
         "repeated mixes": problem.repeated_mixes is not None,
         "lambda_support": config.lambda_support > 0,
         "more than five channels": base.shape[1] > MOST_CHANNELS,
+        "a way of many points": region.intervals > MOST_INTERVALS,
         "guardrail": any(term.tolerance is not None for term in local.outcomes),
         "no posterior covariance": len(sigmas) < len(terms),
         "no local polynomial": len(gains) < len(terms)

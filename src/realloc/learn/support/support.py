@@ -17,7 +17,7 @@ from realloc.base.simplex import Floats
 from realloc.decide.search.compiled import SupportRegion
 from realloc.learn.support.calibration import Ladder
 from realloc.learn.support.config import SupportConfig
-from realloc.learn.support.coordinates import channel_codes, pattern_codes
+from realloc.learn.support.coordinates import SMALLEST, channel_codes, pattern_codes
 from realloc.learn.support.density import Border, Density, fit_density
 from realloc.learn.support.direction import Direction, Neighbours, fit_direction
 from realloc.learn.support.logged import Logged
@@ -111,6 +111,8 @@ class Opened:
             margin=self.support.config.margin,
             patterns=self.support.patterns,
             codes=channel_codes(len(axes)),
+            smallest_share=SMALLEST,
+            intervals=INTERVALS,
         )
 
     def omega(self, rows: Rows, ends: Floats) -> Floats:
