@@ -55,7 +55,7 @@ def test_a_store_and_logs_give_text_and_a_page(run, tmp_path):
     assert "Evaluation report of store" in page
 
 
-def test_the_table_evaluate_and_other_rules_of_decision_are_read_from_the_config(run, tmp_path):
+def test_the_table_report_and_other_rules_of_decision_are_read_from_the_config(run, tmp_path):
     (tmp_path / "realloc.toml").write_text(
         TOML.format(more='randomized = "explored"\nmargins = { gmv = 0.5 }')
     )

@@ -69,15 +69,15 @@ def abtest(
             "table."
         )
     with busy("Comparing arms", quiet):
-        found = read_out(arms, settings, decision.beta, decision.threshold)
+        readout = read_out(arms, settings, decision.beta, decision.threshold)
     if report is not None:
         report.parent.mkdir(parents=True, exist_ok=True)
-        report.write_text(to_html(found), encoding="utf-8")
+        report.write_text(to_html(readout), encoding="utf-8")
     if as_json:
-        typer.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(readout.to_json(), indent=2, ensure_ascii=False))
     else:
-        _show(found, stdout())
-    if not found.split.ok:
+        _show(readout, stdout())
+    if not readout.split.ok:
         typer.echo(
             "realloc: The arms cannot be compared (sample-ratio mismatch); the report is partial.",
             err=True,
@@ -103,22 +103,22 @@ def read_test(path: Path) -> tuple["AbtestConfig", DecisionConfig]:
     return parse_abtest(tables["abtest"], f"[abtest] of {path}"), decision
 
 
-def _show(found: "Readout", console: Console) -> None:
+def _show(readout: "Readout", console: Console) -> None:
     from realloc.evaluate.abtest.readout import HEADS, cells
 
-    console.print(f"[bold]{escape(found.verdict)}[/]\n")
-    if found.split.ok:
-        console.print(escape(str(found.split)))
+    console.print(f"[bold]{escape(readout.verdict)}[/]\n")
+    if readout.split.ok:
+        console.print(escape(str(readout.split)))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for head in HEADS:
         table.add_column(head, overflow="fold")
-    for effect in found.effects:
-        table.add_row(*(escape(cell) for cell in cells(effect)))
+    for effect in readout.effects:
+        table.add_row(*map(escape, cells(effect)))
     console.print(table)
     console.print()
-    if found.calibration:
-        console.print(escape(found.calibration.sentence))
-    for note in found.notes:
+    if readout.calibration:
+        console.print(escape(readout.calibration.sentence))
+    for note in readout.notes:
         console.print(Padding(escape(note), (0, 0, 0, 2)))
 
 

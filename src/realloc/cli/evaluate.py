@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
@@ -53,22 +53,21 @@ def evaluate(
     model = open_store(store)
     settings, schema = _settings(model, config)
     with progress_bar("Reading", quiet=quiet) as advance, show_progress(quiet) as progress:
-        found = evaluation_report(
+        evaluated = evaluation_report(
             model, logs, settings, schema=schema, progress=progress, on_progress=advance
         )
     if report is not None:
         report.parent.mkdir(parents=True, exist_ok=True)
-        report.write_text(
-            to_html(found, f"Evaluation report of {store.resolve().name}"), encoding="utf-8"
-        )
+        title = f"Evaluation report of {store.resolve().name}"
+        report.write_text(to_html(evaluated, title), encoding="utf-8")
     if as_json:
-        typer.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(evaluated.to_json(), indent=2, ensure_ascii=False))
     else:
-        _show(found, stdout())
+        _show(evaluated, stdout())
 
 
 def _settings(model: "ReAlloc", path: Path | None) -> "tuple[ReportConfig, Schema]":
-    """What the file says: the table [report], other rules of decision, a column of propensities."""
+    """The table [report] of the file; its rules of decision and its column of propensities."""
     from realloc.evaluate.report import ReportConfig
 
     schema = model.known_schema
@@ -79,32 +78,35 @@ def _settings(model: "ReAlloc", path: Path | None) -> "tuple[ReportConfig, Schem
     table: Any = read_toml(path).get("report", {})
     if not isinstance(table, dict):
         raise ConfigError(f"Expected [report] of {path} to be a table of keys, got {table!r}.")
-    return from_table(ReportConfig, table, f"[report] of {path}"), replace(
-        schema, propensity=given.propensity or schema.propensity
-    )
+    schema = replace(schema, propensity=given.propensity or schema.propensity)
+    return from_table(ReportConfig, table, f"[report] of {path}"), schema
 
 
-def _show(found: "EvaluationReport", console: Console) -> None:
-    console.print(f"[{COLOURS[found.verdict]}]{found.verdict.capitalize()}.[/]")
-    for reason in found.reasons:
-        console.print(Padding(f"• {escape(reason)}", (0, 0, 0, 2)))
-    for section in found.sections:
+def _show(report: "EvaluationReport", console: Console) -> None:
+    console.print(f"[{COLOURS[report.verdict]}]{report.verdict.capitalize()}.[/]")
+    for reason in report.reasons:
+        console.print(_indented(f"• {escape(reason)}"))
+    for section in report.sections:
         _show_section(section, console)
     console.print("\n[bold]Rules of the verdict[/]")
-    for rule in found.rules:
-        console.print(Padding(f"• {escape(rule)}", (0, 0, 0, 2)))
+    for rule in report.rules:
+        console.print(_indented(f"• {escape(rule)}"))
 
 
 def _show_section(section: "Section", console: Console) -> None:
     console.print(f"\n[bold]{escape(section.title)}[/]")
     for text in section.missing:
-        console.print(Padding(f"[yellow]! {escape(text)}[/]", (0, 0, 0, 2)))
+        console.print(_indented(f"[yellow]! {escape(text)}[/]"))
     for text in section.lines:
-        console.print(Padding(escape(text), (0, 0, 0, 2)))
+        console.print(_indented(escape(text)))
     if section.rows:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
         for head in section.heads:
             table.add_column(head, overflow="fold")
         for row in section.rows:
-            table.add_row(*(escape(cell) for cell in row))
-        console.print(Padding(table, (0, 0, 0, 2)))
+            table.add_row(*map(escape, row))
+        console.print(_indented(table))
+
+
+def _indented(content: RenderableType) -> Padding:
+    return Padding(content, (0, 0, 0, 2))

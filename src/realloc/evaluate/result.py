@@ -3,10 +3,10 @@ and tables of such.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 NORMAL_QUANTILE = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 NAN = float("nan")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,7 @@ class EstimateTable:
     estimates: tuple[Estimate, ...]
 
     def __getitem__(self, name: str) -> Estimate:
-        for estimate in self.estimates:
-            if estimate.name == name:
-                return estimate
-        raise KeyError(f"Expected one of {[e.name for e in self.estimates]}, got {name!r}.")
+        return pick({estimate.name: estimate for estimate in self.estimates}, name)
 
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)
@@ -108,6 +106,13 @@ def standard_error(values: Floats, clusters: NDArray[np.integer[Any]] | None = N
     if groups < 2:
         return NAN
     return float(np.sqrt(groups / (groups - 1) * np.square(residuals).sum()) / len(values))
+
+
+def pick(known: Mapping[str, T], name: str) -> T:
+    """What goes by a name; an unknown name is refused with the known ones."""
+    if name not in known:
+        raise KeyError(f"Expected one of {list(known)}, got {name!r}.")
+    return known[name]
 
 
 def without_nan(value: Any) -> Any:

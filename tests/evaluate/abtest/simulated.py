@@ -19,6 +19,7 @@ METRICS = {
     },
     "margin": {"numerator": "profit", "denominator": "gmv", "effect": "points"},
 }
+CALM = {**METRICS, "cost": {**METRICS["cost"], "margin": 20.0}}
 
 
 def make_config(**changes) -> AbtestConfig:

@@ -1,63 +1,13 @@
 import json
 import re
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from realloc.evaluate.abtest import read_out, to_html
-from tests.evaluate.abtest.simulated import METRICS, make_arms, make_config
-
-CALM = {**METRICS, "cost": {**METRICS["cost"], "margin": 20.0}}
-
-
-def test_a_clear_winner_is_launched():
-    found = read_out(make_arms(4000, lift=0.08), make_config(metrics=CALM))
-    assert found.decision == "launch"
-    assert found["orders"].decision == "better"
-    assert found["gmv"].decision == "held"
-    assert found.verdict.startswith("Treatment wins: orders +")
-    assert abs(found["orders"].value - 8) < 3
-
-
-def test_no_effect_keeps_control_and_says_what_was_seen():
-    found = read_out(make_arms(4000, realised=0.0), make_config(metrics=CALM))
-    assert found.decision == "keep_control"
-    assert found.verdict.startswith("No difference found: orders")
-
-
-def test_a_loss_keeps_control():
-    found = read_out(make_arms(4000, lift=-0.2), make_config(metrics=CALM))
-    assert found.decision == "keep_control"
-    assert found["orders"].decision == "worse"
-    assert found["gmv"].decision == "broken"
-    assert "broken (may lose 5 %)" in found.verdict
-
-
-def test_a_guardrail_that_cannot_be_told_holds_the_launch_back():
-    tight = {**METRICS, "cost": {**METRICS["cost"], "margin": 0.0}}
-    found = read_out(make_arms(4000, lift=0.08), make_config(metrics=tight))
-    assert found.decision == "go_on"
-    assert "No launch yet" in found.verdict
-    assert found["cost"].decision == "cannot be told"
-
-
-def test_a_metric_that_should_fall_is_better_when_it_falls():
-    frame = make_arms(4000, realised=0.0)
-    frame.loc[frame["arm"] == "treatment", "cost"] *= 0.8
-    metrics = {"cost": {"value": "cost", "direction": "down"}}
-    found = read_out(frame, make_config(metrics=metrics))
-    assert found["cost"].decision == "better"
-    assert found["cost"].high < 0
-
-
-def test_a_test_of_guardrails_alone_can_be_won():
-    metrics = {"cost": {"value": "cost", "direction": "down", "margin": 20.0}}
-    found = read_out(make_arms(4000), make_config(metrics=metrics))
-    assert found.decision == "launch"
-    assert found.verdict.startswith("Nothing is lost: cost")
+from realloc.evaluate.abtest import read_out
+from tests.evaluate.abtest.simulated import CALM, METRICS, make_arms, make_config
 
 
 def test_a_wrong_split_is_reported_in_part_and_never_won():
@@ -129,26 +79,6 @@ def test_few_clusters_are_mentioned():
         "Only 10 randomized units" in note
         for note in read_out(frame, make_config(cluster="shop")).notes
     )
-
-
-def test_the_page_stands_alone_and_escapes_names():
-    metrics = {**METRICS, "<b>odd</b>": {"value": "orders"}}
-    config = make_config(
-        metrics=metrics, predicted="gain", predicted_lower="gain_lower", predicted_metric="orders"
-    )
-    found = read_out(make_arms(4000), config)
-    page = to_html(found, "Test of <May>")
-    assert "http" not in page
-    assert "<script" not in page
-    assert "<b>" not in page
-    assert "Test of &lt;May&gt;" in page
-    drawn = [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", page)]  # noqa: S314
-    assert len(drawn) == 3  # effects in percent, in points, and calibration
-    assert len(drawn[0].findall("circle")) == 5
-    assert "NaN" not in page
-    assert "nan" not in page
-    for effect in found.effects:
-        assert effect.decision in page
 
 
 def test_the_documented_python_runs(capsys):

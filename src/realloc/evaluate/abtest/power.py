@@ -15,7 +15,7 @@ from realloc.evaluate.abtest.arms import Arms, read_units
 from realloc.evaluate.abtest.config import AbtestConfig, Metric
 from realloc.evaluate.abtest.metrics import gather
 from realloc.evaluate.abtest.sequential import nominal_alpha
-from realloc.evaluate.result import without_nan
+from realloc.evaluate.result import pick, without_nan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,10 +56,7 @@ class TestPlan:
     kind: str  # units or clusters
 
     def __getitem__(self, name: str) -> PlannedMetric:
-        for row in self.planned:
-            if row.metric == name:
-                return row
-        raise KeyError(f"Expected one of {[row.metric for row in self.planned]}, got {name!r}.")
+        return pick({row.metric: row for row in self.planned}, name)
 
     def __iter__(self) -> Iterator[PlannedMetric]:
         return iter(self.planned)

@@ -16,7 +16,7 @@ from realloc.evaluate.abtest.multiple import adjust
 from realloc.evaluate.abtest.sequential import look_p_value, nominal_alpha
 from realloc.evaluate.abtest.split import SplitCheck, check_split
 from realloc.evaluate.abtest.verdict import conclude, decide
-from realloc.evaluate.result import without_nan
+from realloc.evaluate.result import pick, without_nan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,10 +40,7 @@ class Readout:
     notes: tuple[str, ...]
 
     def __getitem__(self, name: str) -> Effect:
-        for effect in self.effects:
-            if effect.name == name:
-                return effect
-        raise KeyError(f"Expected one of {[effect.name for effect in self.effects]}, got {name!r}.")
+        return pick({effect.name: effect for effect in self.effects}, name)
 
     def to_frame(self) -> "pd.DataFrame":
         """One row per metric."""

@@ -27,7 +27,7 @@ from realloc.evaluate.report.worth import (
     uplift_section,
     worth_section,
 )
-from realloc.evaluate.result import Estimate, without_nan
+from realloc.evaluate.result import Estimate, pick, without_nan
 from realloc.logs import Logs, Schema
 from realloc.logs.reading.read import OnProgress
 from realloc.model.realloc import ReAlloc
@@ -47,12 +47,7 @@ class EvaluationReport:
     rules: tuple[str, ...] = RULES
 
     def __getitem__(self, title: str) -> Section:
-        for section in self.sections:
-            if section.title == title:
-                return section
-        raise KeyError(
-            f"Expected one of {[section.title for section in self.sections]}, got {title!r}."
-        )
+        return pick({section.title: section for section in self.sections}, title)
 
     @property
     def missing(self) -> tuple[str, ...]:
