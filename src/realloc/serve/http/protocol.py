@@ -78,8 +78,7 @@ class LimitedProtocol(H11Protocol):
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
         """Answer a complete request of a client that half-closed, then close the connection."""
-        cycle = cast("RequestResponseCycle | None", self.cycle)
-        self.half_closed = cycle is not None and not cycle.response_complete and not cycle.more_body
+        self.half_closed = self._is_answering() and not self.cycle.more_body
         return self.half_closed or None
 
     def on_response_complete(self) -> None:
@@ -96,14 +95,17 @@ class LimitedProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP, and end a request in progress on the same connection."""
-        cycle = cast("RequestResponseCycle | None", self.cycle)  # None before the first request
-        if cycle is not None and not cycle.response_complete:
-            cycle.disconnected = True
-            cycle.message_event.set()
+        if self._is_answering():
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
         try:
             super().send_400_response(msg)
         except h11.LocalProtocolError:  # a response was begun, or sent before the request was whole
             self.transport.close()
+
+    def _is_answering(self) -> bool:
+        cycle = cast("RequestResponseCycle | None", self.cycle)  # None before the first request
+        return cycle is not None and not cycle.response_complete
 
     def _set_timer(self) -> None:
         """Run a timer while the headers of a request are awaited, and only then."""

@@ -1,10 +1,8 @@
 """The service's decision log: an answer is on disk before it is sent, with one `fsync` per turn."""
 
-import json
 import os
 import threading
 import uuid
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -91,7 +89,7 @@ class Records:
             model=version.model,
             segments=(),
             rows=0,
-            schema=json.loads(json.dumps(asdict(today.logs.schema))),
+            schema=orjson.loads(orjson.dumps(today.logs.schema)),
             settings=settings,
         )
         if self._recorder is None:

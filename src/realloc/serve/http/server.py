@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
@@ -70,7 +70,7 @@ def run(store: Path, config: ServeConfig, address: Address) -> None:
     begun = time.perf_counter()
     sys.setswitchinterval(SWITCH_SECONDS)
     listening = _listen(address)
-    app = make_app(store, config, replace(address, port=listening.getsockname()[1]))
+    app = make_app(store, config, address)
     gc.freeze()  # what is loaded now stays: collections need not visit it
     settings = uvicorn.Config(
         app,
@@ -86,7 +86,6 @@ def run(store: Path, config: ServeConfig, address: Address) -> None:
         h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         backlog=ACCEPT_BACKLOG,
     )
-    listening.listen(LISTEN_BACKLOG)  # whoever reads the line below may call at once
     host, port = listening.getsockname()[:2]
     address_shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     current = app.versions.current
@@ -110,21 +109,12 @@ def run(store: Path, config: ServeConfig, address: Address) -> None:
 
 
 def _listen(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    place = (address.host.strip("[]"), address.port)
     try:
-        addresses = socket.getaddrinfo(
-            address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        family, kind, protocol, _, place = addresses[0]
-        listening = socket.socket(family, kind, protocol)
-        try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(place)
-        except OSError:
-            listening.close()
-            raise
+        return socket.create_server(place, family=family, backlog=LISTEN_BACKLOG)
     except OSError as problem:
         raise ConfigError(
             f"Expected to listen at {address.host!r}, port {address.port}, but it failed: "
             f"{problem.strerror or problem}."
         ) from problem
-    return listening
