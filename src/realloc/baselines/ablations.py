@@ -80,7 +80,14 @@ def learn_directly(
     deployed = cast("Potential", Deployed(teacher))  # the same answers to the same questions
     weighing = of_all(teacher.weighing, config.teacher.surfaces, asked)
     places = repeated_places(deployed, rows, nuisances)
-    return Learned(replay, deployed, nuisances.diagnostics, weighing, teacher.doubt, places)
+    return Learned(
+        replay,
+        deployed,
+        nuisances.diagnostics,
+        weighing,
+        teacher.doubt,
+        places,
+    )
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,13 @@ class Additive(BackboneSurface):
 
     mask: Tensor
 
-    def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:
+    def __init__(
+        self,
+        states: int,
+        channels: int,
+        settings: Backbone,
+        seed: int,
+    ) -> None:
         super().__init__(states, channels, settings, seed)
         shape = BranchShape(
             inputs=states, channels=channels, width=settings.width, trunk=UNITS * channels, heads=1

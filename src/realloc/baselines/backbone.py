@@ -67,7 +67,12 @@ class Backbone:
 
     def stack(self, inputs: int, outputs: int, seed: int) -> Stack:
         """A network of this shape."""
-        shape = Shape(inputs=inputs, outputs=outputs, width=self.width, activation=self.activation)
+        shape = Shape(
+            inputs=inputs,
+            outputs=outputs,
+            width=self.width,
+            activation=self.activation,
+        )
         return Stack(self.members, shape, seed)
 
 
@@ -97,7 +102,13 @@ def open_rows(window: Window) -> ScaledRows:
 class BackboneSurface(nn.Module):
     """M members of f, up to a function of the state; every parameter has a leading member axis."""
 
-    def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:
+    def __init__(
+        self,
+        states: int,
+        channels: int,
+        settings: Backbone,
+        seed: int,
+    ) -> None:
         super().__init__()
         self.members = settings.members
 

@@ -11,7 +11,13 @@ from realloc.baselines.backbone import Backbone, BackboneSurface, NetworkPolicy
 class Linear(BackboneSurface):
     """b(x) + ⟨τ(x), z⟩ of one network of the state."""
 
-    def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:
+    def __init__(
+        self,
+        states: int,
+        channels: int,
+        settings: Backbone,
+        seed: int,
+    ) -> None:
         super().__init__(states, channels, settings, seed)
         self.network = settings.stack(states, channels + 1, seed)
 

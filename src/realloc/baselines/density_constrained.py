@@ -65,7 +65,12 @@ class DensityConstrained(NetworkPolicy[Backbone]):
         if self.within == BUDGET:
             self.within = self.config.decision.max_length
 
-    def _search(self, x: States, start: Floats, allowed: SupportFunction) -> Floats:
+    def _search(
+        self,
+        x: States,
+        start: Floats,
+        allowed: SupportFunction,
+    ) -> Floats:
         border = self.support.density.at(x)
         limit = self.support.ladder.at(1 - self.density.quantile)
         factual = as_double(start)
@@ -73,7 +78,14 @@ class DensityConstrained(NetworkPolicy[Backbone]):
         n, S, K = begun.shape
         rows = torch.arange(n).repeat_interleave(S)
         unit = self.response.scaling.outcome
-        problem = DensityProblem(self.climbable(x), border, limit, unit, rows, factual[rows])
+        problem = DensityProblem(
+            self.climbable(x),
+            border,
+            limit,
+            unit,
+            rows,
+            factual[rows],
+        )
         ends, worth = ascend(problem, begun.flatten(0, 1).log(), self.density, self.within)
         ends = ends.view(n, S, K)
         worth = worth.view(n, S)

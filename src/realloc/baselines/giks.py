@@ -48,7 +48,13 @@ class GIKSConfig(Backbone):
 class Represented(BackboneSurface):
     """f(φ(x), z)."""
 
-    def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:
+    def __init__(
+        self,
+        states: int,
+        channels: int,
+        settings: Backbone,
+        seed: int,
+    ) -> None:
         super().__init__(states, channels, settings, seed)
         self.body = settings.stack(states, 1, seed)
         self.network = settings.stack(settings.width + channels, 1, seed + 1)

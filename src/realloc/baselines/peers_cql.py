@@ -95,7 +95,14 @@ class CQLPolicy(ResponsePolicy):
         t = rows.shares @ tangent_basis(rows.shares.shape[1])
         box = Box((t.max(axis=0) + t.min(axis=0)) / 2, np.ptp(t, axis=0) / 2 + 1e-9)
         ridge = NuisanceConfig(folds=task.config.nuisances.folds, models=("ridge",))
-        explained = cross_fit(rows.x, rows.shares, rows.outcome, rows.folds, ridge, task.seed)
+        explained = cross_fit(
+            rows.x,
+            rows.shares,
+            rows.outcome,
+            rows.folds,
+            ridge,
+            task.seed,
+        )
         left = rows.outcome - explained.outcome
         unit = float(left.std())
         rewards = (left / unit).astype(np.float32)
@@ -119,7 +126,18 @@ class CQLPolicy(ResponsePolicy):
                 state = x[rows]
                 action = actions[rows]
                 reward = rewards[rows, None]
-                algo.update(batch(state, action, reward, state, action, ones, ones, []))
+                algo.update(
+                    batch(
+                        state,
+                        action,
+                        reward,
+                        state,
+                        action,
+                        ones,
+                        ones,
+                        [],
+                    )
+                )
         return algo
 
     def decide(self, logs: Logs) -> Decision:
@@ -160,7 +178,12 @@ def conservative(weight: float) -> Any:
     ).create()
 
 
-def pull_back(start: Floats, ends: Floats, allowed: SupportFunction, max_length: float) -> Floats:
+def pull_back(
+    start: Floats,
+    ends: Floats,
+    allowed: SupportFunction,
+    max_length: float,
+) -> Floats:
     """The largest allowed part of each straight path to `ends` (n, K), up to `max_length`."""
     length = np.linalg.norm(ends - start, axis=1)
     reach = np.minimum(1.0, max_length / np.maximum(length, 1e-12))

@@ -99,7 +99,14 @@ class ResponsePolicy(Fitted):
         self.encoder = self.open_encoder(logs)
         window = open_window(logs, self.encoder, config, seed, None)
         logged_seed = draw(seed, "logged", 0)
-        logged = remember_logged(None, logs, window.x, 0, config.support.rows, logged_seed)
+        logged = remember_logged(
+            None,
+            logs,
+            window.x,
+            0,
+            config.support.rows,
+            logged_seed,
+        )
         self.support = fit_support(logged, config.support, draw(seed, "support", 0))
         self.response = self.fit_response(Task(window, config, draw(seed, type(self).__name__, 0)))
 
@@ -145,7 +152,12 @@ class ResponsePolicy(Fitted):
             reason=np.where(moved, "moved", "no_gain"),
         )
 
-    def _search(self, x: States, start: Floats, allowed: SupportFunction) -> Floats:
+    def _search(
+        self,
+        x: States,
+        start: Floats,
+        allowed: SupportFunction,
+    ) -> Floats:
         if self.search == "global":
             return self.search_anywhere(x, start)
         gain = self.gain_at(x)
@@ -178,7 +190,11 @@ class ResponsePolicy(Fitted):
         return score @ np.linalg.pinv(directions).T
 
 
-def everywhere(rows: NDArray[np.integer[Any]], start: Floats, ends: Floats) -> NDArray[np.bool_]:
+def everywhere(
+    rows: NDArray[np.integer[Any]],
+    start: Floats,
+    ends: Floats,
+) -> NDArray[np.bool_]:
     """No support rule at all."""
     return np.ones(ends.shape[:2], dtype=bool)
 

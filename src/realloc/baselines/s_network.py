@@ -15,7 +15,13 @@ PAPER = Backbone(members=1, activation="relu", weight_decay=1.5)
 class Joint(BackboneSurface):
     """f(x, z) of one network."""
 
-    def __init__(self, states: int, channels: int, settings: Backbone, seed: int) -> None:
+    def __init__(
+        self,
+        states: int,
+        channels: int,
+        settings: Backbone,
+        seed: int,
+    ) -> None:
         super().__init__(states, channels, settings, seed)
         self.network = settings.stack(states + channels, 1, seed)
 

@@ -89,7 +89,13 @@ def fit_booster(task: Task, settings: TreeConfig, fold: int) -> lgb.Booster:
     data = lgb.Dataset(inputs[~held], window.outcome[~held], params=options)
     aside = lgb.Dataset(inputs[held], window.outcome[held], reference=data)
     stop = lgb.early_stopping(PATIENCE, verbose=False)
-    return lgb.train(options, data, settings.trees, valid_sets=[aside], callbacks=[stop])
+    return lgb.train(
+        options,
+        data,
+        settings.trees,
+        valid_sets=[aside],
+        callbacks=[stop],
+    )
 
 
 def join(x: States, shares: Floats) -> Floats:

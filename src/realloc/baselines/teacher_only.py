@@ -61,7 +61,14 @@ class TeacherOnly(ResponsePolicy):
         )
         seed = draw(config.seed, "teacher", 0)
         start = self.start()
-        teacher = fit_teacher(rows, nuisances, config.teacher, surfaces, seed, start=start)
+        teacher = fit_teacher(
+            rows,
+            nuisances,
+            config.teacher,
+            surfaces,
+            seed,
+            start=start,
+        )
         return TeacherResponse(teacher)
 
     def start(self) -> KernelStart | None:

@@ -98,7 +98,12 @@ class Varying(BackboneSurface):
         return relative.gather(-1, self.bins(z).unsqueeze(-1))[..., 0].sum(-1)
 
 
-def vcnet_loss(surface: Varying, rows: ScaledRows, index: Tensor, settings: VCNetConfig) -> Tensor:
+def vcnet_loss(
+    surface: Varying,
+    rows: ScaledRows,
+    index: Tensor,
+    settings: VCNetConfig,
+) -> Tensor:
     """The loss of every member on its rows (M, b): (M,); of held-out rows the first term alone."""
     x = rows.x[index]
     z = rows.z[index]

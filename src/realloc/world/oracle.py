@@ -46,7 +46,11 @@ def true_gain(surface: TrueSurface) -> GainFunction:
 def true_support(region: TrueRegion, intervals: int) -> SupportFunction:
     """The path rule by the true region."""
 
-    def allowed(rows: Rows, start: Floats, candidates: Floats) -> NDArray[np.bool_]:
+    def allowed(
+        rows: Rows,
+        start: Floats,
+        candidates: Floats,
+    ) -> NDArray[np.bool_]:
         return region.take(rows).path_inside(start, candidates, intervals)
 
     return allowed

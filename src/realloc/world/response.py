@@ -68,7 +68,11 @@ def draw_response(
     )
 
 
-def draw_slope_confounding(seed: int, known: Floats, parameters: WorldParameters) -> Floats:
+def draw_slope_confounding(
+    seed: int,
+    known: Floats,
+    parameters: WorldParameters,
+) -> Floats:
     """W_C of the slopes, (d, b): the logging policy's `known`, turned by arccos(alignment)."""
     d, b = known.shape
     unknown = row_norms(stream(seed, "slope W_C"), d, b, parameters.confounder_scale)
@@ -203,7 +207,11 @@ def effect_scale(state: State, parameters: WorldParameters) -> Floats:
     return parameters.effect_scale * np.log1p(state.B) * modifier
 
 
-def anchor(state: State, weights: ResponseWeights, parameters: WorldParameters) -> Floats:
+def anchor(
+    state: State,
+    weights: ResponseWeights,
+    parameters: WorldParameters,
+) -> Floats:
     """c(H, B) = softmax(λ_c [W_S S + w_B log(1+B)]), (n, K): where channel preferences point."""
     logits = apply(weights.W_S, state.S) + (weights.w_B[:, None] * np.log1p(state.B)).T
     return softmax(parameters.anchor_scale * logits)

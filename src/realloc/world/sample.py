@@ -138,7 +138,11 @@ def fill_block(
     columns.outcome[part] = surface.value(shares) + noise
 
 
-def _to_logs(columns: DrawnColumns, request: SampleRequest, names: tuple[str, ...]) -> Logs:
+def _to_logs(
+    columns: DrawnColumns,
+    request: SampleRequest,
+    names: tuple[str, ...],
+) -> Logs:
     schema = world_schema(len(columns.shares), names)
     units = pa.array([f"s{request.seed}-item-{i:06d}" for i in range(request.units)])
     codes = np.repeat(np.arange(request.units, dtype=np.int32), request.periods)

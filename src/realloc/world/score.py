@@ -98,7 +98,11 @@ def decompose_loss(
         uplift = metrics.deployable_uplift(gained, supported, logs.unit_codes)
         return replace(uplift, name=name)
 
-    def searched(name: str, field: GainFunction, region: SupportFunction) -> Estimate:
+    def searched(
+        name: str,
+        field: GainFunction,
+        region: SupportFunction,
+    ) -> Estimate:
         return deployed(name, search_greedy(start, field, region, settings).shares)
 
     return EstimateTable(

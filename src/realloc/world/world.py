@@ -102,8 +102,13 @@ class World:
         """The true support region of each context."""
         return open_region(self.policy.law(self.state(state)), self.parameters.support_level)
 
-    def supported(self, state: Logs | State, start: Floats, end: Floats) -> NDArray[np.bool_]:
-        """Whether the straight path from `start` to `end`, both (n, K), stays in the true support."""
+    def supported(
+        self,
+        state: Logs | State,
+        start: Floats,
+        end: Floats,
+    ) -> NDArray[np.bool_]:
+        """Whether the straight path from `start` to `end`, both (n, K), stays in true support."""
         region = self.region(state)
         return region.path_inside(start, end[:, None, :], self.parameters.path_intervals)[:, 0]
 

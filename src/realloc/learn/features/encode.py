@@ -98,7 +98,7 @@ class Encoder:
         )
 
     def remember(self, logs: Logs) -> "Encoder":
-        """The same encoder with a further window of rows to look back at; scales and levels stay."""
+        """The same scales and levels, with a further window of rows to look back at."""
         self._check_channels(logs)
         return replace(self, history=self.history.remember(logs)) if self.history else self
 

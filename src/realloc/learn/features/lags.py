@@ -91,7 +91,11 @@ def encode(logs: Logs, lags: Lags, clip: float) -> Iterator[tuple[str, Block]]:
     yield "history", Block(none[:, None].astype(np.float32), (" missing",), unseen)
 
 
-def _outcomes(past: UnitHistory, lags: Lags, clip: float) -> Iterator[tuple[str, Block]]:
+def _outcomes(
+    past: UnitHistory,
+    lags: Lags,
+    clip: float,
+) -> Iterator[tuple[str, Block]]:
     """The last outcome and the mean of the last few, each clipped before it enters, so that none
     carries the mean.
     """

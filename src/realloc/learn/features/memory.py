@@ -56,7 +56,7 @@ class HistoryRows:
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """Ids of units in order, and their rows by unit and time: one per time, each with its outcome."""
+    """Ids of units in order, and their rows by unit and time: one per time, with its outcome."""
 
     units: pa.Array  # text or int64
     rows: HistoryRows
@@ -157,7 +157,16 @@ def nothing(logs: Logs) -> Memory:
     """A memory for logs such as these, still empty."""
     none = np.empty(0, np.int64)
     shares = np.empty((0, len(logs.schema.channels)))
-    return Memory(_ids(logs)[:0], HistoryRows(none, none, np.empty(0), np.empty(0), shares))
+    return Memory(
+        _ids(logs)[:0],
+        HistoryRows(
+            none,
+            none,
+            np.empty(0),
+            np.empty(0),
+            shares,
+        ),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ ROUNDING = 1e-12  # of the largest value: what differs by less is one number
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """Median, robust standard deviation, range seen, and whether values were missing in training."""
+    """Median, robust standard deviation, range, and whether values were missing in training."""
 
     centre: float
     spread: float
@@ -72,7 +72,11 @@ def encode(values: NDArray[np.float64], scale: Scale, clip: float) -> Block:
     return encode_all(values[:, None], [scale], clip)[0]
 
 
-def encode_all(values: NDArray[np.float64], scales: Sequence[Scale], clip: float) -> list[Block]:
+def encode_all(
+    values: NDArray[np.float64],
+    scales: Sequence[Scale],
+    clip: float,
+) -> list[Block]:
     """Several features (n, F) at once: a row alone costs as much as one of them does."""
     learned = np.array([(s.centre, s.spread, s.low, s.high) for s in scales]).reshape(-1, 4)
     centre, spread, low, high = learned.T

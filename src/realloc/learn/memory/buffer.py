@@ -17,7 +17,11 @@ def remember(memory: Labels | None, fresh: Labels, capacity: int) -> Labels:
     return everything.take(lowest_ranks(everything.window, everything.rank, capacity))
 
 
-def may_stay(memory: Labels | None, capacity: int, rank: NDArray[np.float64]) -> NDArray[np.int64]:
+def may_stay(
+    memory: Labels | None,
+    capacity: int,
+    rank: NDArray[np.float64],
+) -> NDArray[np.int64]:
     """The rows of a new window, of ranks (n,), among which `remember` will choose; the others need
     no labels.
     """

@@ -127,7 +127,11 @@ def label_moves(
     )
 
 
-def draw_places(shares: Floats, config: MoveConfig, random: np.random.Generator) -> Floats:
+def draw_places(
+    shares: Floats,
+    config: MoveConfig,
+    random: np.random.Generator,
+) -> Floats:
     """(n, q, K): the logged shares (n, K), then places two random transfers away."""
     n, K = shares.shape
     rows = np.arange(n)
@@ -143,7 +147,11 @@ def draw_places(shares: Floats, config: MoveConfig, random: np.random.Generator)
     return np.stack(places, axis=1)
 
 
-def draw_moves(shares: Floats, steps: tuple[float, ...], random: np.random.Generator) -> Moves:
+def draw_moves(
+    shares: Floats,
+    steps: tuple[float, ...],
+    random: np.random.Generator,
+) -> Moves:
     """One feasible move per place (n, q, K)."""
     K = shares.shape[-1]
     sizes = np.asarray(steps)
@@ -156,7 +164,12 @@ def draw_moves(shares: Floats, steps: tuple[float, ...], random: np.random.Gener
     return Moves(source.astype(np.int16), target.astype(np.int16), step)
 
 
-def ask(teacher: Teacher, x: Singles, shares: Floats, moves: Moves) -> tuple[Singles, Singles]:
+def ask(
+    teacher: Teacher,
+    x: Singles,
+    shares: Floats,
+    moves: Moves,
+) -> tuple[Singles, Singles]:
     """Finite differences (M, n, q) and fields (M, n, q, K) of one batch."""
     step = moves.step
     moved = shares.copy()

@@ -81,7 +81,11 @@ class Branch(nn.Module):
         K = shape.channels
         W = shape.trunk
         self.sizes = [K, W, W, shape.heads]
-        stack = Shape(inputs=shape.inputs, outputs=sum(self.sizes), width=shape.width)
+        stack = Shape(
+            inputs=shape.inputs,
+            outputs=sum(self.sizes),
+            width=shape.width,
+        )
         self.context = Stack(members, stack, seed)
         self.directions = nn.Parameter(torch.randn(members, K, W, generator=generator) * K**-0.5)
         self.offsets = nn.Parameter(torch.randn(members, 1, W, generator=generator) * 0.5)
@@ -128,7 +132,15 @@ class Plain(nn.Module):
     def __init__(self, members: int, shape: BranchShape, seed: int) -> None:
         super().__init__()
         inputs = shape.inputs + shape.channels
-        self.network = Stack(members, Shape(inputs=inputs, outputs=1, width=shape.width), seed)
+        self.network = Stack(
+            members,
+            Shape(
+                inputs=inputs,
+                outputs=1,
+                width=shape.width,
+            ),
+            seed,
+        )
 
     @property
     def members(self) -> int:

@@ -53,7 +53,13 @@ class Stack(nn.Module):
 
     def hidden(self, x: Tensor) -> Tensor:
         """The last hidden layer, (M, n, width)."""
-        layers = zip(self.weights, self.biases, self.gains, self.shifts, strict=True)
+        layers = zip(
+            self.weights,
+            self.biases,
+            self.gains,
+            self.shifts,
+            strict=True,
+        )
         for weight, bias, gain, shift in layers:
             x = torch.baddbmm(bias, x, weight)
             x = nn.functional.layer_norm(x, x.shape[-1:], eps=EPS) * gain + shift
@@ -66,7 +72,12 @@ class Stack(nn.Module):
         return out if self.path is None else torch.baddbmm(out, x, self.path)
 
 
-def _draw(members: int, inputs: int, outputs: int, generator: torch.Generator) -> nn.Parameter:
+def _draw(
+    members: int,
+    inputs: int,
+    outputs: int,
+    generator: torch.Generator,
+) -> nn.Parameter:
     """He-scaled normal weights."""
     normal = torch.randn(members, inputs, outputs, generator=generator)
     return nn.Parameter(normal * (2.0 / inputs) ** 0.5)

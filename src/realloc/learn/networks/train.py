@@ -93,7 +93,7 @@ def one_cycle(
 
 @torch.no_grad()
 def evaluate(loss: Loss, rows: Sequence[Tensor], batch: int) -> Tensor:
-    """Mean loss of every member on its rows, cut to the shortest list so that they share a batch."""
+    """Mean loss of every member on its rows, cut to the shortest list to share a batch."""
     size = min(len(part) for part in rows)
     stacked = torch.stack([part[:size] for part in rows])
     total = torch.zeros(len(rows))

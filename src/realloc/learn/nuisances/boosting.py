@@ -78,7 +78,7 @@ class Trees:
         return self.boost_log(z, start.f, OBJECTIVES[kind])
 
     def boost_from(self, base: Floats, targets: Floats) -> Floats:
-        """Predictions of targets (n, t): `base` and trees on what it leaves, on rows not learned."""
+        """Predictions of targets (n, t): `base`, and trees on the rest for rows not learned."""
         rest = targets - base
         predicted = base.copy()
         for k in range(targets.shape[1]):

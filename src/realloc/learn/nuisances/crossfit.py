@@ -55,10 +55,26 @@ def cross_fit(
     check_outcome(sample.outcome, config.outcome)
     jobs = plan_jobs(sample, config.repeats, seed)
     fitted = _fit(sample, jobs, config, seed, progress)
-    m, outcome_candidates = _combine(sample, jobs, fitted, config.models, "outcome")
+    m, outcome_candidates = _combine(
+        sample,
+        jobs,
+        fitted,
+        config.models,
+        "outcome",
+    )
     e, share_candidates = _combine(sample, jobs, fitted, config.models, "shares")
     e = e / e.sum(axis=1, keepdims=True)
-    return Nuisances(m, e, diagnose(sample, m, e, outcome_candidates, share_candidates))
+    return Nuisances(
+        m,
+        e,
+        diagnose(
+            sample,
+            m,
+            e,
+            outcome_candidates,
+            share_candidates,
+        ),
+    )
 
 
 def _fit(

@@ -28,7 +28,7 @@ class Dependence:
 
 @dataclass(frozen=True)
 class Candidates:
-    """The models of one target: out-of-fold mean squared errors, mean weights, each fold's choice."""
+    """The models of one target: out-of-fold squared errors, mean weights, each fold's choice."""
 
     errors: dict[str, float]
     weights: dict[str, float]
@@ -136,8 +136,13 @@ def calibration(
     return slope, float(level - slope * at)
 
 
-def strongest(x: NDArray[np.float32], residuals: Floats, *, of_shares: bool) -> Dependence:
-    """The largest |correlation| of residuals (n, t) with features (n, d), their squares and ranks."""
+def strongest(
+    x: NDArray[np.float32],
+    residuals: Floats,
+    *,
+    of_shares: bool,
+) -> Dependence:
+    """The largest |correlation| of residuals (n, t) with features (n, d), squares and ranks."""
     n, d = x.shape
     # Not ranked: ranks of skewed residuals depend on features though their means do not.
     standard = _standard(residuals)
@@ -155,7 +160,14 @@ def strongest(x: NDArray[np.float32], residuals: Floats, *, of_shares: bool) -> 
     z = abs(correlation) * float(np.sqrt(n))
     tests = len(FORMS) * d * residuals.shape[1]
     p_value = min(1.0, tests * 2 * float(stats.norm.sf(z)))
-    return Dependence(feature, form, channel if of_shares else None, correlation, z, p_value)
+    return Dependence(
+        feature,
+        form,
+        channel if of_shares else None,
+        correlation,
+        z,
+        p_value,
+    )
 
 
 def _standard(values: Floats) -> Floats:
@@ -199,7 +211,11 @@ def _share_line(name: str, r2: float | None, left: float | None) -> str:
     )
 
 
-def _dependence_line(found: Dependence, features: Sequence[str], channels: Sequence[str]) -> str:
+def _dependence_line(
+    found: Dependence,
+    features: Sequence[str],
+    channels: Sequence[str],
+) -> str:
     column = features[found.feature] if features else f"feature {found.feature}"
     target = "outcome" if found.channel is None else f"share of {channels[found.channel]}"
     verdict = "no sign of more"

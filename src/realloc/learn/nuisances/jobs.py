@@ -72,7 +72,12 @@ def _plan_halves(sample: NuisanceSample, seed: int) -> list[FitJob]:
     return jobs
 
 
-def _plan_job(sample: NuisanceSample, fold: int, train: Indices, held_out: Indices) -> FitJob:
+def _plan_job(
+    sample: NuisanceSample,
+    fold: int,
+    train: Indices,
+    held_out: Indices,
+) -> FitJob:
     if len(train) < FEW_ROWS:
         raise LogError(
             f"Expected at least {FEW_ROWS} rows to learn from beside fold {fold} and the fold held "

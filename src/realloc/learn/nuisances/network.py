@@ -78,7 +78,14 @@ def fit_networks(
     )
     smallest = min(len(job.train) for job in jobs)
     batch = max(16, min(config.batch, smallest // FEWEST_STEPS))
-    train(stack, partial(problem.loss, stack), split, config.training(batch), seed, on_step)
+    train(
+        stack,
+        partial(problem.loss, stack),
+        split,
+        config.training(batch),
+        seed,
+        on_step,
+    )
     held = _predict(stack, problem, [job.held_out for job in jobs])
     away = _predict(stack, problem, [job.away for job in jobs])
     return [
@@ -126,8 +133,12 @@ def _problem(
 
 
 @torch.no_grad()
-def _predict(stack: Stack, problem: Problem, rows: list[Indices]) -> list[tuple[Floats, Floats]]:
-    """Mean of z and shares of every member on its rows (lists are padded to one length, then cut)."""
+def _predict(
+    stack: Stack,
+    problem: Problem,
+    rows: list[Indices],
+) -> list[tuple[Floats, Floats]]:
+    """Mean of z and shares of every member on its rows, padded to one length and cut."""
     longest = max(len(part) for part in rows)
     padded = torch.from_numpy(np.stack([np.resize(part, longest) for part in rows]))
     z: list[Tensor] = []

@@ -60,7 +60,12 @@ def predict_ridge(job: FitJob, start: RidgeStart) -> Prediction:
     return Prediction.at(job, start.link.mean(z), to_simplex(start.shares))
 
 
-def fit_smooth(sample: NuisanceSample, job: FitJob, targets: Floats, groups: list[slice]) -> Floats:
+def fit_smooth(
+    sample: NuisanceSample,
+    job: FitJob,
+    targets: Floats,
+    groups: list[slice],
+) -> Floats:
     """Predictions (n, t) for all rows of targets (n, t); each group has its own φ and λ."""
     truth = targets[job.held_out]
     weights = sample.weights[job.held_out][:, None]
@@ -100,7 +105,12 @@ def _expand(x: NDArray[np.float32], pairs: Indices) -> Floats:
     return np.concatenate([x.astype(np.float64), near[:, pairs[0]] * near[:, pairs[1]]], axis=1)
 
 
-def _moments(sample: NuisanceSample, rows: Indices, targets: Floats, pairs: Indices) -> Moments:
+def _moments(
+    sample: NuisanceSample,
+    rows: Indices,
+    targets: Floats,
+    pairs: Indices,
+) -> Moments:
     columns = sample.x.shape[1] + pairs.shape[1]
     total = np.zeros(columns)
     level = np.zeros(targets.shape[1])
@@ -132,7 +142,12 @@ def _solutions(moments: Moments) -> list[Floats]:
     ]
 
 
-def _predict(x: NDArray[np.float32], pairs: Indices, moments: Moments, slopes: Floats) -> Floats:
+def _predict(
+    x: NDArray[np.float32],
+    pairs: Indices,
+    moments: Moments,
+    slopes: Floats,
+) -> Floats:
     parts = [
         moments.level + (_expand(x[first : first + CHUNK], pairs) - moments.center) @ slopes
         for first in range(0, len(x), CHUNK)

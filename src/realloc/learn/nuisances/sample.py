@@ -18,7 +18,7 @@ SUM_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class NuisanceSample:
-    """n rows: x (n, d), shares (n, K), outcome (n,), weights (n,), fold (n,) from 0 to folds − 1."""
+    """n rows: x (n, d), shares (n, K), outcome, weights and fold (n,), folds counted from 0."""
 
     x: NDArray[np.float32]
     shares: Floats
@@ -93,7 +93,12 @@ def _check_shapes(sample: NuisanceSample) -> None:
         )
 
 
-def _check_finite(name: str, values: NDArray[np.floating], largest: float, remedy: str) -> None:
+def _check_finite(
+    name: str,
+    values: NDArray[np.floating],
+    largest: float,
+    remedy: str,
+) -> None:
     within = np.abs(values) <= largest  # NaN compares as False
     wrong = ~within.reshape(len(values), -1).all(axis=1)
     if wrong.any():

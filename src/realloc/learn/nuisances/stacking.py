@@ -27,7 +27,7 @@ def gram(residuals: Floats, weights: Floats) -> Floats:
 
 
 def simplex_weights(a: Floats) -> Floats:
-    """argmin wᵀAw over w ≥ 0, Σ w = 1: the best feasible solution over all sets of active models."""
+    """argmin wᵀAw over w ≥ 0, Σ w = 1: the best feasible solution of all sets of active models."""
     models = len(a)
     scaled = a / (np.trace(a) or 1.0)
     best = np.full(models, 1 / models)

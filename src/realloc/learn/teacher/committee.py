@@ -37,7 +37,7 @@ class CommitteeWeights:
 def weigh(
     residual: Tensor, contrasts: list[Tensor], weights: Tensor, units: Tensor, prior: list[float]
 ) -> CommitteeWeights:
-    """Shrunk non-negative least squares of `residual` (n,) on `contrasts`, on rows that have all."""
+    """Shrunk non-negative least squares of `residual` (n,) on `contrasts`, where all are known."""
     design = torch.stack(contrasts, dim=1).double()  # (n, S)
     known = design.isfinite().all(dim=1)
     A = design[known].numpy()

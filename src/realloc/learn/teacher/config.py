@@ -1,4 +1,4 @@
-"""What can be set about the teacher: tables `[teacher]`, `[kernel]`, `[network]` and `[factual]`."""
+"""What can be set about the teacher: `[teacher]`, `[kernel]`, `[network]` and `[factual]`."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -104,17 +104,44 @@ def fit_teacher(
     for number, name in enumerate(config.surfaces):
         former = start.network(number)
         if name == "kernel":
-            fit = fit_kernel(sample, members, surfaces.kernel, seed, progress, start.kernel)
+            fit = fit_kernel(
+                sample,
+                members,
+                surfaces.kernel,
+                seed,
+                progress,
+                start.kernel,
+            )
         elif name == "network":
-            fit = fit_network(sample, members, surfaces.network, seed + 1, progress, former)
+            fit = fit_network(
+                sample,
+                members,
+                surfaces.network,
+                seed + 1,
+                progress,
+                former,
+            )
         elif name == "factual":
-            fit = fit_network(sample, members, surfaces.factual, seed + 2, progress, former)
+            fit = fit_network(
+                sample,
+                members,
+                surfaces.factual,
+                seed + 2,
+                progress,
+                former,
+            )
         else:
             fit = fit_sparse(sample, members, seed + 3, progress)
         fits.append(fit)
     prior = [SPARSE_PRIOR if name == "sparse" else 1.0 for name in config.surfaces]
     contrasts = [fit.contrast for fit in fits]
-    weighing = weigh(sample.y - sample.m, contrasts, sample.weights, sample.units, prior)
+    weighing = weigh(
+        sample.y - sample.m,
+        contrasts,
+        sample.weights,
+        sample.units,
+        prior,
+    )
     parts = tuple(fit.surface for fit in fits)
     doubt = next((fit.doubt for fit in fits if fit.doubt is not None), None)
     if doubt is not None and len(parts) > 1:

@@ -87,7 +87,12 @@ class GramSums:
     moment: Tensor
     fold: Tensor  # (G,)
 
-    def solve(self, weights: Tensor, noise: float, prior: Tensor | None = None) -> Tensor:
+    def solve(
+        self,
+        weights: Tensor,
+        noise: float,
+        prior: Tensor | None = None,
+    ) -> Tensor:
         """The ridge solution with groups weighted (G,), shrunk towards `prior` (m,)."""
         gram = torch.tensordot(weights, self.gram, dims=1).double()
         moment = torch.tensordot(weights, self.moment, dims=1).double()
@@ -121,7 +126,14 @@ def fit_kernel(
 
         contrast = _contrast(sample, without)
         crowded = noise * _crowding(sums, noise)
-        parts = KernelParts(kernel, surface.x, surface.z, whiten, sums.gram.sum(0), crowded)
+        parts = KernelParts(
+            kernel,
+            surface.x,
+            surface.z,
+            whiten,
+            sums.gram.sum(0),
+            crowded,
+        )
         doubt = fit_doubt(parts, sample.scaling)
     return Fit(replace(surface, weights=weights.float()), contrast, doubt)
 
@@ -160,7 +172,12 @@ def learn_kernel(
     return kernel.requires_grad_(False)
 
 
-def negative_log_likelihood(kernel: Kernel, x: Tensor, z: Tensor, y: Tensor) -> Tensor:
+def negative_log_likelihood(
+    kernel: Kernel,
+    x: Tensor,
+    z: Tensor,
+    y: Tensor,
+) -> Tensor:
     """−log N(y; 0, K + σ²I) per row, without its constant."""
     covariance = kernel(x, z, x, z)
     noise = torch.diag((kernel.noise.exp() + 1e-4).expand(len(y)))
@@ -198,7 +215,12 @@ def _sum_groups(
     return GramSums(gram, moment, torch.arange(count) // GROUPS)
 
 
-def _draw_members(sums: GramSums, noise: float, members: int, generator: torch.Generator) -> Tensor:
+def _draw_members(
+    sums: GramSums,
+    noise: float,
+    members: int,
+    generator: torch.Generator,
+) -> Tensor:
     """Whitened weights (m, M) whose mean is the solution of all rows."""
     groups, m = sums.moment.shape
     mean = sums.solve(torch.ones(groups), noise)[:, None]

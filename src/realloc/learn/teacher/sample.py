@@ -14,7 +14,7 @@ STILL = 1e-4
 
 @dataclass(frozen=True)
 class Scaling:
-    """z = (p − centre) · inverse, y in units of `outcome`; inverse 0 where a channel never moved."""
+    """z = (p − centre) · inverse, y in units of `outcome`; inverse 0 for a channel never moved."""
 
     centre: Tensor  # (K,)
     inverse: Tensor  # (K,)

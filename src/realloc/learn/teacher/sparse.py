@@ -85,7 +85,7 @@ class SparseSurface:
 
 @dataclass(frozen=True)
 class SparseColumns:
-    """The regression's columns: products of a state's column with a slope, a curvature or a cube."""
+    """The regression's columns: a state's column times a slope, a curvature or a cube."""
 
     state: Integers  # (p,) column of [1, x]
     part: Integers  # (p,) entry of [z − e, q(z) − E q(z), z³/3 − E z³/3]
@@ -112,7 +112,12 @@ class Coefficients:
     noise: float
 
 
-def fit_sparse(sample: TeacherSample, members: int, seed: int, progress: Progress = silent) -> Fit:
+def fit_sparse(
+    sample: TeacherSample,
+    members: int,
+    seed: int,
+    progress: Progress = silent,
+) -> Fit:
     """One pass over the rows, then small regressions."""
     pairs = products(sample.z.shape[1])
     wide = np.column_stack([np.ones(len(sample.x)), sample.x.double().numpy()])
@@ -167,7 +172,12 @@ def curves(z: Floats, pairs: Integers) -> Floats:
     return np.column_stack([z[:, pairs[:, 0]] * z[:, pairs[:, 1]], z**3 / 3])
 
 
-def choose_columns(wide: Floats, parts: Floats, residual: Floats, channels: int) -> SparseColumns:
+def choose_columns(
+    wide: Floats,
+    parts: Floats,
+    residual: Floats,
+    channels: int,
+) -> SparseColumns:
     """All products, or the groups that alone explain most."""
     states = wide.shape[1]
     entries = parts.shape[1]

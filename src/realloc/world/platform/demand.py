@@ -60,7 +60,11 @@ def natural_demand(
     return demand + _common(catalogue, day, items.category)
 
 
-def _common(catalogue: Catalogue, day: NDArray[np.int64], category: NDArray[np.int32]) -> Floats:
+def _common(
+    catalogue: Catalogue,
+    day: NDArray[np.int64],
+    category: NDArray[np.int32],
+) -> Floats:
     """What a category's items share on a day: the weekly season and the shock."""
     if len(day) == 0:
         return np.zeros(0)

@@ -62,7 +62,7 @@ def choose(uniform: Floats, weights: Floats) -> NDArray[np.intp]:
 
 
 def row_sum(values: Floats) -> Floats:
-    """Σ over the columns of (n, M), first to last, whatever the layout; numpy's last digit varies."""
+    """Σ over the columns of (n, M), first to last; numpy's order depends on the layout."""
     total = np.zeros(len(values))
     for column in values.T:
         total += column

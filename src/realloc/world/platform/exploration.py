@@ -46,7 +46,11 @@ class ExplorationMenu:
     moves: Thousandths  # (M, K) changes of the shares in thousandths
 
 
-def check_steps(steps: tuple[int, ...], weights: tuple[float, ...], where: str) -> None:
+def check_steps(
+    steps: tuple[int, ...],
+    weights: tuple[float, ...],
+    where: str,
+) -> None:
     """Steps in (0, 1000] thousandths with one positive weight each."""
     if not steps or any(not 0 < step <= GRID for step in steps):
         raise ConfigError(
@@ -69,7 +73,14 @@ def make_menu(channels: int, parameters: ExplorationParameters) -> ExplorationMe
     moves[arms, source] -= step
     moves[arms, target] += step
     weight = np.tile(parameters.weights, len(pairs))
-    return ExplorationMenu(source, target, step, weight, float(parameters.hold), moves)
+    return ExplorationMenu(
+        source,
+        target,
+        step,
+        weight,
+        float(parameters.hold),
+        moves,
+    )
 
 
 def arm_probabilities(

@@ -88,7 +88,11 @@ class Items:
         return cls(**{name: np.concatenate(values) for name, values in columns.items()})
 
 
-def draw_items(catalogue: Catalogue, draws: Draws, parameters: ItemParameters) -> Items:
+def draw_items(
+    catalogue: Catalogue,
+    draws: Draws,
+    parameters: ItemParameters,
+) -> Items:
     """Draw the items a block of `draws` stands for."""
     p = parameters
     common = catalogue.parameters

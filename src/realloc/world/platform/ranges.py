@@ -12,7 +12,11 @@ def check_above_zero(parameters: Any, names: tuple[str, ...], where: str) -> Non
             raise ConfigError(f"Expected {name} > 0 in {where}, got {getattr(parameters, name)}.")
 
 
-def check_not_negative(parameters: Any, names: tuple[str, ...], where: str) -> None:
+def check_not_negative(
+    parameters: Any,
+    names: tuple[str, ...],
+    where: str,
+) -> None:
     """Refuse a parameter below 0."""
     for name in names:
         if getattr(parameters, name) < 0:

@@ -39,7 +39,12 @@ class MarketRules:
         """The date of a day."""
         return self.first_date + timedelta(days=day)
 
-    def state(self, items: Items, day: int | np.ndarray, budget: Floats) -> MarketState:
+    def state(
+        self,
+        items: Items,
+        day: int | np.ndarray,
+        budget: Floats,
+    ) -> MarketState:
         """The state of item rows on their day with their budget."""
         days = np.broadcast_to(np.asarray(day, dtype=np.int64), len(items))
         p = self.parameters
@@ -61,7 +66,12 @@ class Day:
     outcomes: dict[str, Floats]
 
 
-def simulate(rules: MarketRules, items: Items, draws: Draws, days: int) -> Iterator[Day]:
+def simulate(
+    rules: MarketRules,
+    items: Items,
+    draws: Draws,
+    days: int,
+) -> Iterator[Day]:
     """The days 0 … days − 1 of a block of items; shares and sales are carried from day to day."""
     history = warm_up(rules, items, draws)
     holding = items.start
@@ -81,7 +91,16 @@ def warm_up(rules: MarketRules, items: Items, draws: Draws) -> deque[Floats]:
     budget = np.exp(items.log_budget)
     orders: deque[Floats] = deque(maxlen=WEEK)
     for day in range(-WEEK, 0):
-        orders.append(observe(rules, items, draws, day, budget, items.start)["orders"])
+        orders.append(
+            observe(
+                rules,
+                items,
+                draws,
+                day,
+                budget,
+                items.start,
+            )["orders"]
+        )
     return orders
 
 
