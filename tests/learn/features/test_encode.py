@@ -14,23 +14,8 @@ from hypothesis import strategies as st
 
 from realloc import ConfigError, LogError, read_logs
 from realloc.learn.features.encode import Encoder, FeatureConfig, fit_encoder
-from tests.conftest import SHARES, SPENDS, as_shares, make_frame
-
-
-def logs_of(frame, **changes):
-    return read_logs(frame, replace(SPENDS, **changes), today=date(2100, 1, 1))
-
-
-@pytest.fixture
-def rich(frame):
-    """Numbers with an outlier and holes, a flag, a date, few and many categories."""
-    frame.loc[3, "price"] = 1e9
-    frame.loc[5:9, "price"] = np.nan
-    frame["launched"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(
-        np.arange(len(frame)) % 50, unit="D"
-    )
-    frame["brand"] = [f"brand {i % 60}" for i in range(len(frame))]
-    return logs_of(frame, features=("price", "category", "promoted", "launched", "brand"))
+from tests.conftest import SHARES, as_shares, make_frame
+from tests.learn.features.rows import logs_of
 
 
 def test_columns_are_float32_finite_and_of_about_unit_scale(rich):
@@ -54,35 +39,6 @@ def test_missing_numbers_sit_at_zero_with_a_flag(rich):
     flag = encoded.values[:, encoded.names.index("price missing")]
     assert np.flatnonzero(flag).tolist() == [5, 6, 7, 8, 9]
     assert np.all(encoded.values[5:10, encoded.names.index("price")] == 0)
-
-
-def test_few_levels_get_columns_and_many_are_hashed(rich):
-    names = fit_encoder(rich).encode(rich).names
-    assert {"category = toys", "category = books", "category = food"} <= set(names)
-    assert sum(name.startswith("brand #") for name in names) == 8
-    assert "brand frequency" in names
-
-
-def test_the_same_level_has_the_same_direction_in_every_fit(frame):
-    frame["brand"] = [f"brand {i % 60}" for i in range(len(frame))]
-    whole, half = logs_of(frame, features=("brand",)), logs_of(frame.head(120), features=("brand",))
-    one, other = fit_encoder(whole).encode(half), fit_encoder(half).encode(half)
-    hashed = [i for i, name in enumerate(one.names) if "#" in name]
-    assert np.array_equal(one.values[:, hashed], other.values[:, hashed])
-
-
-def test_unseen_levels_and_ranges_are_handled_and_reported(frame):
-    encoder = fit_encoder(logs_of(frame, features=("price", "category", "promoted")))
-    odd = make_frame(seed=1)
-    odd.loc[:23, "category"] = "gardening"
-    odd.loc[:11, "price"] = 1e6
-    odd["category"] = odd["category"].where(odd.index != 30, None)
-    encoded = encoder.encode(logs_of(odd, features=("price", "category", "promoted")))
-    assert encoded.report["category"] == pytest.approx(24 / 240)
-    assert encoded.report["price"] >= 12 / 240
-    unseen = encoded.values[:24, encoded.names.index("category unseen")]
-    assert np.all(unseen == 1)
-    assert encoded.values[30, encoded.names.index("category missing")] == 1
 
 
 def test_values_missing_for_the_first_time_are_reported(frame):
@@ -241,21 +197,6 @@ def test_a_budget_of_zero_in_a_log_made_by_hand_counts_as_missing(frame):
     encoded = encoder.encode(replace(logs, table=table))
     assert np.isfinite(encoded.values).all()
     assert encoded.report["log budget"] == pytest.approx(1 / 240)
-
-
-def test_the_calendar_is_used_where_the_log_spans_it(frame):
-    short = fit_encoder(logs_of(frame, features=("price",)))
-    assert short.cycles == ()
-    long = logs_of(make_frame(units=3, days=800), features=("price",))
-    encoder = fit_encoder(long)
-    assert encoder.cycles == ("week", "year")
-    encoded = encoder.encode(long)
-    week = encoded.values[
-        :, [encoded.names.index("sine of the week"), encoded.names.index("cosine of the week")]
-    ]
-    assert np.allclose(week[0], week[7], atol=1e-3)
-    assert not np.allclose(week[0], week[3], atol=0.1)
-    assert fit_encoder(long, FeatureConfig(calendar=False)).cycles == ()
 
 
 def test_bad_settings_are_refused():

@@ -1,51 +1,16 @@
 """Lags: rows see the past of their unit, and nothing else."""
 
-import json
 from dataclasses import replace
 from datetime import date
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
-from realloc import LogError, read_logs
-from realloc.learn.features.encode import Encoder, FeatureConfig, fit_encoder
-from realloc.logs.reading.read import load_today
-from tests.conftest import SPENDS, make_frame
-
-SCHEMA = replace(SPENDS, features=("price",))
-LAGS = FeatureConfig(lags=3)
-
-
-def logs_of(frame):
-    return read_logs(frame, SCHEMA, today=date(2100, 1, 1))
-
-
-def today_of(frame):
-    return load_today(frame.drop(columns="orders"), SCHEMA).logs
-
-
-def past_of(encoder, logs):
-    """The lag columns of each row, without the others."""
-    encoded = encoder.encode(logs)
-    first = encoded.names.index("last outcome")
-    return pd.DataFrame(encoded.values[:, first:], columns=encoded.names[first:])
-
-
-def upto(frame, day):
-    return frame[frame["date"] <= date(2025, 1, day)]
-
-
-def on(frame, day):
-    return frame[frame["date"] == date(2025, 1, day)]
-
-
-@pytest.fixture
-def gaps():
-    """A log in which days and whole units are missing here and there."""
-    frame = make_frame(units=12, days=14)
-    return frame[np.random.default_rng(3).random(len(frame)) < 0.7].reset_index(drop=True)
+from realloc import LogError
+from realloc.learn.features.encode import fit_encoder
+from tests.conftest import make_frame
+from tests.learn.features.past import LAGS, logs_of, on, past_of, today_of, upto
 
 
 def test_lags_are_off_unless_asked_for(frame):
@@ -149,16 +114,6 @@ def test_of_repeated_rows_the_same_one_is_looked_back_at_in_any_order(gaps):
     assert_order_does_not_matter(encoder, logs)
 
 
-def test_memory_gives_the_next_day_what_the_whole_log_gives(gaps):
-    days = sorted(gaps["date"].unique())
-    whole = logs_of(gaps)
-    for lags in (1, 3, 28):
-        encoder = fit_encoder(logs_of(gaps[gaps["date"] < days[-1]]), FeatureConfig(lags=lags))
-        last = whole.times == np.datetime64(days[-1])
-        remembered = past_of(encoder, today_of(gaps[gaps["date"] == days[-1]]))
-        assert remembered.equals(past_of(encoder, whole)[last].reset_index(drop=True))
-
-
 def test_training_rows_are_encoded_as_when_nothing_was_remembered(gaps):
     logs = logs_of(gaps)
     encoder = fit_encoder(logs, LAGS)
@@ -182,47 +137,6 @@ def assert_order_does_not_matter(encoder, logs):
     assert np.array_equal(
         encoder.encode(logs.take(order)).values, encoder.encode(logs).values[order]
     )
-
-
-def test_memory_is_bounded_and_holds_the_last_rows(gaps):
-    memory = fit_encoder(logs_of(gaps), LAGS).history.memory
-    expected = gaps.sort_values(["item", "date"]).groupby("item").tail(3)
-    assert memory.units.to_pylist() == sorted(gaps["item"].unique())
-    assert np.array_equal(memory.rows.outcome, expected["orders"])
-    assert np.bincount(memory.rows.codes).max() == 3
-
-
-def test_remembering_windows_one_by_one_is_remembering_them_all(gaps):
-    whole = fit_encoder(logs_of(gaps), LAGS)
-    early = fit_encoder(logs_of(upto(gaps, 10)), LAGS)
-    stepwise = early.remember(logs_of(gaps[gaps["date"] > date(2025, 1, 10)]))
-    assert stepwise.history.memory == whole.history.memory
-    assert stepwise.remember(logs_of(upto(gaps, 12))).history.memory == whole.history.memory
-    assert early.history.memory != whole.history.memory
-    assert stepwise.numbers == early.numbers
-    assert np.bincount(stepwise.history.memory.rows.codes).max() == 3
-
-
-def test_new_units_enter_memory_and_corrected_outcomes_replace_old_ones(gaps):
-    encoder = fit_encoder(logs_of(gaps[gaps["item"] > "i003"]), LAGS)
-    corrected = encoder.remember(logs_of(gaps.assign(orders=gaps["orders"] + 1)))
-    assert (
-        corrected.history.memory
-        == fit_encoder(logs_of(gaps.assign(orders=gaps["orders"] + 1)), LAGS).history.memory
-    )
-
-
-def test_an_outcome_that_came_in_since_beats_a_remembered_row_and_a_plan_does_not(gaps):
-    encoder = fit_encoder(logs_of(gaps), LAGS)
-    last = gaps.groupby("item").tail(1)
-    tomorrow = last.assign(date=date(2025, 2, 1))
-    plan = pd.concat(
-        [last.assign(ads=1.0), tomorrow], ignore_index=True
-    )  # no outcomes: what is remembered happened
-    remembered = past_of(encoder, today_of(tomorrow))
-    assert past_of(encoder, today_of(plan)).iloc[1::2].reset_index(drop=True).equals(remembered)
-    update = past_of(encoder, logs_of(plan))
-    assert not np.allclose(update["last share of ads"].iloc[1::2], remembered["last share of ads"])
 
 
 def test_earlier_rows_without_outcomes_give_shares_and_days_but_no_outcome(gaps):
@@ -252,55 +166,6 @@ def test_a_gap_longer_than_any_in_training_is_reported(gaps):
     encoder = fit_encoder(logs_of(gaps), LAGS)
     later = gaps.groupby("item").tail(1).assign(date=date(2026, 1, 1))
     assert encoder.encode(today_of(later)).report["log days since the last row"] == 1
-
-
-def test_units_are_matched_by_id_and_not_by_code(gaps):
-    encoder = fit_encoder(logs_of(gaps), LAGS)
-    day = gaps.groupby("item").tail(1).assign(date=date(2025, 1, 21))
-    whole, one = (
-        past_of(encoder, today_of(day)),
-        past_of(encoder, today_of(day[day["item"] == "i007"])),
-    )
-    assert one.equals(whole[day["item"].to_numpy() == "i007"].reset_index(drop=True))
-
-
-def test_ids_that_change_from_numbers_to_text_are_refused(gaps):
-    numbered = gaps.assign(item=gaps["item"].str[1:].astype(int))
-    encoder = fit_encoder(logs_of(numbered), LAGS)
-    with pytest.raises(
-        LogError,
-        match="Expected ids that are whole numbers in column 'item' as in training, got text",
-    ):
-        encoder.encode(logs_of(gaps))
-
-
-@pytest.mark.parametrize("kind", ["text", "numbers"])
-def test_an_encoder_with_memory_survives_its_file_format(gaps, kind):
-    ids = (
-        gaps["item"].str.replace("i", "é-")
-        if kind == "text"
-        else gaps["item"].str[1:].astype(int) - 5
-    )
-    logs = logs_of(gaps.assign(item=ids))
-    encoder = fit_encoder(logs, LAGS)
-    table, arrays = encoder.to_parts()
-    again = Encoder.from_parts(json.loads(json.dumps(table, sort_keys=True)), arrays)
-    assert again == encoder
-    assert again.history.memory.units.type == (pa.string() if kind == "text" else pa.int64())
-    assert all(array.dtype in (np.uint8, np.int64, np.float64) for array in arrays.values())
-    assert np.array_equal(again.encode(logs).values, encoder.encode(logs).values)
-    assert again.remember(logs) == encoder
-
-
-def test_arrays_that_do_not_belong_together_are_refused(gaps):
-    table, arrays = fit_encoder(logs_of(gaps), LAGS).to_parts()
-    for damaged in (
-        {"times": arrays["times"][1:]},
-        {"codes": arrays["codes"][::-1]},
-        {"codes": arrays["codes"] + 1},
-    ):
-        with pytest.raises(LogError, match="got arrays that disagree"):
-            Encoder.from_parts(table, arrays | damaged)
 
 
 def test_a_log_of_one_day_and_an_empty_one_can_be_encoded(frame):

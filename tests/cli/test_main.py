@@ -1,0 +1,61 @@
+"""The commands as a user types them: what they print, what they write, and their exit codes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REALLOC = Path(sys.executable).with_name("realloc")
+
+
+def test_version_and_help(run):
+    assert run("--version").stdout.startswith("realloc 0.")
+    assert "simulate" in run("--help").stdout
+    assert "Exit code 2" in run("check", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["check", "absent.parquet"], "nothing is at 'absent.parquet'"),
+        (["check", "logs.csv", "--config", "absent.toml"], "there is none"),
+        (["init", "absent.csv"], "nothing is at"),
+        (["init", "bad.csv"], "a column of dates"),
+        (["check", "cut.parquet"], "whole Parquet file"),
+        (["simulate", "--out", "x.parquet", "--regime", "harder"], "harder"),
+        (["simulate", "--out", "x.txt"], "to end in .parquet or .csv"),
+        (["simulate", "--out", "x.parquet", "--channels", "1"], "channels"),
+        (["frobnicate"], "No such command"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_code_2(run, tmp_path, log, arguments, text):
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "cut.parquet").write_bytes(b"PAR1 and then nothing")
+    before = sorted(tmp_path.iterdir())
+    done = run(*arguments, cwd=tmp_path, code=2)
+    assert text in done.stderr
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_installed_command_is_the_same_one(tmp_path):
+    done = subprocess.run(
+        [REALLOC, "check", "absent.csv"], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("realloc: Expected a Parquet or CSV file")
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_unexpected_failure_is_exit_code_1_and_says_how_to_report(run, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("the sky fell")
+
+    monkeypatch.setattr("realloc.cli.check.load", broken)
+    monkeypatch.setattr("realloc.cli.check.guess_schema", lambda _: None)
+    monkeypatch.setattr("realloc.cli.check.open_source", lambda _: None)
+    assert (
+        "unexpected RuntimeError: the sky fell. Run again with REALLOC_DEBUG=1"
+        in run("check", "x.csv", code=1).stderr
+    )
