@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from realloc.base.simplex import Floats
-from tests.baselines.test_responses import fitted, states
+from tests.baselines.test_response import fitted, states
 
 
 def interaction(name: str) -> tuple[Floats, float]:

@@ -7,7 +7,7 @@ import torch
 
 from realloc.baselines import DensityConstrained
 from realloc.baselines.density_constrained import DensityConfig, radius
-from tests.baselines.test_responses import SMALL, fitted
+from tests.baselines.test_response import SMALL, fitted
 from tests.small import CONFIG, window
 
 TODAY = window(1)

@@ -11,7 +11,7 @@ from realloc.base.errors import MissingExtra
 from realloc.baselines import BASELINES, DensityConstrained, STrees, TeacherOnly, WithoutStudent
 from realloc.baselines.response import ResponsePolicy
 from realloc.decide.types import REASONS
-from tests.baselines.test_responses import DENSITY, NETWORKS, TREES
+from tests.baselines.test_response import DENSITY, NETWORKS, TREES
 from tests.conftest import SPENDS
 from tests.small import CONFIG
 

@@ -1,6 +1,7 @@
 """CausalForestDML: it finds the way up."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,6 @@ def test_a_forest_finds_the_way_up(econml):
         task,
         window=replace(task.window, outcome=task.window.x[:, 0] + 5 * task.window.shares[:, 1]),
     )
-    response = CausalForestDMLPolicy(trees=20, **QUICK).fit_response(task)
+    response: Any = CausalForestDMLPolicy(trees=20, **QUICK).fit_response(task)
     slopes = response.slopes(task.window.x, task.window.shares)
     assert np.mean(slopes.argmax(axis=1) == 1) > 0.95

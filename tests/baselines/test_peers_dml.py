@@ -1,4 +1,5 @@
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def test_unknown_settings_are_refused():
 
 def test_slopes_are_those_of_the_values(econml):
     task, p = confounded(300)
-    response = LinearDMLPolicy(degree=2, **QUICK).fit_response(task)
+    response: Any = LinearDMLPolicy(degree=2, **QUICK).fit_response(task)
     x, h = task.window.x, 1e-5 * np.array([1.0, -1.0, 0.0])
     ahead = np.diff(response.values(x, np.stack([p - h, p + h], axis=1)), axis=1)[:, 0] / 2
     assert np.abs(ahead - response.slopes(x, p) @ h).max() < 1e-9

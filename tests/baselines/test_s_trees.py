@@ -6,7 +6,7 @@ import numpy as np
 
 from realloc.baselines import STrees
 from realloc.baselines.s_trees import TreeConfig
-from tests.baselines.test_responses import fitted
+from tests.baselines.test_response import fitted
 from tests.small import CONFIG, window
 
 

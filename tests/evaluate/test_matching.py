@@ -84,7 +84,7 @@ def test_a_control_exactly_at_the_caliper_counts():
     assert as_dict(found) == {0: [1]}
 
 
-def test_responses_are_what_is_left_of_the_mean_over_controls():
+def test_response_are_what_is_left_of_the_mean_over_controls():
     matches = Matches(
         np.array([0, 1]), np.array([[2, 3], [3, -1]]), np.array([[0.1, 0.2], [0.1, np.inf]])
     )

@@ -43,7 +43,7 @@ def test_bad_input_is_refused_with_a_sentence(change, text):
     rows = draw(n=400)
     rows = replace(rows, **change(rows))
     with pytest.raises(LogError, match=text):
-        cross_fit(*rows.inputs, quick())
+        cross_fit(*rows.inputs, config=quick())
 
 
 @pytest.mark.parametrize(
@@ -58,16 +58,16 @@ def test_bad_input_is_refused_with_a_sentence(change, text):
 )
 def test_bad_weights_are_refused_with_a_sentence(weights, text):
     with pytest.raises(LogError, match=text):
-        cross_fit(*draw(n=400).inputs, quick(), weights=weights)
+        cross_fit(*draw(n=400).inputs, config=quick(), weights=weights)
 
 
 def test_too_few_rows_and_no_rows_are_refused():
     with pytest.raises(
         LogError, match="Expected at least 20 rows to learn from beside fold 0 .* got 14"
     ):
-        cross_fit(*draw(n=30).inputs, quick())
+        cross_fit(*draw(n=30).inputs, config=quick())
     with pytest.raises(LogError, match="Expected rows to learn from, got none"):
-        cross_fit(*(values[:0] for values in draw(n=40).inputs), quick())
+        cross_fit(*(values[:0] for values in draw(n=40).inputs), config=quick())
 
 
 @pytest.mark.parametrize("kind", ["positive", "count"])
