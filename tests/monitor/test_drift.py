@@ -1,13 +1,10 @@
 """Drift: chance is not called drift, and what has moved is."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from realloc.logs import Schema, read_logs
-from realloc.logs.divergence import divergence
 from realloc.logs.summary import summary
 from realloc.monitor import count_columns, measure
 from realloc.monitor.age import age_of
@@ -46,34 +43,25 @@ def drawn(seed: int, units: int = 400, days: int = 5, shift: float = 0.0, kinds=
     return read_logs(frame, SCHEMA)
 
 
+def summarised(logs):
+    """As a version's record keeps it."""
+    return summary(logs).to_json()
+
+
 def drifts(told, logs):
     found = measure(told, count_columns(told, logs), len(logs) / logs.unit_count)
     return {one.name: one for one in found}
 
 
-def test_a_summary_is_small_plain_and_says_where_values_lie():
-    told = summary(drawn(0))
-    assert json.loads(json.dumps(told)) == told
-    assert len(json.dumps(told)) < 4000
-    assert set(told["columns"]) == {
-        "budget",
-        "feature price",
-        "feature kind",
-        "share ads",
-        "share coupon",
-    }
-    assert sum(told["columns"]["feature price"]["parts"]) == pytest.approx(1)
-
-
 def test_without_drift_nothing_is_called_drift():
-    told = summary(drawn(0))
+    told = summarised(drawn(0))
     wrong = sum(one.drifted for seed in range(1, 41) for one in drifts(told, drawn(seed)).values())
     assert wrong == 0
 
 
 def test_control_without_the_null_distribution_chance_would_be_called_drift():
     """PSI alone: fifty rows of the same population lie far beyond the 0.1 of the rule of thumb."""
-    told = summary(drawn(0))
+    told = summarised(drawn(0))
     few = [drifts(told, drawn(seed, units=10, days=5))["feature price"] for seed in range(1, 11)]
     assert np.mean([one.psi > 0.1 for one in few]) > 0.8
     assert not any(one.drifted for one in few)
@@ -84,7 +72,7 @@ def test_control_without_the_null_distribution_chance_would_be_called_drift():
     [({"shift": 1.0}, "feature price"), ({"kinds": ("a", "b", "new")}, "feature kind")],
 )
 def test_what_has_moved_is_found_and_named(change, name):
-    found = drifts(summary(drawn(0)), drawn(1, **change))
+    found = drifts(summarised(drawn(0)), drawn(1, **change))
     assert found[name].drifted
     assert [one for one in found if found[one].drifted] == [name]
 
@@ -93,7 +81,7 @@ def test_missing_values_where_there_were_none_are_drift():
     logs = drawn(1)
     frame = logs.to_pandas()
     frame.loc[::3, "price"] = np.nan
-    assert drifts(summary(drawn(0)), read_logs(frame, SCHEMA))["feature price"].drifted
+    assert drifts(summarised(drawn(0)), read_logs(frame, SCHEMA))["feature price"].drifted
 
 
 def test_what_changes_from_day_to_day_in_training_is_usual():
@@ -102,7 +90,7 @@ def test_what_changes_from_day_to_day_in_training_is_usual():
         frame["price"] += 2.0 * (frame["day"].dt.day_of_week >= 5)
         return frame
 
-    told = summary(read_logs(weekly(0), SCHEMA))
+    told = summarised(read_logs(weekly(0), SCHEMA))
     weekend = weekly(1)
     weekend = weekend[weekend["day"].dt.day_of_week >= 5]
     found = drifts(told, read_logs(weekend, SCHEMA))["feature price"]
@@ -111,7 +99,7 @@ def test_what_changes_from_day_to_day_in_training_is_usual():
 
 
 def test_counts_of_batches_add_up_to_those_of_all_rows():
-    told, logs = summary(drawn(0)), drawn(1)
+    told, logs = summarised(drawn(0)), drawn(1)
     parts = [
         count_columns(told, logs.take(np.arange(first, first + 500)))
         for first in range(0, 2000, 500)
@@ -120,23 +108,6 @@ def test_counts_of_batches_add_up_to_those_of_all_rows():
     for part in parts:
         total = add_counts(total, part)
     assert total == count_columns(told, logs)
-
-
-def test_the_null_of_the_distance_is_what_it_says():
-    """Of samples of one population, one in a hundred lies beyond the 99th percentile."""
-    random = np.random.default_rng(0)
-    p = np.full(10, 0.1)
-    chances = [
-        divergence(random.multinomial(500, p), random.multinomial(3000, p)).chance
-        for _ in range(2000)
-    ]
-    assert np.mean(np.array(chances) < 0.01) == pytest.approx(0.01, abs=0.007)
-    assert np.mean(np.array(chances) < 0.5) == pytest.approx(0.5, abs=0.05)
-
-
-def test_a_window_of_one_day_has_nothing_usual_and_says_so():
-    told = summary(drawn(0, days=1))
-    assert told["columns"]["feature price"]["usual"] is None
 
 
 def test_coverage_of_rows_like_those_of_training_does_not_fall_and_of_strange_mixes_it_does():

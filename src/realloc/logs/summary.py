@@ -1,155 +1,146 @@
-"""A window's states in a few numbers: per column where its values lie, so that later rows can be compared without the window.
+"""A window in a few numbers a column, so that later rows can be compared without the window.
 
-Numbers are cut at the window's deciles, categories at their most frequent levels. How far each day of the window lies from
-the whole window is kept with it: that is how far a day usually is, and what a later one is measured against.
+Numbers are cut at the window's deciles, categories at their most frequent levels. How far each day
+of the window lies from the whole window is kept, too: a later day is measured against that.
 """
 
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.logs import Logs
 from realloc.logs.divergence import divergence
+from realloc.logs.reading.arrow import compute as pc
+from realloc.logs.table import Logs
 
 BINS = 10
 LEVELS = 20  # of a category that are counted by name
 DAYS = 60  # at most so many periods of the window are compared with it
 MOST_ROWS = 200_000
-ROWS = "rows"
-
-Summary = dict[str, Any]
 
 
-def summary(logs: Logs) -> Summary:
-    """What a version keeps of the window it has learned from; plain values for JSON, about 20 numbers a column.
+@dataclass(frozen=True)
+class ColumnSummary:
+    """Where a column's values lie: between `edges`, or at the `levels` of a category.
 
-    `{"rows", "units", "periods", "columns": {name: {"kind", "type" and "edges" or "levels", "parts", "usual", "group"}}}`
+    The last bin is for missing values, the one before it for large numbers or other levels.
     """
+
+    group: str  # state or shares
+    type: str  # number, date, flag or text
+    edges: list[float] = field(default_factory=list[float])
+    levels: list[str] = field(default_factory=list[str])
+    parts: list[float] = field(default_factory=list[float])  # of the window's rows in each bin
+    usual: float | None = None  # largest divergence of a period beyond chance; None: a single one
+
+    @property
+    def bins(self) -> int:
+        """How many bins there are."""
+        return len(self.edges) + len(self.levels) + 2
+
+    def count(self, values: pa.ChunkedArray) -> NDArray[np.int64]:
+        """How many values lie in each bin; counts of several batches add up."""
+        return np.bincount(self.place(values), minlength=self.bins)
+
+    def place(self, values: pa.ChunkedArray) -> NDArray[np.int64]:
+        """The bin of each value."""
+        if self.type == "text":
+            levels = pa.array(self.levels, pa.string())
+            known = pc.index_in(values.cast(pa.string()), value_set=levels)
+            bins = pc.fill_null(known, len(levels)).to_numpy()
+            missing = values.is_null().to_numpy()
+        else:
+            numbers = _numbers(values)
+            bins = np.searchsorted(self.edges, numbers, side="left")
+            missing = np.isnan(numbers)
+        return np.where(missing, self.bins - 1, bins)
+
+
+@dataclass(frozen=True)
+class WindowSummary:
+    """What a version keeps of the window it has learned from, about 20 numbers a column."""
+
+    rows: int
+    units: int
+    periods: int
+    columns: dict[str, ColumnSummary]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values, for the version's record."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "WindowSummary":
+        """From the plain values of a record."""
+        columns = {name: ColumnSummary(**column) for name, column in plain["columns"].items()}
+        return cls(plain["rows"], plain["units"], plain["periods"], columns)
+
+
+def summary(logs: Logs) -> WindowSummary:
+    """Summarise what is compared: the budget, every feature and every share."""
     if len(logs) > MOST_ROWS:  # evenly over the window, which is sorted by unit and time
         logs = logs.take(np.unique(np.linspace(0, len(logs) - 1, MOST_ROWS).astype(np.int64)))
-    periods, code = np.unique(logs.times.astype("datetime64[D]"), return_inverse=True)
-    columns: dict[str, Any] = {}
+    periods, period = np.unique(logs.times.astype("datetime64[D]"), return_inverse=True)
+    columns: dict[str, ColumnSummary] = {}
     for name, group, values in columns_of(logs):
-        told = _describe(values) | {"group": group}
-        codes = place(told, values)
-        told["parts"] = _parts(codes, told)
-        told["usual"] = _usual(codes, code, len(periods), told)
-        columns[name] = told
-    return {ROWS: len(logs), "units": logs.unit_count, "periods": len(periods), "columns": columns}
-
-
-def columns_of(logs: Logs) -> list[tuple[str, str, Any]]:
-    """What is compared: the budget and every feature (state), and each channel's share (shares)."""
-    found: list[tuple[str, str, Any]] = [
-        ("budget", "state", np.log(np.maximum(logs.budget, 1e-300)))
-    ]
-    found += [(f"feature {name}", "state", logs.table[name]) for name in logs.features]
-    shares = logs.shares
-    return found + [
-        (f"share {name}", "shares", shares[:, k]) for k, name in enumerate(logs.schema.channels)
-    ]
-
-
-def place(told: Summary, values: Any) -> NDArray[np.int64]:
-    """The bin of each value; the last bin is for missing ones, the one before for levels that are not counted by name."""
-    if told["kind"] == "category":
-        return _place_words(told["levels"], values)
-    numbers, edges = _numbers(values), np.array(told["edges"])
-    return np.where(np.isnan(numbers), len(edges) + 1, np.searchsorted(edges, numbers, side="left"))
-
-
-def bins(told: Summary) -> int:
-    """How many bins a column has."""
-    return len(told["levels"]) + 2 if told["kind"] == "category" else len(told["edges"]) + 2
-
-
-def count(told: Summary, values: Any) -> NDArray[np.int64]:
-    """How many values lie in each bin; counts of several batches add up."""
-    return np.bincount(place(told, values), minlength=bins(told))
-
-
-def _describe(values: Any) -> Summary:
-    if isinstance(values, pa.ChunkedArray) and pa.types.is_dictionary(values.type):
-        texts = values.cast(values.type.value_type).drop_null()
-        found = texts.value_counts()
-        pairs = sorted(
-            zip(found.field(1).to_pylist(), found.field(0).to_pylist(), strict=True),
-            key=lambda p: (-p[0], p[1]),
+        column = _cut(group, values)
+        table = np.zeros((len(periods), column.bins))
+        np.add.at(table, (period, column.place(values)), 1)
+        columns[name] = replace(
+            column,
+            parts=(table.sum(axis=0) / max(len(logs), 1)).tolist(),
+            usual=_usual(table),
         )
-        return {"kind": "category", "levels": [level for _, level in pairs[:LEVELS]]}
+    return WindowSummary(len(logs), logs.unit_count, len(periods), columns)
+
+
+def columns_of(logs: Logs) -> Iterator[tuple[str, str, pa.ChunkedArray]]:
+    """What is compared: name, group (state or shares) and values of each column."""
+    log_budget = np.log(np.maximum(logs.budget, 1e-300))
+    yield "budget", "state", pa.chunked_array([log_budget])
+    for name in logs.features:
+        yield f"feature {name}", "state", logs.table[name]
+    shares = logs.shares
+    for k, name in enumerate(logs.schema.channels):
+        yield f"share {name}", "shares", pa.chunked_array([shares[:, k]])
+
+
+def _cut(group: str, values: pa.ChunkedArray) -> ColumnSummary:
+    """The bins of a column, without what lies in them."""
+    if pa.types.is_dictionary(values.type):
+        counts = values.cast(pa.string()).drop_null().value_counts().to_pylist()
+        counts.sort(key=lambda pair: (-pair["counts"], pair["values"]))
+        levels = [pair["values"] for pair in counts[:LEVELS]]
+        return ColumnSummary(group, "text", levels=levels)
+    kind = "number"
+    if pa.types.is_temporal(values.type):
+        kind = "date"
+    elif pa.types.is_boolean(values.type):
+        kind = "flag"
     numbers = _numbers(values)
     numbers = numbers[~np.isnan(numbers)]
-    inner = (
-        np.quantile(numbers, np.arange(1, BINS) / BINS, method="inverted_cdf")
-        if len(numbers)
-        else np.empty(0)
-    )
-    return {
-        "kind": "number",
-        "type": _type(values),
-        "edges": [float(edge) for edge in np.unique(inner)],
-    }
+    if not len(numbers):
+        return ColumnSummary(group, kind)
+    deciles = np.quantile(numbers, np.arange(1, BINS) / BINS, method="inverted_cdf")
+    return ColumnSummary(group, kind, edges=np.unique(deciles).tolist())
 
 
-def _type(values: Any) -> str:
-    """As what numbers were given: the service asks for the same."""
-    if isinstance(values, pa.ChunkedArray) and pa.types.is_temporal(values.type):
-        return "date"
-    return (
-        "flag"
-        if isinstance(values, pa.ChunkedArray) and pa.types.is_boolean(values.type)
-        else "number"
-    )
-
-
-def _numbers(values: Any) -> NDArray[np.float64]:
+def _numbers(values: pa.ChunkedArray) -> NDArray[np.float64]:
     """A column as float64, NaN where it is missing; dates count in days."""
-    if not isinstance(values, pa.ChunkedArray):
-        return np.asarray(values, dtype=np.float64)
-    if pa.types.is_temporal(values.type):
-        days = (
-            values.cast(pa.timestamp("us"))
-            .cast(pa.int64())
-            .cast(pa.float64(), safe=False)
-            .to_numpy()
-            / 86_400e6
-        )
-        return np.where(values.is_null().to_numpy(), np.nan, days)
-    return values.cast(pa.float64()).to_numpy().astype(np.float64)
+    if not pa.types.is_temporal(values.type):
+        return values.cast(pa.float64()).to_numpy()
+    micros = values.cast(pa.timestamp("us")).cast(pa.int64())
+    return micros.cast(pa.float64(), safe=False).to_numpy() / 86_400e6
 
 
-def _place_words(levels: list[str], values: pa.ChunkedArray) -> NDArray[np.int64]:
-    known = {level: code for code, level in enumerate(levels)}
-    found = np.empty(len(values), dtype=np.int64)
-    first = 0
-    for chunk in values.chunks:
-        coded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
-        codes = np.array(
-            [
-                *(known.get(word, len(levels)) for word in coded.dictionary.to_pylist()),
-                len(levels) + 1,
-            ]
-        )
-        index = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
-        found[first : first + len(chunk)] = codes[index]
-        first += len(chunk)
-    return found
-
-
-def _parts(codes: NDArray[np.int64], told: Summary) -> list[float]:
-    return [float(part) for part in np.bincount(codes, minlength=bins(told)) / max(len(codes), 1)]
-
-
-def _usual(
-    codes: NDArray[np.int64], period: NDArray[np.int64], periods: int, told: Summary
-) -> float | None:
-    """How far the periods of the window lie from the whole of it, beyond chance: the largest. None: there is only one."""
+def _usual(table: NDArray[np.float64]) -> float | None:
+    """How far periods lie from the whole window, beyond chance: the largest of a sample of them."""
+    periods = len(table)
     if periods < 2:
         return None
-    table = np.zeros((periods, bins(told)))
-    np.add.at(table, (period, codes), 1)
     whole = table.sum(axis=0)
     chosen = np.unique(np.linspace(0, periods - 1, min(periods, DAYS)).astype(np.int64))
-    return float(max(divergence(table[day], whole - table[day]).beyond for day in chosen))
+    return max(divergence(table[day], whole - table[day]).beyond for day in chosen)

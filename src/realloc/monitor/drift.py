@@ -5,15 +5,15 @@ training window, and the chance of it is below `ALPHA` over all columns together
 much; `max_drift` limits it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.logs import Logs
 from realloc.logs.divergence import divergence
-from realloc.logs.summary import ROWS, Summary, columns_of, count
+from realloc.logs.summary import WindowSummary, columns_of
 
 ALPHA = 1e-3  # that anything is called drift where there is none
 
@@ -33,11 +33,11 @@ class Drift:
     drifted: bool
 
 
-def count_columns(training: Summary, logs: Logs) -> Counts:
-    """Count the rows of a batch in the bins of the training window."""
-    known = training["columns"]
+def count_columns(training: Mapping[str, Any], logs: Logs) -> Counts:
+    """Count the rows of a batch in the bins of the training window, from a version's record."""
+    known = WindowSummary.from_json(training).columns
     return {
-        name: count(known[name], values).tolist()
+        name: known[name].count(values).tolist()
         for name, _, values in columns_of(logs)
         if name in known
     }
@@ -52,30 +52,29 @@ def add_counts(one: Counts, other: Counts) -> Counts:
     return added
 
 
-def measure(training: Summary, counts: Counts, clusters: float = 1.0) -> tuple[Drift, ...]:
+def measure(
+    training: Mapping[str, Any], counts: Counts, clusters: float = 1.0
+) -> tuple[Drift, ...]:
     """The drift of every column, the worst first; `clusters`: rows per unit."""
+    window = WindowSummary.from_json(training)
+    per_unit = max(1.0, window.rows / max(window.units, 1))
+    known = {name: column for name, column in window.columns.items() if name in counts}
     drifts: list[Drift] = []
-    known: dict[str, Any] = {
-        name: column for name, column in training["columns"].items() if name in counts
-    }
-    per_unit = max(1.0, training[ROWS] / max(training["units"], 1))
     for name, column in known.items():
-        old = np.array(column["parts"]) * training[ROWS] / per_unit
-        new: NDArray[np.float64] = np.array(counts[name], dtype=np.float64) / clusters
+        old = np.array(column.parts) * window.rows / per_unit
+        new = np.array(counts[name], dtype=np.float64) / clusters
         apart = divergence(new, old)
-        usual = column["usual"]
-        excess = max(0.0, apart.beyond - (usual or 0.0))
-        drifts.append(
-            Drift(
-                name=name,
-                group=column["group"],
-                psi=apart.psi,
-                usual=usual,
-                excess=excess,
-                chance=apart.chance,
-                drifted=excess > 0 and apart.chance < ALPHA / len(known),
-            )
+        excess = max(0.0, apart.beyond - (column.usual or 0.0))
+        drift = Drift(
+            name=name,
+            group=column.group,
+            psi=apart.psi,
+            usual=column.usual,
+            excess=excess,
+            chance=apart.chance,
+            drifted=excess > 0 and apart.chance < ALPHA / len(known),
         )
+        drifts.append(drift)
     return tuple(sorted(drifts, key=lambda drift: (-drift.excess, -drift.psi, drift.name)))
 
 

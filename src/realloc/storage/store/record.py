@@ -61,7 +61,7 @@ def _fingerprint(window: Logs) -> dict[str, Any]:
         "shares": [float(share) for share in window.shares.mean(axis=0)],
         "budget": float(window.budget.mean()),
         "outcome": float(window.outcome.mean()),
-        "states": summary(window),  # what later rows are compared with
+        "states": summary(window).to_json(),  # what later rows are compared with
     }
 
 
