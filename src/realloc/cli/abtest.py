@@ -5,14 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.padding import Padding
-from rich.table import Table
 
 from realloc.base.errors import ConfigError
 from realloc.base.validation import from_table
-from realloc.cli.console import busy, stdout
+from realloc.cli.console import busy
 from realloc.decide.config import DecisionConfig
 from realloc.model.config import read_toml
 
@@ -61,7 +57,7 @@ def abtest(
             )
         with busy("Planning", quiet):
             planned = plan_test(arms, settings, units=units, power=power, effect=effect)
-        _show_plan(planned, as_json)
+        _show(planned, as_json)
         return
     if units is not None or effect is not None:
         raise ConfigError(
@@ -73,10 +69,7 @@ def abtest(
     if report is not None:
         report.parent.mkdir(parents=True, exist_ok=True)
         report.write_text(to_html(readout), encoding="utf-8")
-    if as_json:
-        typer.echo(json.dumps(readout.to_json(), indent=2, ensure_ascii=False))
-    else:
-        _show(readout, stdout())
+    _show(readout, as_json)
     if not readout.split.ok:
         typer.echo(
             "realloc: The arms cannot be compared (sample-ratio mismatch); the report is partial.",
@@ -103,29 +96,8 @@ def read_test(path: Path) -> tuple["AbtestConfig", DecisionConfig]:
     return parse_abtest(tables["abtest"], f"[abtest] of {path}"), decision
 
 
-def _show(readout: "Readout", console: Console) -> None:
-    from realloc.evaluate.abtest.readout import HEADS, cells
-
-    console.print(f"[bold]{escape(readout.verdict)}[/]\n")
-    if readout.split.ok:
-        console.print(escape(str(readout.split)))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for head in HEADS:
-        table.add_column(head, overflow="fold")
-    for effect in readout.effects:
-        table.add_row(*map(escape, cells(effect)))
-    console.print(table)
-    console.print()
-    if readout.calibration:
-        console.print(escape(readout.calibration.sentence))
-    for note in readout.notes:
-        console.print(Padding(escape(note), (0, 0, 0, 2)))
-
-
-def _show_plan(plan: "TestPlan", as_json: bool) -> None:
+def _show(result: "Readout | TestPlan", as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(plan.to_json(), indent=2, ensure_ascii=False))
-        return
-    console = stdout()
-    for line in plan.lines():
-        console.print(escape(line))
+        typer.echo(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
+    else:
+        typer.echo(str(result))

@@ -39,9 +39,9 @@ def agreement_lift(
     And how many rows agree, oppose and could do both; the lift is NaN where no row could.
     """
     check_shares("recommended shares", shares, rows.start.shape)
-    wanted = shares - rows.start
-    inner = ((rows.logged - rows.start) * wanted).sum(axis=1)
-    agree, oppose = _chances(rows, wanted)
+    direction = shares - rows.start
+    inner = ((rows.logged - rows.start) * direction).sum(axis=1)
+    agree, oppose = _chances(rows, direction)
     both = (agree > LEAST_CHANCE) & (oppose > LEAST_CHANCE)
     plus = both & (inner > 0)
     minus = both & (inner < 0)
@@ -66,18 +66,18 @@ def _weigh(rest: Floats, mask: Mask, chance: Floats) -> Term:
     return Term(weight * rest, weight)
 
 
-def _chances(rows: Randomized, wanted: Floats) -> tuple[Floats, Floats]:
+def _chances(rows: Randomized, direction: Floats) -> tuple[Floats, Floats]:
     """P(agree | x) and P(oppose | x), each (n,)."""
     if isinstance(rows, RandomizedShares):
-        return _continuous_chances(rows, wanted)
-    inner = wanted @ rows.moves.T  # (n, M)
+        return _continuous_chances(rows, direction)
+    inner = direction @ rows.moves.T  # (n, M)
     agree = (rows.probabilities * (inner > 0)).sum(axis=1)
     oppose = (rows.probabilities * (inner < 0)).sum(axis=1)
     return agree, oppose
 
 
 def _continuous_chances(
-    rows: RandomizedShares, wanted: Floats, points: int = 256
+    rows: RandomizedShares, direction: Floats, points: int = 256
 ) -> tuple[Floats, Floats]:
     """The same by integrating the density over even draws from the simplex."""
     if rows.density_at is None:
@@ -92,7 +92,7 @@ def _continuous_chances(
     for place in np.random.default_rng(0).dirichlet(np.ones(channels), points):
         shares = np.broadcast_to(place, (n, channels))
         density = rows.density_at(shares, every) / factorial(channels - 1) / points
-        inner = ((shares - rows.start) * wanted).sum(axis=1)
+        inner = ((shares - rows.start) * direction).sum(axis=1)
         agree += density * (inner > 0)
         oppose += density * (inner < 0)
     return agree, oppose

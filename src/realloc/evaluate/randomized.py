@@ -22,9 +22,8 @@ Rows = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
 Density = Callable[[Floats, Rows], Floats]  # (shares (r, K), row numbers (r,)) → density (r,)
 SUM_TOLERANCE = 1e-6
-SAME_MOVE = (
-    1e-4  # largest difference of a share at which a logged move counts as an arm of the menu
-)
+# Largest difference of a share at which a logged move counts as an arm of the menu.
+SAME_MOVE = 1e-4
 REPAIR = "Leave out or repair these rows."
 POSSIBLE = "What was drawn was possible."
 

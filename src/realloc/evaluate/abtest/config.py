@@ -30,9 +30,8 @@ class Metric:
     # percent: of the control's level; points: a difference of rates × 100; absolute: a difference
     effect: str = "percent"
     direction: str = "up"  # which way is good
-    margin: float | None = (
-        None  # makes it a guardrail: the most it may lose, in units of the effect
-    )
+    # Makes it a guardrail: the most it may lose, in units of the effect.
+    margin: float | None = None
 
     def __post_init__(self) -> None:
         where = f"[abtest.metrics.{self.name}]"
@@ -109,9 +108,8 @@ class AbtestConfig:
     time: str | None = None  # column of days; only to refuse a day that stands there twice
     alpha: float = 0.05
     correction: str = "holm"  # over the metrics that are no guardrails
-    looks: tuple[float, ...] = (
-        1.0,
-    )  # parts of the planned test at which somebody looks, the last one 1
+    # Parts of the planned test at which somebody looks, the last one 1.
+    looks: tuple[float, ...] = (1.0,)
     look: int | None = None  # which of them this is, from 1; None: the last
     predicted: str | None = None  # column of the model's predicted gain, of both arms if possible
     predicted_lower: str | None = None

@@ -69,9 +69,8 @@ class TestPlan:
         """The rows as plain values; what has no value is null."""
         return without_nan([asdict(row) for row in self.planned])
 
-    def lines(self) -> list[str]:
-        """What to say of each metric."""
-        return [row.describe(self.kind) for row in self.planned]
+    def __str__(self) -> str:
+        return "\n".join(row.describe(self.kind) for row in self.planned)
 
 
 @dataclass(frozen=True)

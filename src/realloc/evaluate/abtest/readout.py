@@ -62,7 +62,7 @@ class Readout:
     def __str__(self) -> str:
         table = [HEADS, *(cells(effect) for effect in self.effects)]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [self.verdict, str(self.split)]
+        lines = [self.verdict, str(self.split)] if self.split.ok else [self.verdict]
         for row in table:
             padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
             lines.append("  ".join(padded).rstrip())

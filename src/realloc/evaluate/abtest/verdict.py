@@ -54,11 +54,11 @@ def conclude(split: SplitCheck, effects: Sequence[Effect], config: AbtestConfig)
         return LAUNCH, f"{head}: {listed('better', 'held')}."
     if won:
         return GO_ON, f"No launch yet: {won}, but {unsure}. More units or days would tell."
-    look, looks = config.look_number, len(config.looks)
-    if look < looks:
-        return GO_ON, f"Go on: look {look} of {looks} and nothing is told yet."
-    found = listed("no difference found", "cannot be told")
-    return KEEP, f"No difference found: {found}. Control stays."
+    looks = len(config.looks)
+    if config.look_number < looks:
+        return GO_ON, f"Go on: look {config.look_number} of {looks} and nothing is told yet."
+    rest = listed("no difference found", "cannot be told")
+    return KEEP, f"No difference found: {rest}. Control stays."
 
 
 def _describe(effect: Effect) -> str:

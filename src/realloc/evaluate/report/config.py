@@ -19,9 +19,8 @@ class ReportConfig:
 
     # Column that is true where shares were drawn at random; None: rows that have a propensity.
     randomized: str | None = None
-    arms: dict[str, dict[str, float]] = field(
-        default_factory=dict[str, dict[str, float]]
-    )  # see `moves_of`
+    # Columns of probabilities and their moves, see `moves_of`.
+    arms: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
     # Moved share between a recommended move and the drawn arm that may stand for it.
     tolerance: float = 0.02
     # Largest part of the rows, for a launch, whose recommended move was never drawn.

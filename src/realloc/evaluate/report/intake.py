@@ -31,11 +31,11 @@ def take_logs(
     """Read and check; wrong propensities cost the report its randomized rows, nothing else."""
     if isinstance(source, Logs):
         return Taken(source, check_logs(source, check))
-    wanted = schema.features
-    if wanted is not None:  # columns of [report] ride along as features that nobody uses
-        known = {*schema.fixed_columns, *wanted}
+    features = schema.features
+    if features is not None:  # columns of [report] ride along as features that nobody uses
+        known = {*schema.fixed_columns, *features}
         further = [name for name in config.columns if name not in known]
-        schema = replace(schema, features=(*wanted, *further))
+        schema = replace(schema, features=(*features, *further))
     loaded = load(source, schema, on_progress=on_progress)
     spoiled = ""
     errors = [finding for finding in loaded.findings if finding.level == "error"]
@@ -46,7 +46,7 @@ def take_logs(
     if loaded.logs is None:
         raise LogError(explain(loaded.findings))
     logs = replace(loaded.logs, notes=loaded.findings)
-    if wanted is not None:
-        used = tuple(name for name in logs.features if name in wanted)
+    if features is not None:
+        used = tuple(name for name in logs.features if name in features)
         logs = replace(logs, features=used)
     return Taken(logs, check_logs(logs, check), spoiled)
