@@ -1,8 +1,8 @@
 """How good are decisions? Support, search, certificate and their sum, in the paper's world; every
 figure with the truth.
 
-    python experiments/decision_quality.py --jobs 2     # seeds 1 to 10, four regimes; resumable;
-    about an hour and a half
+    python experiments/decision_quality.py --jobs 2
+        # seeds 1 to 10, four regimes; resumable; about an hour and a half
     python experiments/decision_quality.py --support    # only what needs no outcome: ten minutes
 
 Finished cells are kept in experiments/results/decision_quality.json (support_quality.json).

@@ -1,7 +1,7 @@
 """Do the 95 % intervals of off-policy values cover the truth 95 times in 100?
 
-    python experiments/dr_coverage.py            # seeds 0 to 299 of three designs; resumable; some
-    minutes of CPU
+    python experiments/dr_coverage.py
+        # seeds 0 to 299 of three designs; resumable; some minutes of CPU
     python experiments/dr_coverage.py --quick    # 20 of each, into the same file
     python experiments/dr_coverage.py --table    # only write the table again
 
@@ -9,19 +9,16 @@ The trial is read from $REALLOC_DATA/hillstrom/hillstrom.csv (../shared/data unl
 it, only the marketplace.
 
 market       Randomized rows of the marketplace, three channels, 19 arms. Policy: move 5 % of the
-budget from the most to the
-             least used open channel where that is feasible. Truth: the oracle's expected gain on
-             the very rows drawn.
+             budget from the most to the least used open channel where that is feasible. Truth: the
+             oracle's expected gain on the very rows drawn.
 hillstrom_a  A real e-mail trial, every customer at a vertex (men's, women's, no e-mail; 1/3 each).
-Customers are drawn anew
-             from the trial's 29 cells; outcome: visit. Policy: men's e-mail to those who buy on the
-             web, women's to those who
-             buy by phone, none to the rest. Truth: the trial's means by cell, over all cells.
+             Customers are drawn anew from the trial's 29 cells; outcome: visit. Policy: men's
+             e-mail to those who buy on the web, women's to those who buy by phone, none to the
+             rest. Truth: the trial's means by cell, over all cells.
 hillstrom_b  The same trial, interior mixes: a shop of a cell draws shares from Dirichlet(3, 3, 3)
-every week and mails so many
-             of 40 customers; outcome: visits. Policy: 15 % of the budget from no e-mail to men's
-             (web) or to women's (others).
-             Truth: linear in the shares, by the trial's means.
+             every week and mails so many of 40 customers; outcome: visits. Policy: 15 % of the
+             budget from no e-mail to men's (web) or to women's (others). Truth: linear in the
+             shares, by the trial's means.
 """
 
 import os

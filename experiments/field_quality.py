@@ -1,8 +1,8 @@
 """How good is the learned field? PairwiseCorr, EdgeNDCG and recovery with the ORACLE's support,
 student against rivals.
 
-    python experiments/field_quality.py                # seeds 1 to 10, four regimes; resumable;
-    about an hour on 2 cores
+    python experiments/field_quality.py
+        # seeds 1 to 10, four regimes; resumable; about an hour on 2 cores
     python experiments/field_quality.py --tune         # the rivals' grid on seeds 201 and 202
 
 Finished cells are kept in experiments/results/field_quality.json; `--jobs 2` uses two processes.

@@ -1,10 +1,10 @@
 """Does the guardrail keep GMV from falling while orders rise, and do certificates hold, in the
 marketplace world?
 
-    python experiments/guardrail.py --worlds discount --seeds 1 2 3   # the trade-off of the paper's
-    online test, enlarged
-    python experiments/guardrail.py --worlds default --seeds 1 2      # the world as it is: effects
-    of .018 in noise of .34
+    python experiments/guardrail.py --worlds discount --seeds 1 2 3
+        # the trade-off of the paper's online test, enlarged
+    python experiments/guardrail.py --worlds default --seeds 1 2
+        # the world as it is: effects of .018 in noise of .34
 
 Every cell fits orders and GMV once on a month of logs and decides on the next day of items never
 seen; all changes are the oracle's. Finished cells are kept in experiments/results/guardrail.json,
@@ -163,7 +163,7 @@ def judge(
     moved: NDArray[np.bool_],
     decision: DecisionConfig,
 ) -> Any:
-    """True changes of every outcome; part of moved rows whose GMV falls by more than is tolerated."""
+    """True changes of every outcome; part of moved rows whose GMV falls by more than tolerated."""
     state, start = market.state(test), np.array(test.shares)
     before, after = market.response(state, start), market.response(state, shares)
     gains = {name: after[name] - before[name] for name in before}

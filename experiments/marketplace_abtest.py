@@ -1,10 +1,10 @@
 """The paper's online test on the marketplace: ReAlloc against the old policy, items randomized,
 with the truth beside it.
 
-    python experiments/marketplace_abtest.py             # 14 days of the routine items of 60,000;
-    resumable
-    python experiments/marketplace_abtest.py --quick     # a tiny market and a tiny learner: does it
-    run?
+    python experiments/marketplace_abtest.py
+        # 14 days of the routine items of 60,000; resumable
+    python experiments/marketplace_abtest.py --quick
+        # a tiny market and a tiny learner: does it run?
 
 Both arms of every item are simulated with the same noise; half of the items show one, half the
 other. The truth is the difference of both over all items, which no real team sees. ReAlloc is the
@@ -77,11 +77,12 @@ PAPER = {
     "profit margin": "+1.42 pt [0.8, 2.0]",
     "platform income": "+3.2 pt [2.1, 4.4]",
 }
-ABOUT = """Marketplace of seed {world}, {channels} channels; ReAlloc learned {rows:,} rows of days 0–{last}; the test runs from
-day {split} on for {length} days on the routine ones of {test_items:,} items, a fair coin each. GMV, cost and income are
-guardrails that may lose 1 %. Truth: both worlds of all items with the same noise. Cost is the budget, which follows sales; ROI
-is GMV over it, margin income over GMV. Predicted gains are summed up from day to day; those of control items come from a shadow
-run of the model."""
+ABOUT = """Marketplace of seed {world}, {channels} channels; ReAlloc learned {rows:,} rows of days
+0–{last}; the test runs from day {split} on for {length} days on the routine ones of {test_items:,}
+items, a fair coin each. GMV, cost and income are guardrails that may lose 1 %. Truth: both worlds
+of all items with the same noise. Cost is the budget, which follows sales; ROI is GMV over it,
+margin income over GMV. Predicted gains are summed up from day to day; those of control items come
+from a shadow run of the model."""
 OUTCOMES = ("orders", "gmv", "income", "cost", "log_orders")
 Choose = Callable[
     [int, Before], tuple[Thousandths, Floats]

@@ -1,10 +1,10 @@
 """The paper's offline table on the marketplace, with the oracle's truth in extra columns: do
 estimators rank as the truth does?
 
-    python experiments/marketplace_offline.py             # 20,000 items × 60 days, eight methods;
-    resumable
-    python experiments/marketplace_offline.py --quick     # a tiny log and tiny learners: does it
-    run?
+    python experiments/marketplace_offline.py
+        # 20,000 items × 60 days, eight methods; resumable
+    python experiments/marketplace_offline.py --quick
+        # a tiny log and tiny learners: does it run?
     python experiments/marketplace_offline.py --table     # only write the tables again
 
 Cells: learn/<method> fits one method on the common rows and keeps its answers; replay/<all, first,

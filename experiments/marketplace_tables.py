@@ -77,13 +77,15 @@ PAPER = {
         ".078",
     ),
 }
-ABOUT = """Marketplace of seed {world}, {channels} channels: {items:,} items × {days} days; days 0–{last} for learning, days
-{split}–{end} for evaluation. All methods learned the same {rows:,} rows (all early days of {learned:,} items, {explored:.0%} of
-the rows under exploration), {how}; evaluation uses all items. Half of the explored items was learned by nobody:
-values rest on it. On randomized rows a method picks from the row's menu (hold; 2, 5 or 10 points either way) the arm with its
-largest score: ReAlloc the conservative gain among arms that support and threshold let through, without support the same
-without the support rule, level .98 with a support that holds 98 % of the logged moves instead of 95 (which also judges its
-violations), all others their predicted gain and nothing else. Italics and “true” columns need the oracle."""
+ABOUT = """Marketplace of seed {world}, {channels} channels: {items:,} items × {days} days; days
+0–{last} for learning, days {split}–{end} for evaluation. All methods learned the same {rows:,} rows
+(all early days of {learned:,} items, {explored:.0%} of the rows under exploration), {how};
+evaluation uses all items. Half of the explored items was learned by nobody: values rest on it. On
+randomized rows a method picks from the row's menu (hold; 2, 5 or 10 points either way) the arm with
+its largest score: ReAlloc the conservative gain among arms that support and threshold let through,
+without support the same without the support rule, level .98 with a support that holds 98 % of the
+logged moves instead of 95 (which also judges its violations), all others their predicted gain and
+nothing else. Italics and “true” columns need the oracle."""
 Cells = dict[str, Figures]
 
 
@@ -371,7 +373,10 @@ def bars(cells: Cells) -> list[str]:
             near = unbound > 0 and abs(rate - unbound) <= unbound / 3
             said = f"{number(violation)} at {number(rate, 2)}; "
             said += f"without support {number(free['violation'][0])} at {number(unbound, 2)}"
-            what = f"{TITLES[name]}: support violation 0, update rate within a third of the unconstrained"
+            what = (
+                f"{TITLES[name]}: support violation 0, update rate within a third of the "
+                "unconstrained"
+            )
             rows.append([what, said, met(violation == 0 and near)])
     sets = [cells[key] for key in cells if key.startswith("value/")]
     for name in OURS[:2]:
@@ -415,7 +420,8 @@ def value_bars(ours: str, where: str, sets: list[Figures]) -> list[list[str]]:
     mine, title = lifts[ours], TITLES[ours]
     others = [name for name in names if name in RIVALS]
     best, true_best = (max(others, key=lambda name: lifts[name][i]) for i in (0, 3))
-    rivals = f"best rival {TITLES[best]} {span(lifts[best])}, by the truth {TITLES[true_best]} {number(lifts[true_best][3], 4)}"
+    truly = f"{TITLES[true_best]} {number(lifts[true_best][3], 4)}"
+    rivals = f"best rival {TITLES[best]} {span(lifts[best])}, by the truth {truly}"
     above = mine[1] > 0
     free = lifts["without_support"]
     per_act = {name: lifts[name][0] / acts[name] for name in names if acts[name]}

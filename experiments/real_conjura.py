@@ -1,10 +1,10 @@
 """Real advertising logs without an experiment: does the policy keep the mix where it cannot know,
 and say why?
 
-    python experiments/real_conjura.py              # five seeds, two arms each; resumable; about a
-    quarter of an hour
-    python experiments/real_conjura.py --ranking    # does the mix rank outcomes out of time, brand
-    by brand? half a minute
+    python experiments/real_conjura.py
+        # five seeds, two arms each; resumable; about a quarter of an hour
+    python experiments/real_conjura.py --ranking
+        # does the mix rank outcomes out of time, brand by brand? half a minute
 
 Seven brands' series (the one that is the total of others is left out), nine channels, daily orders.
 Learned from the first 75 % of every series, asked about the last 25 %, with the public defaults and

@@ -1,7 +1,7 @@
 """A real randomized e-mail trial: is what a learned policy is said to be worth what it is worth?
 
-    python experiments/real_hillstrom.py              # 100 learned policies at vertices, two of
-    ReAlloc; about three CPU minutes
+    python experiments/real_hillstrom.py
+        # 100 learned policies at vertices, two of ReAlloc; about three CPU minutes
     python experiments/real_hillstrom.py --table      # only write the table again
 
 The trial's 29 cells (history × channel × newbie) with their visit rates are the population, so that

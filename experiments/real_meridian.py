@@ -1,8 +1,8 @@
 """A geo panel simulated by others (Google Meridian): does the policy keep the mix where it cannot
 know, and find what is there?
 
-    python experiments/real_meridian.py               # one seed, three arms; resumable; about five
-    minutes of CPU
+    python experiments/real_meridian.py
+        # one seed, three arms; resumable; about five minutes of CPU
     python experiments/real_meridian.py --seeds 1 2   # more of them
     python experiments/real_meridian.py --table       # only write the table again
 

@@ -1,11 +1,11 @@
 """Real measured mixtures, 60 to 500 logged ones around an incumbent: does the recommended mix
 measure better than it?
 
-    python experiments/real_olympus.py --forest                      # with a python that has
-    scikit-learn; cached
+    python experiments/real_olympus.py --forest
+        # with a python that has scikit-learn; cached
     python experiments/real_olympus.py --repeats 120                 # seeds 1 to 120; resumable
-    python experiments/real_olympus.py --first 1001 --repeats 20     # where the settings of `lab`
-    were chosen
+    python experiments/real_olympus.py --first 1001 --repeats 20
+        # where the settings of `lab` were chosen
 
 Through the public API alone. A log: n rows drawn with replacement from the mixes within TV .31 of a
 random incumbent, weights exp(−TV/.15), every row a unit of its own. A recommendation moves at most
@@ -168,7 +168,7 @@ def score(name: str, seed: int, n: int, answer: Any) -> dict[str, Any]:
 
 
 def run(kind: str, compute: Any, repeats: dict[int, int], first: int, path: Path) -> None:
-    """Every cell that is not there yet; repeats in an order that keeps all files and sizes level."""
+    """Every missing cell; repeats in an order that keeps all files and sizes level."""
     cells = json.loads(path.read_text()) if path.exists() else {}
     found, began = cells.setdefault(kind, {}), time.time()
     most = max(repeats.values())

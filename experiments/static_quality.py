@@ -383,9 +383,12 @@ def decomposition(cells: dict[str, Figures], regimes: tuple[str, ...]) -> list[s
             )
             row.append(f"{true} → {own}")
         rows.append(row)
-    text = "**Loss decomposition, greedy search: Safe Recovery of the field inside the true support → inside the learned one.** "
-    text += "1 minus the first figure is lost by the field, the step between them by the support. Density-constrained has the "
-    text += "field of S-NN; Uniform and CQL answer with shares and have none."
+    text = (
+        "**Loss decomposition, greedy search: Safe Recovery of the field inside the true support → "
+        "inside the learned one.** 1 minus the first figure is lost by the field, the step between "
+        "them by the support. Density-constrained has the field of S-NN; Uniform and CQL answer "
+        "with shares and have none."
+    )
     return [text, "", *markdown(["", *regimes], rows)]
 
 

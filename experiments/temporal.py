@@ -194,7 +194,7 @@ def codes(cells: dict[str, Figures], method: str) -> set[str]:
 
 
 def to_markdown(cells: dict[str, Figures], sizes: Sizes) -> str:
-    """The paper's table: uplift in this world's units, memory and time as multiples of Fast-Slow."""
+    """The paper's table: uplift in this world's units, memory and time relative to Fast-Slow."""
     known = {method: title for method, title in TITLES.items() if len(of(cells, method, "union"))}
     time_of = {method: of(cells, method, "total").mean() for method in known}
     time_of["pooled"] = pooled_time(cells, sizes["windows"])

@@ -1,8 +1,8 @@
 """The world's calibration table: rows that depend on the world alone, then one plain rival.
 Resumable.
 
-    python experiments/world_calibration.py               # 40 seeds of the oracle rows, 10 seeds of
-    S-NN_C
+    python experiments/world_calibration.py
+        # 40 seeds of the oracle rows, 10 seeds of S-NN_C
     python experiments/world_calibration.py --only oracle  # a few minutes
     python experiments/world_calibration.py --first-seed 301 --oracle-seeds 20 --name world_check
     # seeds nothing was tuned on

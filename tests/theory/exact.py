@@ -29,7 +29,7 @@ class Law:
 
 
 def finite_law(confounded: bool = True, curved: float = 0.0, seed: int = 0) -> Law:
-    """3 states × 9 shares × 2 outcomes: y = intercept(x) + ⟨slope(x), p⟩ + curved · ‖p‖² ± noise."""
+    """3 states × 9 shares × 2 outcomes: y = intercept + ⟨slope(x), p⟩ + curved · ‖p‖² ± noise."""
     random = np.random.default_rng(seed)
     habits = np.array([[6.0, 2, 2], [2, 6, 2], [2, 3, 7]]) if confounded else np.full((3, 3), 3.0)
     points = [random.dirichlet(habit, 9) for habit in habits]
@@ -78,7 +78,7 @@ def straight(start: Floats, end: Floats) -> Path:
 
 
 def bent(start: Floats, end: Floats, bend: Floats) -> Path:
-    """A smooth curve: softmax of a line of log-shares from start to end plus sin(πt) · bend (n, K)."""
+    """A smooth curve: softmax of a line of log-shares plus sin(πt) · bend (n, K)."""
 
     def follow(t: Floats) -> tuple[Floats, Floats]:
         t = t[:, None]

@@ -69,7 +69,7 @@ def test_names_say_what_each_column_is(frame):
 
 @pytest.mark.parametrize(("column", "known"), [("orders", []), ("ads", ["log budget change"])])
 def test_a_planted_leak_is_not_seen_and_the_past_is(gaps, column, known):
-    """`known`: what may change in the row itself, because its budget is known before it is split."""
+    """`known`: what may change in the row itself, as its budget is known before the split."""
     encoder = fit_encoder(logs_of(gaps), LAGS)
     before = past_of(encoder, logs_of(gaps))
     for row in range(0, len(gaps), 7):

@@ -61,7 +61,7 @@ def test_training_twice_gives_the_same_bits_and_another_seed_does_not():
     assert not torch.equal(a, c)
 
 
-def test_rows_that_a_member_neither_learns_from_nor_is_judged_by_leave_its_weights_to_the_last_bit():
+def test_rows_that_a_member_neither_learns_from_nor_is_judged_by_leave_its_weights_alone():
     x, y = rows()
     fold = torch.arange(N) % 3
     split = TrainSplit(

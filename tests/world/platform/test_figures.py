@@ -54,7 +54,7 @@ def test_residuals_without_matching_are_as_large(two: Panel) -> None:
 
 
 def test_the_prediction_does_not_see_its_window() -> None:
-    """Only rows before the window train it, so an outcome inside leaves every prediction as it is."""
+    """Only rows before the window train it: an outcome inside changes no prediction."""
     panel = look_at(Marketplace(seed=1), items=200)
     column = np.where(panel.late, 99.0, panel.column("orders"))
     index = panel.logs.table.schema.get_field_index("orders")

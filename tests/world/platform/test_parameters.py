@@ -98,5 +98,5 @@ def test_parameters_survive_json() -> None:
 
 
 def test_the_default_marketplace_is_frozen() -> None:
-    """Figures in docs/platform.md and in experiments hold for these values: change them together."""
+    """Figures in docs/platform.md and experiments hold for these values: change them together."""
     assert MarketplaceParameters().digest == FROZEN
