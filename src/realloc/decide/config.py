@@ -23,42 +23,37 @@ class DecisionConfig:
     beta: float = 0.25  # standard deviations σ̂ that are taken off a gain
     lambda_support: float = 0.0  # weight of −log(ω + ε), in units of the outcome
     epsilon: float = 1e-3
-    threshold: float = (
-        0.0  # τ_min: smallest conservative gain worth a move, in units of the outcome
-    )
-    min_significance: float = (
-        2.0  # t of the held-out loss below which a model moves nothing, unless mixes repeat
-    )
+    # τ_min: smallest conservative gain worth a move, in units of the outcome
+    threshold: float = 0.0
+    # held-out significance (t) below which a model moves nothing, unless mixes repeat
+    min_significance: float = 2.0
     confidence: float = 0.95  # that the true gain of a moved row is at least `gain_lower`
     fallback: bool = False  # keep rows whose `gain_lower` is below 0
-    weights: dict[str, float] = field(
-        default_factory=dict[str, float]
-    )  # of outcomes in the objective; outcome: 1
-    tolerances: dict[str, float] = field(
-        default_factory=dict[str, float]
-    )  # of guardrails: what each may lose a row
+    # of outcomes in the objective; by default 1 for the outcome
+    weights: dict[str, float] = field(default_factory=dict[str, float])
+    # of guardrails: what each may lose per row
+    tolerances: dict[str, float] = field(default_factory=dict[str, float])
 
     def __post_init__(self) -> None:
         check_types(self, "[decision]")
-        if self.search not in SEARCHES:
-            raise ConfigError(
-                f"Unknown `search` {self.search!r} in [decision].{nearest(self.search, SEARCHES)}"
-            )
-        if self.uncertainty not in UNCERTAINTIES:
-            raise ConfigError(
-                f"Unknown `uncertainty` {self.uncertainty!r} in [decision].{nearest(self.uncertainty, UNCERTAINTIES)}"
-            )
+        for name, known in (("search", SEARCHES), ("uncertainty", UNCERTAINTIES)):
+            value = getattr(self, name)
+            if value not in known:
+                hint = nearest(value, known)
+                raise ConfigError(f"Unknown `{name}` {value!r} in [decision].{hint}")
         if not self.steps or min(self.steps) <= 0 or max(self.steps) > 1:
             raise ConfigError(
                 f"Expected `steps` of [decision] above 0 and up to 1, got {list(self.steps)}."
             )
         if min(self.beta, self.lambda_support, self.max_length) < 0 or self.epsilon <= 0:
             raise ConfigError(
-                "Expected `beta`, `lambda_support` and `max_length` of at least 0 and `epsilon` above 0 in [decision]."
+                "Expected `beta`, `lambda_support` and `max_length` of at least 0 and `epsilon` "
+                "above 0 in [decision]."
             )
         if self.min_significance < 0:
             raise ConfigError(
-                f"Expected `min_significance` of [decision] of at least 0, got {self.min_significance}."
+                "Expected `min_significance` of [decision] of at least 0, "
+                f"got {self.min_significance}."
             )
         if self.max_steps < 1 or self.max_turns < 1:
             raise ConfigError("Expected `max_steps` and `max_turns` of [decision] of at least 1.")

@@ -69,7 +69,7 @@ def gain_and_sigma(
 
 
 def allowed_by(problem: Problem) -> SupportFunction:
-    """All three rules as one; each is asked only about rows that the rules before left something."""
+    """All three rules as one; each is asked only about rows in which something is left."""
 
     def allowed(rows: Rows, start: Floats, ends: Floats) -> Mask:
         possible = problem.limits.allows(rows, start, ends)

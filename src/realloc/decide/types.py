@@ -1,4 +1,4 @@
-"""What a policy is and what it answers: two verbs, one table. Learners, baselines, evaluation and service meet here."""
+"""What a policy is and what it answers: two verbs, one table."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from realloc.base import simplex
 from realloc.base.errors import LogError
 from realloc.base.imports import need
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Integers
 from realloc.logs import Logs, Schema
 from realloc.logs.reading.read import Today, load_today
 
@@ -36,7 +36,7 @@ REASONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """Answers for n rows: new shares, and why."""
+    """Decisions on n rows: new shares, and why."""
 
     shares: Floats  # (n, K)
     gain: Floats
@@ -44,12 +44,12 @@ class Decision:
     support: Floats
     steps: NDArray[np.int64]
     reason: NDArray[np.str_]
-    money: NDArray[np.int64] | None = (
-        None  # (n, K) minor units; None: shares are rounded by their largest remainders
-    )
-    further: dict[str, NDArray[Any]] = field(
-        default_factory=dict[str, NDArray[Any]]
-    )  # more columns
+    # (n, K) minor units; None: shares are rounded by their largest remainders
+    money: NDArray[np.int64] | None = None
+    # more columns
+    further: dict[str, NDArray[Any]] = field(default_factory=dict[str, NDArray[Any]])
+    # rows by the search that decided them: "compiled", or "numpy: " and why it was not
+    searches: dict[str, int] = field(default_factory=dict[str, int])
 
 
 MOVED = ("moved", "required")
@@ -63,12 +63,12 @@ class Policy(Protocol):
         ...
 
     def recommend(self, frame: Any, /) -> Any:
-        """One row of advice per row of `frame`, in its order and as the same kind of frame."""
+        """Recommend for each row of `frame`, in its order and as the same kind of frame."""
         ...
 
 
 def keep(logs: Logs, reason: str) -> Decision:
-    """The answer that changes nothing."""
+    """Keep all shares as they are."""
     n = len(logs)
     zero = np.zeros(n)
     return Decision(
@@ -84,7 +84,7 @@ def keep(logs: Logs, reason: str) -> Decision:
 def recommend(
     decide: Callable[[Logs], Decision], frame: Any, schema: Schema, money_digits: int = 2
 ) -> Any:
-    """Read rows, decide, and answer with the columns of the contract. Rows that cannot be read get `bad_input`."""
+    """Read rows, decide, and return the columns of the contract; unreadable rows get `bad_input`."""
     if isinstance(frame, Logs):
         frame = frame.to_arrow()
     today = load_today(frame, schema)
@@ -92,42 +92,41 @@ def recommend(
 
 
 def tabulate(today: Today, decision: Decision, money_digits: int = 2) -> pa.Table:
-    """The answer to every row that was read: its keys, then the columns of the contract."""
-    keys, n = today.keys, today.keys.num_rows
-    positions = None if np.array_equal(today.positions, np.arange(n)) else today.positions
+    """One row per row that was read: its keys, then the columns of the contract."""
+    keys = today.keys
+    n = keys.num_rows
+    answers = _answers(today.logs, decision, money_digits)
     columns = {
-        name: _spread(values, positions, n, "bad_input" if name == "reason" else "")
-        for name, values in _answers(today.logs, decision, money_digits).items()
+        name: _spread(values, today.positions, n, "bad_input" if name == "reason" else "")
+        for name, values in answers.items()
     }
     return pa.table([*keys.columns, *columns.values()], names=[*keys.column_names, *columns])
 
 
 def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDArray[Any]]:
     """The columns of the contract for readable rows."""
-    channels, start = logs.schema.channels, logs.shares
+    channels = logs.schema.channels
+    start = logs.shares
     shares = decision.shares
-    if (
-        decision.money is None
-    ):  # shares that come with their money keep every constraint to the last digit already
+    if decision.money is None:  # else shares keep every constraint to the last digit already
         shares = shares / shares.sum(axis=1, keepdims=True)
     if not np.all(np.isfinite(shares)) or np.any(shares < 0):
         raise LogError(
-            "Expected shares on the simplex from the policy, got negative or non-finite ones. Nothing was written."
+            "Expected shares on the simplex from the policy, got negative or non-finite ones. "
+            "Nothing was written."
         )
     moved = np.isin(decision.reason, MOVED)
     shares = np.where(moved[:, None], shares, start)
-    by_name = np.argsort(
-        np.argsort(channels)
-    )  # ties go by the channel's name, whatever the columns' order
     minor = decision.money
     if minor is None:
+        # Ties go by the channel's name, whatever the columns' order.
+        by_name = np.argsort(np.argsort(channels))
         minor = simplex.round_money(shares, logs.budget, money_digits, by_name)
-    columns: dict[str, NDArray[Any]] = {
-        f"share_{name}": shares[:, k] for k, name in enumerate(channels)
-    }
-    columns |= {
-        f"spend_{name}": minor[:, k] / 10.0**money_digits for k, name in enumerate(channels)
-    }
+    columns = dict[str, NDArray[Any]]()
+    for k, name in enumerate(channels):
+        columns[f"share_{name}"] = shares[:, k]
+    for k, name in enumerate(channels):
+        columns[f"spend_{name}"] = minor[:, k] / 10.0**money_digits
     columns["moved"] = moved
     columns["gain"] = np.where(moved, decision.gain, 0.0)
     columns["gain_lower"] = np.where(moved, decision.gain_lower, 0.0)
@@ -138,27 +137,18 @@ def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDA
     return columns | decision.further
 
 
-def _spread(
-    values: NDArray[Any], positions: NDArray[np.int64] | None, n: int, absent_text: str
-) -> pa.Array:
-    """Back to the order of the rows handed in (None: as they are); those without an answer stay empty, unmoved, bad_input."""
-    if positions is None:
-        return (
-            pa.array(values.astype(object), pa.string())
-            if values.dtype.kind == "U"
-            else pa.array(values)
-        )
+def _spread(values: NDArray[Any], positions: Integers, n: int, absent_text: str) -> pa.Array:
+    """Values in the order of the rows handed in; rows that could not be read stay empty."""
+    absent = np.ones(n, dtype=bool)
+    absent[positions] = False
     if values.dtype.kind == "U":
-        spread = np.full(n, absent_text, dtype=object)
-        spread[positions] = values
-        return pa.array(spread, pa.string())
+        texts = np.full(n, absent_text, dtype=object)
+        texts[positions] = values
+        return pa.array(texts, pa.string())
     spread = np.zeros(n, dtype=values.dtype)
     spread[positions] = values
-    if values.dtype.kind == "f" and len(positions) < n:
-        absent = np.ones(n, dtype=bool)
-        absent[positions] = False
-        return pa.array(spread, mask=absent)
-    return pa.array(spread)
+    is_float = values.dtype.kind == "f"
+    return pa.array(spread, mask=absent) if is_float and absent.any() else pa.array(spread)
 
 
 def _as_given(table: pa.Table, frame: Any) -> Any:
@@ -167,9 +157,8 @@ def _as_given(table: pa.Table, frame: Any) -> Any:
         return table
     kind = native.implementation
     if kind.is_pandas():
-        return table.to_pandas().set_index(
-            frame.index
-        )  # so that answers can be joined to the rows they are for
+        # With the index of the rows handed in, so that both can be joined.
+        return table.to_pandas().set_index(frame.index)
     if kind.is_polars():
         answer = need("polars").from_arrow(table)
         return answer.lazy() if isinstance(native, nw.LazyFrame) else answer

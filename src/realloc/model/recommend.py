@@ -1,5 +1,6 @@
 """From a learned state and today's rows to recommendations: Stage III of Algorithm 1, in batches of bounded memory."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -255,6 +256,7 @@ def answer(state: "RoundState", logs: Logs, batch: Batch, verdict: Decided) -> D
             "neighbour_ids": name_neighbours(state, looked.nearest),
             "certificate": np.full(len(rows), "simulated" if batch.posterior else "uncalibrated"),
         },
+        searches={verdict.search_path: len(rows)},
     )
 
 
@@ -286,4 +288,8 @@ def join(parts: list[Decision]) -> Decision:
     further = {
         name: np.concatenate([part.further[name] for part in parts]) for name in parts[0].further
     }
-    return Decision(**{name: column(name) for name in names}, money=money, further=further)
+    searches = Counter[str]()
+    for part in parts:
+        searches.update(part.searches)
+    columns = {name: column(name) for name in names}
+    return Decision(**columns, money=money, further=further, searches=dict(searches))

@@ -34,10 +34,10 @@ class ChoiceConfig:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """One option per unit; its gain, what it uses, and a bound that no choice within the limits exceeds."""
+    """One option per unit; its gain, its use, and a bound on the gain of every possible choice."""
 
     option: Integers  # (n,)
-    prices: Floats  # (R,) gain lost per minor unit by which a limit is tighter; 0 where it does not bind
+    prices: Floats  # (R,) gain lost per minor unit that a limit is tighter; 0 if it does not bind
     value: float  # Σ gain of the chosen options
     bound: float  # Lagrangian upper bound
     used: Integers  # (R,) minor units, never above the limits
@@ -60,10 +60,10 @@ def choose(
 ) -> Choice:
     """The options of highest total gain whose total use of every resource is at most its limit.
 
-    `limits` (R,) in minor units, `names` (R,) for messages. If every unit's own best option keeps the limits, these are
-    the answer. If keep itself exceeds a limit, units give way where it costs least. Of equal options the lowest is
-    taken, of equal units the first get the most; the order of the units changes neither value nor bound.
-    Raises `ConfigError` if a limit cannot be kept, alone or together with the others.
+    `limits` (R,) are in minor units, `names` (R,) for messages. If keep itself exceeds a limit,
+    units give way where it costs least. Of equal options the lowest is taken, of equal units the
+    first get the most; the order of the units changes neither value nor bound. Raises `ConfigError`
+    if a limit cannot be kept, alone or with the others.
 
     >>> use = np.array([[[0], [60]], [[0], [60]]])
     >>> menu = Menu(np.array([[0.0, 3.0], [0.0, 5.0]]), use, np.ones((2, 2), bool))
@@ -115,15 +115,17 @@ def _value(menu: Menu, option: Integers) -> float:
 
 
 def _check_limits(menu: Menu, limits: Integers, names: tuple[str, ...]) -> Integers:
-    limits, resources = np.asarray(limits), menu.use.shape[2]
+    limits = np.asarray(limits)
+    resources = menu.use.shape[2]
     if limits.shape != (resources,) or len(names) != resources or limits.dtype.kind not in "iu":
         raise ConfigError(
-            f"Expected {resources} whole limits in minor units and as many names, one per resource of the menu, "
-            f"got {limits.tolist()} and {names}."
+            f"Expected {resources} whole limits in minor units and as many names, one per resource "
+            f"of the menu, got {limits.tolist()} and {names}."
         )
     if (np.abs(limits.astype(np.float64)) > LARGEST_TOTAL).any():
         raise ConfigError(
-            f"Expected limits up to {LARGEST_TOTAL} minor units, got {limits.tolist()}. Leave out caps that do not bind."
+            f"Expected limits up to {LARGEST_TOTAL} minor units, got {limits.tolist()}. "
+            "Leave out caps that do not bind."
         )
     return limits.astype(np.int64)
 
@@ -134,8 +136,9 @@ def _check_reachable(menu: Menu, limits: Integers, names: tuple[str, ...], digit
     for name, limit, reached in zip(names, limits.tolist(), least.tolist(), strict=True):
         if reached > limit:
             raise ConfigError(
-                f"Expected at most {_money(limit, digits)} of {name} over all units, but the least that the allowed "
-                f"moves reach is {_money(reached, digits)}. Raise the cap or open more moves."
+                f"Expected at most {_money(limit, digits)} of {name} over all units, but the least "
+                f"that the allowed moves reach is {_money(reached, digits)}. "
+                "Raise the cap or open more moves."
             )
 
 

@@ -1,4 +1,4 @@
-"""Greedy local search over transfers: at each step take the best allowed (k → l, δ) until nothing gains or the budget ends.
+"""Greedy local search: take the best allowed transfer (k → l, δ) until nothing gains.
 
 The gain and the support rule are arguments, so the oracle and any learned policy search in exactly the same way.
 """
@@ -31,16 +31,15 @@ class SearchConfig:
     max_length: float  # Euclidean length of the whole trace; one transfer of δ is √2·δ long
     threshold: float = 0.0  # smallest gain of a step worth taking
     max_turns: int = 40  # of the ascent
-    most_edges: int = (
-        30  # transfers the ascent tries per turn; where there are more, the steepest by the field
-    )
+    most_edges: int = 30  # transfers the ascent tries per turn: the steepest, if there are more
 
     def __post_init__(self) -> None:
         if not self.steps or min(self.steps) <= 0:
             raise ConfigError(f"Expected steps > 0, got {self.steps}.")
         if self.max_steps < 0 or self.max_length < 0:
             raise ConfigError(
-                f"Expected max_steps and max_length >= 0, got {self.max_steps} and {self.max_length}."
+                "Expected max_steps and max_length >= 0, "
+                f"got {self.max_steps} and {self.max_length}."
             )
 
 
@@ -69,26 +68,28 @@ def transfers(channels: int, steps: tuple[float, ...]) -> tuple[Floats, Floats]:
 def search_greedy(
     start: Floats, gain: GainFunction, allowed: SupportFunction, config: SearchConfig
 ) -> Trace:
-    """The local greedy search from `start` (n, K). `allowed` always judges the way from the start, not from the last step."""
+    """Search from `start` (n, K); `allowed` judges ways from the start, not from the last step."""
     n, K = start.shape
     moves, lengths = transfers(K, config.steps)
     points = np.repeat(start[:, None, :], config.max_steps + 1, axis=1)
-    steps, length, promised = np.zeros(n, np.int64), np.zeros(n), np.zeros(n)
+    steps = np.zeros(n, np.int64)
+    length = np.zeros(n)
+    promised = np.zeros(n)
     active = np.arange(n)
     for r in range(config.max_steps):
         shares = points[active, r]
         candidates = shares[:, None, :] + moves
         possible = candidates.min(axis=-1) >= -SLACK
         possible &= length[active, None] + lengths <= config.max_length + SLACK
-        inside = np.where(
-            candidates > SLACK, candidates, 0.0
-        )  # a drained channel holds exactly nothing
+        # A drained channel holds exactly nothing.
+        inside = np.where(candidates > SLACK, candidates, 0.0)
         possible &= allowed(active, start[active], inside)
         score = np.where(possible, gain(active, shares, inside), -np.inf)
         best = score.argmax(axis=1)
         top = score[np.arange(len(active)), best]
         going = top > config.threshold
-        active, best = active[going], best[going]
+        active = active[going]
+        best = best[going]
         if not len(active):
             break
         points[active, r + 1 :] = inside[going, best][:, None, :]

@@ -1,7 +1,8 @@
-"""The best candidate that a rule allows, asking the rule as rarely as possible: the best first, then a few more, then the rest.
+"""The best candidate that a rule allows, asking the rule about as few candidates as possible.
 
-Rules about places (support, limits, guardrails) cost far more than knowing what a place is worth, and mostly the best place
-is allowed. The answer is that of asking about every candidate.
+Rules (support, limits, guardrails) cost far more than scores, and mostly the best candidate is
+allowed. So the best is asked about first, then a few more, then the rest; the answer is that of
+asking about every candidate.
 """
 
 from collections.abc import Callable
@@ -17,13 +18,14 @@ Rows = NDArray[np.integer[Any]]
 Rule = Callable[[Rows, Rows], NDArray[np.bool_]]
 
 GROWTH = 4
-FEW = 1000  # places that are asked about at once at least: asking costs more than so few places do
+FEW = 1000  # candidates asked about at once: a call costs more than so few candidates do
 
 
 def best_allowed(score: Floats, rule: Rule, quick: Rule | None = None) -> NDArray[np.int64]:
-    """The column of the highest allowed score of every row (n, C), the first of equals; −1 where none above −inf is.
+    """The column of each row's highest allowed score (n, C), the first of equals; −1 if none is.
 
-    `quick` forbids nothing that the rule allows: the rule is then asked only about what it lets through, one at a time.
+    Scores of −inf are never allowed. `quick` is a cheap rule that forbids nothing that `rule`
+    allows: `rule` is then asked only about what it lets through, one at a time.
 
     >>> best_allowed(np.array([[1.0, 3.0, 2.0]]), lambda rows, columns: columns != 1).tolist()
     [2]
@@ -50,8 +52,8 @@ def best_allowed(score: Floats, rule: Rule, quick: Rule | None = None) -> NDArra
 def _first(
     rows: Rows, columns: Rows, possible: NDArray[np.bool_], rule: Rule | None
 ) -> NDArray[np.int64]:
-    """The first possible one of the columns (r, c) of each row that the rule allows, −1 where there is none."""
-    found = np.full(len(rows), -1)
+    """The first possible of each row's columns (r, c) that the rule allows; −1 if none is."""
+    first = np.full(len(rows), -1)
     left = np.flatnonzero(possible.any(axis=1))
     while len(left):
         place = possible[left].argmax(axis=1)
@@ -59,7 +61,7 @@ def _first(
         allowed = (
             np.ones(len(left), bool) if rule is None else rule(rows[left], column[:, None])[:, 0]
         )
-        found[left[allowed]] = column[allowed]
+        first[left[allowed]] = column[allowed]
         possible[left, place] = False
         left = left[~allowed & possible[left].any(axis=1)]
-    return found
+    return first

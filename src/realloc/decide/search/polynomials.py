@@ -1,4 +1,7 @@
-"""Gains near a row's shares as polynomials of the move: what a search compares places by (`learn/student/local_polynomial.py` makes them)."""
+"""Gains near a row's shares as polynomials of the move, by which a search compares ends.
+
+`learn/student/local_polynomial.py` makes them.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,9 +26,9 @@ class Polynomials:
 
     def __call__(self, rows: NDArray[np.integer[Any]], start: Floats, ends: Floats) -> Floats:
         """Gains of starts (a, K) → ends (a, m, K) of some of the rows: (a, m)."""
-        found = self._value(rows, ends)
+        gain = self._value(rows, ends)
         at_home = not (start != self.start[rows]).any()  # there it is 0
-        return found if at_home else found - self._value(rows, start[:, None])
+        return gain if at_home else gain - self._value(rows, start[:, None])
 
     def _value(self, rows: NDArray[np.integer[Any]], places: Floats) -> Floats32:
         way = (channels_first(places) - self.start[rows].T[..., None]).astype(np.float32)
@@ -48,11 +51,14 @@ def exponents(dimensions: int, degree: int) -> Iterator[tuple[int, ...]]:
 
 
 def evaluate(coefficients: Iterator[Floats32], d: Sequence[Floats32], degree: int) -> Floats32:
-    """The polynomial at moves d, D times (a, m): Horner's rule in the last direction, with polynomials of the others."""
+    """The polynomial at moves d, D times (a, m).
+
+    Horner's rule in the last direction, with polynomials of the others as coefficients.
+    """
     if len(d) == 0:
         return next(coefficients)
-    found = evaluate(coefficients, d[:-1], 0)
+    value = evaluate(coefficients, d[:-1], 0)
     for power in range(degree - 1, -1, -1):
-        found = found * d[-1]
-        found += evaluate(coefficients, d[:-1], degree - power)
-    return found
+        value = value * d[-1]
+        value += evaluate(coefficients, d[:-1], degree - power)
+    return value
