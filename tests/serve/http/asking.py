@@ -71,7 +71,9 @@ class Answer:
     """What came back."""
 
     def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        self.status, self.headers, self.body = status, headers, body
+        self.status = status
+        self.headers = headers
+        self.body = body
 
     @property
     def json(self):

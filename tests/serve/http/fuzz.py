@@ -136,7 +136,8 @@ def draw_request(draw: random.Random) -> tuple[str, str, bytes, dict[str, str]]:
     body = json.dumps(told, ensure_ascii=draw.random() < 0.8).encode("utf-8", "surrogatepass")
     if draw.random() < 0.7:
         body = mutate(draw, body)
-    method, path = "POST", f"/v1/{route}"
+    method = "POST"
+    path = f"/v1/{route}"
     headers = {"host": "localhost", "content-type": "application/json"}
     if draw.random() < 0.1:
         method = draw.choice(("GET", "PUT", "DELETE", "TRACE", "X" * 30))

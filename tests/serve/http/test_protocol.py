@@ -32,7 +32,8 @@ def server(made):
 
 def talk(port, *parts, pause=0.0, half_close=False, wait=30.0):
     """Send bytes, then read until the other side closes; what came, and how long it took."""
-    begun, found = time.monotonic(), b""
+    begun = time.monotonic()
+    found = b""
     with socket.create_connection(("127.0.0.1", port), timeout=wait) as client:
         try:
             for part in parts:
@@ -148,7 +149,8 @@ def test_a_slow_loris_is_closed_while_others_are_answered(server):
 
 def test_over_the_limit_connections_are_answered_503_or_closed_and_counted(server):
     port, _, _ = server
-    many, found = [], []
+    many = []
+    found = []
     for _ in range(100):  # 40 may be there, and as many again are told
         many.append(socket.create_connection(("127.0.0.1", port), timeout=15))
         time.sleep(
@@ -219,7 +221,8 @@ class Wire:
     """Stands for a transport."""
 
     def __init__(self):
-        self.sent, self.closed = [], False
+        self.sent = []
+        self.closed = False
 
     def write(self, data):
         self.sent.append(data)
