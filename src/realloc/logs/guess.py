@@ -79,9 +79,9 @@ def guess_schema(source: Source, hints: Hints | None = None) -> Schema:
     if long is not None:
         return long
     channels, shares = _find_channels(sample, hints)
-    free = [name for name in sample.amounts if name not in channels]
-    free = [name for name in names.mentioning(free, names.BUDGET) if not names.looks_earlier(name)]
-    budget = free[0] if shares and free else None
+    budgets = names.mentioning(sample.amounts, names.BUDGET)
+    budgets = [name for name in budgets if name not in channels and not names.looks_earlier(name)]
+    budget = budgets[0] if shares and budgets else None
     unit = hints.unit or _find_unit(sample, time, channels)
     propensity = next((name for name in sample.numbers if "propensity" in names.words(name)), None)
     taken = {time, unit, budget, propensity, *channels}
@@ -114,7 +114,8 @@ def _sample(source: Source) -> GuessSample:
             values = columns.to_numbers(column, name, allow_text=source.text).values
             sample.numbers[name] = values
             given = values[np.isfinite(values)]
-            if pa.types.is_integer(column.type) or (len(given) and np.all(given == np.rint(given))):
+            whole = len(given) > 0 and np.all(given == np.rint(given))
+            if whole or pa.types.is_integer(column.type):
                 sample.wholes.append(name)
         elif kind == "time":
             sample.times[name] = columns.to_times(column, name).values
@@ -301,7 +302,8 @@ def _unique_part(sample: GuessSample, keys: Iterable[str]) -> float:
             codes.append(columns.Vocabulary().encode(sample.column(name)).astype(np.int64))
     if np.mean(codes[0] >= 0) < MOSTLY:
         return 0.0
-    return len(np.unique(np.stack(codes, axis=1), axis=0)) / len(codes[0])
+    distinct = np.unique(np.stack(codes, axis=1), axis=0)
+    return len(distinct) / len(codes[0])
 
 
 def _find_currency(sample: GuessSample, unit: str) -> str | None:

@@ -95,7 +95,8 @@ def _check_logs(logs: Logs) -> None:
 
 def _ranks(names: list[str], seed: int) -> NDArray[np.int64]:
     key = f"split-{seed}".encode()
-    digests = [hashlib.blake2b(name.encode(), key=key, digest_size=16).digest() for name in names]
+    hashes = [hashlib.blake2b(name.encode(), key=key, digest_size=16) for name in names]
+    digests = [made.digest() for made in hashes]
     order = sorted(range(len(names)), key=digests.__getitem__)
     rank = np.empty(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))

@@ -82,7 +82,7 @@ class WindowSummary:
 def summary(logs: Logs) -> WindowSummary:
     """Summarise what is compared: the budget, every feature and every share."""
     if len(logs) > MOST_ROWS:  # evenly over the window, which is sorted by unit and time
-        logs = logs.take(np.unique(np.linspace(0, len(logs) - 1, MOST_ROWS).astype(np.int64)))
+        logs = logs.take(_evenly(len(logs), MOST_ROWS))
     periods, period = np.unique(logs.times.astype("datetime64[D]"), return_inverse=True)
     columns: dict[str, ColumnSummary] = {}
     for name, group, values in columns_of(logs):
@@ -142,5 +142,11 @@ def _usual(table: NDArray[np.float64]) -> float | None:
     if periods < 2:
         return None
     whole = table.sum(axis=0)
-    chosen = np.unique(np.linspace(0, periods - 1, min(periods, DAYS)).astype(np.int64))
-    return max(divergence(table[day], whole - table[day]).beyond for day in chosen)
+    days = [table[day] for day in _evenly(periods, DAYS)]
+    return max(divergence(day, whole - day).beyond for day in days)
+
+
+def _evenly(size: int, most: int) -> NDArray[np.int64]:
+    """At most so many positions, spread evenly from the first to the last."""
+    positions = np.linspace(0, size - 1, min(size, most))
+    return np.unique(positions.astype(np.int64))

@@ -68,9 +68,18 @@ class Logs:
         """How many units have rows."""
         return int(np.count_nonzero(np.bincount(self.unit_codes)))
 
+    @property
+    def same_unit(self) -> NDArray[np.bool_]:
+        """Whether each row but the first is of the same unit as the row before it."""
+        return np.diff(self.unit_codes) == 0
+
+    def unit_name(self, code: int) -> str:
+        """The unit behind a code, for a message."""
+        return str(self.units[int(code)].as_py())
+
     def unit_of(self, row: int) -> str:
         """The unit of a row, for a message."""
-        return str(self.units[int(self.unit_codes[row])].as_py())
+        return self.unit_name(self.unit_codes[row])
 
     def day_of(self, row: int) -> str:
         """The day of a row, for a message."""
@@ -137,8 +146,9 @@ class Logs:
     @property
     def pinned_schema(self) -> Schema:
         """The schema with the features and kinds that reading chose, so that later rows agree."""
-        types = self.table.schema
-        categorical = [n for n in self.features if pa.types.is_dictionary(types.field(n).type)]
+        categorical = [
+            name for name in self.features if pa.types.is_dictionary(self.table[name].type)
+        ]
         return replace(self.schema, features=self.features, categorical=tuple(categorical))
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.integer[Any]]) -> "Logs":

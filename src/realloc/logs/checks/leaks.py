@@ -104,7 +104,8 @@ class _WithinUnits:
         off = np.where(given, values - mean[self.codes], np.nan)
         variance = np.bincount(self.codes, weights=np.square(np.nan_to_num(off))) / count
         spread = np.sqrt(variance)[self.codes]
-        return np.divide(off, spread, out=np.where(given, 0.0, np.nan), where=spread > 0)
+        constant = np.where(given, 0.0, np.nan)
+        return np.divide(off, spread, out=constant, where=spread > 0)
 
     def changes(self, values: Floats) -> Floats:
         """Changes of standardised values; the values where too few units have two rows."""

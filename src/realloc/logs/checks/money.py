@@ -21,7 +21,8 @@ def budgets(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[F
         yield from _undeclared_budget(logs)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.abs(np.diff(np.log(budget)))
-    jumps = np.flatnonzero((np.diff(codes) == 0) & (ratio > np.log(config.budget_jump)))
+    jumped = ratio > np.log(config.budget_jump)
+    jumps = np.flatnonzero(logs.same_unit & jumped)
     if len(jumps):
         row = int(jumps[0]) + 1
         yield Finding(
@@ -45,7 +46,7 @@ def budgets(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[F
             f"One unit holds {part:.0%} of all budget",
             "It can carry the fit by itself.",
             "Check that it is not a total, and compare results without it.",
-            unit=str(logs.units[largest].as_py()),
+            unit=logs.unit_name(largest),
             rows=int((codes == largest).sum()),
         )
 
@@ -54,7 +55,8 @@ def _undeclared_budget(logs: Logs) -> Iterator[Finding]:
     """Spends that look like shares, or do not sum to a column that is named like the budget."""
     budget = logs.budget
     named = [name for name in logs.features if names.is_exactly(name, names.BUDGET)]
-    if np.ptp(budget) < 1e-6 * abs(budget[0]) and round(budget[0], 6) in (1.0, 100.0):
+    constant = np.ptp(budget) < 1e-6 * abs(budget[0])
+    if constant and round(budget[0], 6) in (1.0, 100.0):
         which = f'budget = "{named[0]}"' if named else "`budget=`"
         yield Finding(
             "looks_like_shares",

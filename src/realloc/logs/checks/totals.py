@@ -32,8 +32,8 @@ def find_totals(logs: Logs) -> Iterator[Finding]:
         if len(parts) == 0:
             continue
         covered = np.nansum(present[:, parts]) / present[:, column].sum()
-        name = str(logs.units[int(codes[column])].as_py())
-        listed = [repr(str(logs.units[int(codes[part])].as_py())) for part in parts[:6]]
+        name = logs.unit_name(codes[column])
+        listed = [repr(logs.unit_name(code)) for code in codes[parts[:6]]]
         more = " …" if len(parts) > 6 else ""
         yield Finding(
             "unit_is_a_total",
@@ -84,7 +84,8 @@ def _parts_of(series: Floats, column: int) -> NDArray[np.int64]:
 
 def _matches(total: Floats, summed: Floats, others: Floats) -> bool:
     """Whether the parts stay below the total, make up most of it, and move with it off season."""
-    if summed.sum() < 0.5 * total.sum() or np.mean(summed <= total * (1 + 1e-9)) < 0.95:
+    below = summed <= total * (1 + 1e-9)
+    if summed.sum() < 0.5 * total.sum() or below.mean() < 0.95:
         return False
     season = _season(others)
     whole = _without(np.diff(total), season)
@@ -96,9 +97,11 @@ def _matches(total: Floats, summed: Floats, others: Floats) -> bool:
 def _season(others: Floats) -> Floats:
     """Day-to-day changes that the other units share; zero where there are too few to tell."""
     level = others.mean(axis=0)
-    if others.shape[1] < 3 or not np.any(level > 0):
+    active = level > 0
+    if len(level) < 3 or not active.any():
         return np.zeros(len(others) - 1)
-    change = np.diff((others[:, level > 0] / level[level > 0]).mean(axis=1))
+    relative = others[:, active] / level[active]
+    change = np.diff(relative.mean(axis=1))
     return change - change.mean()
 
 

@@ -74,6 +74,7 @@ def measure(logs: Logs) -> Variation:
         share = shares[:, k]
         used = np.bincount(codes, weights=share > 0)
         mean = np.bincount(codes, weights=share) / np.maximum(rows_per_unit, 1)
+        deviation = share - mean[codes]
         p05, p95 = np.quantile(share, [0.05, 0.95])
         channel = ChannelVariation(
             channel=name,
@@ -83,12 +84,12 @@ def measure(logs: Logs) -> Variation:
             p05=float(p05),
             p95=float(p95),
             spread=float(share.std()),
-            spread_within=float(np.sqrt(np.mean(np.square(share - mean[codes])))),
+            spread_within=float(np.sqrt(np.mean(np.square(deviation)))),
         )
         channels.append(channel)
         never_used += int(rows_per_unit[used == 0].sum())
         moves += np.abs(np.diff(share)) / 2
-    moves = moves[np.diff(codes) == 0]
+    moves = moves[logs.same_unit]
     if not len(moves):
         moves = np.zeros(1)
     variance = sum(channel.spread**2 for channel in channels)
@@ -125,7 +126,8 @@ def _patterns(shares: Floats) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     kinds, rows = np.unique(packed.view(f"S{width}"), return_counts=True)
     order = np.argsort(-rows, kind="stable")
     bits = kinds[order].view(np.uint8).reshape(-1, width)
-    return np.unpackbits(bits, axis=1, count=shares.shape[1]).astype(bool), rows[order]
+    patterns = np.unpackbits(bits, axis=1, count=shares.shape[1])
+    return patterns.astype(bool), rows[order]
 
 
 def _pattern_name(channels: tuple[str, ...], pattern: NDArray[np.bool_]) -> str:

@@ -80,7 +80,8 @@ def outcome_by_unit(logs: Logs, variation: Variation, config: CheckConfig) -> It
     rows = np.maximum(np.bincount(codes), 1)
     total = np.bincount(codes, weights=values)
     spread = np.bincount(codes, weights=values**2) - total**2 / rows
-    constant = np.all(spread <= 1e-9 * (1 + np.abs(values).max() ** 2))
+    tolerance = 1e-9 * (1 + np.abs(values).max() ** 2)
+    constant = np.all(spread <= tolerance)
     if variation.rows > 1.5 * variation.units and np.ptp(values) > 0 and constant:
         yield Finding(
             "constant_within_units",
@@ -122,7 +123,7 @@ def maturity(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[
 def periods(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
     """One row per unit and day: several, at different hours, may be one day logged twice."""
     days = logs.times.astype("datetime64[D]")
-    again = (np.diff(logs.unit_codes) == 0) & (np.diff(days) == np.timedelta64(0, "D"))
+    again = logs.same_unit & (days[1:] == days[:-1])
     if again.any():
         row = int(np.argmax(again)) + 1
         yield Finding(

@@ -86,12 +86,12 @@ def to_times(column: pa.Array, name: str) -> Parsed:
     # Only nanoseconds may lose digits; in other units an unsafe cast would wrap years.
     safe = not clock or kind.unit != "ns"
     try:
-        micros = column.cast(pa.timestamp("us", tz=zone), safe=safe).cast(pa.int64())
+        moments = column.cast(pa.timestamp("us", tz=zone), safe=safe)
     except pa.ArrowInvalid as problem:
         raise LogError(
             f"Expected dates of the years 1 to 9999 in column {name!r}, got one far outside."
         ) from problem
-    values = np.asarray(pc.fill_null(micros, NO_TIME))
+    values = np.asarray(pc.fill_null(moments.cast(pa.int64()), NO_TIME))
     bad = _outside(values) | ((values == NO_TIME) & np.asarray(column.is_valid()))
     with_hour = clock and bool(np.any(values[values != NO_TIME] % DAY_MICROS))
     return Parsed(
@@ -117,7 +117,8 @@ def _times_from_text(column: pa.Array) -> Parsed:
             values[chosen] = _parse_moments(text.filter(pa.array(chosen)), zone)
     values[_outside(values)] = NO_TIME
     bad = (values == NO_TIME) & ~np.asarray(_is_missing(text))
-    return Parsed(values, bad, column, bool(zoned.any()), bool(np.any(moment & ~zoned)))
+    naive = moment & ~zoned
+    return Parsed(values, bad, column, bool(zoned.any()), bool(naive.any()))
 
 
 def _matches(text: pa.Array, pattern: str) -> NDArray[np.bool_]:
@@ -156,16 +157,16 @@ def _parse_moment(value: str, kind: pa.DataType) -> int:
         return NO_TIME
 
 
+@dataclass
 class Vocabulary:
     """Codes for text or whole-number values that stay the same across batches.
 
     With more than `most` values `overflow` is set, and nothing is encoded any more.
     """
 
-    def __init__(self, most: int | None = None) -> None:
-        self.values: pa.Array | None = None
-        self.most = most
-        self.overflow = False
+    most: int | None = None
+    values: pa.Array | None = None
+    overflow: bool = False
 
     def encode(self, column: pa.Array) -> NDArray[np.int32]:
         """Codes of a batch, −1 for missing."""
@@ -231,11 +232,6 @@ def decoded(column: pa.Array, name: str = "") -> pa.Array:
             f"Expected UTF-8 text in {where}, but it holds other bytes. Write it again."
         ) from problem
     return text
-
-
-def blank_to_missing(text: pa.Array) -> pa.Array:
-    """Text with empty values made missing."""
-    return pc.if_else(pc.equal(text, ""), None, text)
 
 
 def _say_type(kind: pa.DataType) -> str:

@@ -19,7 +19,6 @@ from realloc.logs.reading.columns import (
     Floats,
     Parsed,
     Vocabulary,
-    blank_to_missing,
     decoded,
     is_text,
     to_numbers,
@@ -341,8 +340,9 @@ def say(value: Any) -> str:
 def _as_text(column: pa.Array, name: str) -> pa.Array:
     """A categorical column as text, blanks as missing."""
     try:
-        return blank_to_missing(decoded(column, name).cast(pa.string()))
+        text = decoded(column, name).cast(pa.string())
     except pa.ArrowException as problem:
         raise LogError(
             f"Expected text or numbers in the category {name!r}, got the type {column.type}."
         ) from problem
+    return pc.if_else(pc.equal(text, ""), None, text)

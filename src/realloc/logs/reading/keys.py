@@ -82,10 +82,13 @@ def _empty_spends(intake: Intake) -> Iterator[Finding]:
 def check_keys(schema: Schema, table: pa.Table) -> list[Finding]:
     """Duplicates and ids that are written in two ways. The table is sorted by unit and time."""
     column = table[schema.unit].chunk(0)
+    codes = column.indices.to_numpy()
     times = table[schema.time].to_numpy()
-    same = (np.diff(column.indices.to_numpy()) == 0) & (np.diff(times) == np.timedelta64(0))
-    findings = [_duplicates(schema, table, np.flatnonzero(same))] if same.any() else []
-    return [*findings, *check_ids(schema, column.dictionary)]
+    same = (codes[1:] == codes[:-1]) & (times[1:] == times[:-1])
+    findings = list(check_ids(schema, column.dictionary))
+    if same.any():
+        findings.insert(0, _duplicates(schema, table, np.flatnonzero(same)))
+    return findings
 
 
 def _duplicates(schema: Schema, table: pa.Table, rows: NDArray[np.int64]) -> Finding:
@@ -126,7 +129,9 @@ def check_aside(intake: Intake, table: pa.Table) -> list[Finding]:
     units = np.append(column.indices.to_numpy(), place[aside.units])
     times = np.append(kept, aside.times)
     order = np.lexsort((times, units))
-    same = order[1:][(np.diff(units[order]) == 0) & (np.diff(times[order]) == 0)]
+    same_unit = np.diff(units[order]) == 0
+    same_time = np.diff(times[order]) == 0
+    same = order[1:][same_unit & same_time]
     if not len(same):
         return []
     unit = str(column.dictionary[int(units[same[0]])].as_py())

@@ -22,13 +22,16 @@ def pivot(intake: Intake, rows: CompactRows) -> CompactRows:
     channel = channel[order]
     rows = rows.take(order)
     known = channel >= 0
-    new_day = np.append(True, (np.diff(rows.units) != 0) | (np.diff(rows.times) != 0))
-    repeated = ~new_day & np.append(False, np.diff(channel) == 0) & known
+    changes = (np.diff(rows.units) != 0) | (np.diff(rows.times) != 0)
+    new_day = np.append(True, changes)
+    same_channel = np.append(False, np.diff(channel) == 0)
+    repeated = same_channel & ~new_day & known
     flags = RowFlags(intake, None, rows.units, rows.times)
     flags.flag("repeated_channel", repeated, None)
     group = np.cumsum(new_day) - 1
-    spends = np.zeros((len(schema.channels), int(group[-1]) + 1))
-    spends[channel[known], group[known]] = rows.columns[str(schema.spend_column)][known]
+    spend = rows.columns[str(schema.spend_column)]
+    spends = np.zeros((len(schema.channels), new_day.sum()))
+    spends[channel[known], group[known]] = spend[known]
     wide = CompactRows(rows.units[new_day], rows.times[new_day], {})
     wide.columns.update(zip(schema.channels, spends, strict=True))
     for name, values in rows.columns.items():
@@ -43,7 +46,8 @@ def _channel_index(intake: Intake, rows: CompactRows) -> NDArray[np.int64]:
     words = intake.words[column].values
     listed = [] if words is None else words.to_pylist()
     place = {name: k for k, name in enumerate(intake.plan.schema.channels)}
-    index = np.array([*(place.get(word, -1) for word in listed), -1])[rows.columns[column]]
+    places = [place.get(word, -1) for word in listed]
+    index = np.array([*places, -1])[rows.columns[column]]
     unlisted = [repr(word) for word in listed if word not in place]
     flags = RowFlags(intake, None, rows.units, rows.times)
     flags.flag("unlisted_channel", index < 0, column, ", ".join(unlisted[:5]) or "nothing")

@@ -67,8 +67,7 @@ def make_plan(source: Source, schema: Schema, need_outcome: bool = True) -> Read
         findings = list(_unused_later(present, schema))
     kinds = _kinds(source, schema, wanted, findings)
     findings += _file_notes(source)
-    has_outcome = need_outcome or schema.outcome in present
-    return ReadingPlan(schema, kinds, has_outcome, schema.features is None, tuple(findings))
+    return ReadingPlan(schema, kinds, need_outcome, schema.features is None, tuple(findings))
 
 
 def _check_present(schema: Schema, present: list[str], need_outcome: bool) -> None:

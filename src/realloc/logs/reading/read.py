@@ -67,13 +67,12 @@ def load(
     source: Any,
     schema: Schema,
     *,
-    need_outcome: bool = True,
     on_progress: OnProgress | None = None,
     today: date | None = None,
 ) -> Loaded:
     """Read as far as possible: problems of rows are findings; only an unreadable source raises."""
     opened = open_source(source)
-    plan = make_plan(opened, schema, need_outcome)
+    plan = make_plan(opened, schema)
     features = tuple(plan.features)
     today = today or datetime.now(UTC).date()
     intake = Intake(plan, today, opened.text, usable=RowPile(opened.rows))
@@ -116,13 +115,13 @@ def plan_today(opened: Source, schema: Schema) -> ReadingPlan:
     """What is read of rows to decide on: never an outcome, even where there is one."""
     if opened.frame is not None and not opened.text:
         return _plan_frame(opened.columns, schema)
-    return replace(make_plan(opened, schema, need_outcome=False), has_outcome=False)
+    return make_plan(opened, schema, need_outcome=False)
 
 
 @lru_cache(maxsize=32)
 def _plan_frame(columns: pa.Schema, schema: Schema) -> ReadingPlan:
     """The plan for a frame, which depends on types alone; the service asks for it every request."""
-    return replace(make_plan(Source(columns, None), schema, need_outcome=False), has_outcome=False)
+    return make_plan(Source(columns, None), schema, need_outcome=False)
 
 
 def load_today(source: Any, schema: Schema) -> Today:
@@ -184,7 +183,8 @@ def _to_table(intake: Intake, rows: CompactRows) -> tuple[pa.Table, Order]:
 def _order(codes: NDArray[np.int32], times: NDArray[np.int64]) -> Order:
     """The order by unit and time; a slice, which copies nothing, where rows are sorted already."""
     step = np.diff(codes)
-    if np.all((step > 0) | ((step == 0) & (np.diff(times) >= 0))):
+    later = np.diff(times) >= 0
+    if np.all((step > 0) | ((step == 0) & later)):
         return slice(None)
     return np.lexsort((times, codes))
 
