@@ -7,11 +7,7 @@ import pytest
 from realloc.logs import Schema, read_logs
 from realloc.logs.summary import summary
 from realloc.monitor import count_columns, measure
-from realloc.monitor.age import age_of
-from realloc.monitor.coverage import compare_coverage, measure_coverage
 from realloc.monitor.drift import add_counts
-from tests.batch.conftest import NOW
-from tests.small import fitted, window
 
 SCHEMA = Schema(
     unit="item",
@@ -108,22 +104,3 @@ def test_counts_of_batches_add_up_to_those_of_all_rows():
     for part in parts:
         total = add_counts(total, part)
     assert total == count_columns(told, logs)
-
-
-def test_coverage_of_rows_like_those_of_training_does_not_fall_and_of_strange_mixes_it_does():
-    state, logs = fitted().fitted, window(96)
-    near = measure_coverage(state, logs)
-    assert not near.fell
-    frame = logs.to_pandas()
-    frame["ads"], frame["coupon"], frame["rebate"] = 0.98, 0.01, 0.01
-    far = measure_coverage(state, read_logs(frame, logs.schema))
-    assert far.fell
-    assert far.now < near.now
-    assert not compare_coverage(0.90, 0.95, 100, 20).fell  # of twenty units chance explains it
-    assert compare_coverage(0.90, 0.95, 10_000, 10_000).fell
-
-
-def test_ages_count_from_the_record_and_never_go_below_zero():
-    age = age_of("2026-11-06T12:00:00+00:00", "2026-11-01", NOW)
-    assert (age.days, age.window_days) == (10.0, 15.5)
-    assert age_of("2027-01-01T00:00:00+00:00", "2027-01-01", NOW).days == 0.0

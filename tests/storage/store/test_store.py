@@ -6,9 +6,9 @@ import pytest
 
 from realloc import ReAlloc
 from realloc.base.errors import StoreError
+from realloc.batch import recommend_file
 from realloc.decide.types import MOVED
 from realloc.storage.store import Store, canary
-from realloc.storage.store.frozen import answer_frozen
 from tests.small import CONFIG, fitted, today, updated, window
 from tests.storage.store.light import NOON, snapshot
 
@@ -132,7 +132,9 @@ def test_a_frozen_store_keeps_every_mix_also_where_the_model_is_broken(tmp_path)
     with pytest.raises(StoreError, match="weights.safetensors"):
         store.load()
     given = today()
-    found = answer_frozen(store.path, given)
+    given.to_parquet(tmp_path / "today.parquet")
+    recommend_file(tmp_path / "today.parquet", store.path, tmp_path / "recs.parquet")
+    found = pd.read_parquet(tmp_path / "recs.parquet")
     assert set(found.reason) == {"frozen"}
     assert not found.moved.any()
     assert "frozen" not in MOVED

@@ -7,14 +7,10 @@ it works where none can be loaded.
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from realloc.base import disk
 from realloc.base.artifact import read_plain
 from realloc.base.errors import ArtifactError, StoreError
-from realloc.base.validation import from_table
-from realloc.decide.types import keep, recommend
-from realloc.logs import Schema
 from realloc.storage.store.versions import Version, list_versions, read_version
 
 FROZEN = "FROZEN"
@@ -66,13 +62,6 @@ def why_frozen(root: Path) -> str | None:
         return None if gone else "for a reason that cannot be read"
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
     return printable.strip() or "no reason was given"
-
-
-def answer_frozen(root: Path, today: Any) -> Any:
-    """Recommend no change for any row, with the schema of the newest record that can be read."""
-    version = newest_record(root)
-    schema = from_table(Schema, version.schema, "the version's record")
-    return recommend(lambda logs: keep(logs, REASON), today, schema, version.money_digits)
 
 
 def newest_record(root: Path) -> Version:

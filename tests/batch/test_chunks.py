@@ -1,0 +1,48 @@
+"""Chunks: consecutive rows of one size, however the input was cut into files."""
+
+import pandas as pd
+import pytest
+
+from realloc.base.errors import LogError
+from realloc.batch.chunks import cut, fingerprint_files, identify_files
+from realloc.logs.reading.source import open_source
+
+
+def write(folder, *sizes):
+    first = 0
+    for number, size in enumerate(sizes):
+        frame = pd.DataFrame({"unit": range(first, first + size), "x": 1.0})
+        frame.to_parquet(folder / f"{number}.parquet")
+        first += size
+    return open_source(str(folder / "*.parquet"))
+
+
+@pytest.mark.parametrize("sizes", [(10,), (3, 7), (1, 1, 8)])
+def test_chunks_hold_consecutive_rows_of_one_size(tmp_path, sizes):
+    chunks = list(cut(write(tmp_path, *sizes), ["unit", "x"], rows=4))
+    assert [chunk.number for chunk in chunks] == [0, 1, 2]
+    assert [chunk.first for chunk in chunks] == [0, 4, 8]
+    units = [chunk.source.frame["unit"].to_pylist() for chunk in chunks]
+    assert units == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
+def test_an_input_without_rows_is_one_empty_chunk(tmp_path):
+    chunks = list(cut(write(tmp_path, 0), ["unit"], rows=4))
+    assert [chunk.source.rows for chunk in chunks] == [0]
+
+
+def test_files_of_other_types_are_refused(tmp_path):
+    write(tmp_path, 3)
+    pd.DataFrame({"unit": ["a"], "x": ["b"]}).to_parquet(tmp_path / "1.parquet")
+    with pytest.raises(LogError, match="one type per column|type"):
+        list(cut(open_source(str(tmp_path / "*.parquet")), ["unit", "x"], rows=4))
+
+
+def test_a_file_that_changed_has_another_fingerprint_and_identity(tmp_path):
+    source = write(tmp_path, 5)
+    digest = fingerprint_files(source)
+    files = identify_files(source)
+    assert fingerprint_files(source) == digest
+    write(tmp_path, 6)
+    assert fingerprint_files(source) != digest
+    assert identify_files(source) != files
