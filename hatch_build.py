@@ -1,4 +1,6 @@
-"""Compile the parts in C when the package is built; without a compiler numpy does their work, slower (`realloc.base.numerics.clib`)."""
+"""Compile the parts in C when the package is built; without a compiler numpy does their work,
+slower (`realloc.base.numerics.clib`).
+"""
 
 import hashlib
 import os
@@ -18,7 +20,9 @@ SOURCES = ("decide/search/compiled.c",)
 
 
 class CompileHook(BuildHookInterface[Any]):
-    """Shared libraries without Python's own interface, read with ctypes: the same files for every version of Python."""
+    """Shared libraries without Python's own interface, read with ctypes: the same files for
+    every version of Python.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and make the wheel one of this platform."""
@@ -32,7 +36,9 @@ class CompileHook(BuildHookInterface[Any]):
 
 
 def compile_source(source: Path) -> bool:
-    """Whether a compiler made it; put in place whole, so that a service that runs keeps the file it has opened."""
+    """Whether a compiler made it; put in place whole, so that a service that runs keeps the
+    file it has opened.
+    """
     target = library_of(source)
     aside = target.with_suffix(f".{os.getpid()}")
     digest = hashlib.sha256(

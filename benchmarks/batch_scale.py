@@ -1,11 +1,16 @@
-"""A day's batch from Parquet to Parquet with everything on: seconds, CPU, memory; and what each stage costs a row.
+"""A day's batch from Parquet to Parquet with everything on: seconds, CPU, memory; and what each
+stage costs a row.
 
     python benchmarks/batch_scale.py [--rows 50000 500000] [--jobs 2] [--stages]
 
-A model with the default config learns from 10,000 rows of the paper's world (kept under --folder, so that it learns once).
-`realloc recommend` then runs as a user would type it: reading, checking keys, deciding, publish limits, decision log, output, summary.
-Memory is the sum over its processes of what each holds alone plus its part of what is shared (PSS), looked at every 0.2 s.
-Other jobs on the machine stretch seconds; CPU seconds less so. The bar: 500,000 rows in 60 s and 2 GiB on 2 cores.
+A model with the default config learns from 10,000 rows of the paper's world (kept under --folder,
+so that it learns once).
+`realloc recommend` then runs as a user would type it: reading, checking keys, deciding, publish
+limits, decision log, output, summary.
+Memory is the sum over its processes of what each holds alone plus its part of what is shared (PSS),
+looked at every 0.2 s.
+Other jobs on the machine stretch seconds; CPU seconds less so. The bar: 500,000 rows in 60 s and 2
+GiB on 2 cores.
 """
 
 import argparse

@@ -1,8 +1,10 @@
-"""Faults that a batch and its decision log survive, in large numbers; the short runs are tests/batch and tests/ledger.
+"""Faults that a batch and its decision log survive, in large numbers; the short runs are
+tests/batch and tests/ledger.
 
     python -m benchmarks.faults_batch [--kills 200] [--races 50] [--flips 2000] [--journal 100]
 
-Each part is written to benchmarks/results/faults_batch.json when it is done, and skipped if it is there with the same count.
+Each part is written to benchmarks/results/faults_batch.json when it is done, and skipped if it is
+there with the same count.
 Anything unexpected stops the run. Run from the root of the repository.
 """
 
@@ -39,7 +41,9 @@ def make(folder: Path) -> Path:
 
 
 def kill(folder: Path, kills: int) -> dict[str, object]:
-    """kill −9 at random moments of `recommend`; each series of ten ends in the bytes of an undisturbed run."""
+    """kill −9 at random moments of `recommend`; each series of ten ends in the bytes of an
+    undisturbed run.
+    """
     base = make(folder)
     shutil.copytree(base, folder / "plain")
     begun = time.perf_counter()
@@ -64,7 +68,9 @@ def kill(folder: Path, kills: int) -> dict[str, object]:
 
 
 def operations(folder: Path, _: int) -> dict[str, object]:
-    """Six kinds of failure at every operation on the disk: output and log stay whole, the next run ends as if nothing was."""
+    """Six kinds of failure at every operation on the disk: output and log stay whole, the next
+    run ends as if nothing was.
+    """
     base = make(folder)
     Store(base / "store").freeze("cheap answers")
     shutil.copy(base / "today.parquet", base / "recs.parquet")

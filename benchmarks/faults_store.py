@@ -2,8 +2,10 @@
 
     python -m benchmarks.faults_store [--only flips races ...] [--kills 1000] [--again] [--table]
 
-Every part is written to benchmarks/results/faults_store.json with the commit it ran at. A part that is there with the count
-asked for is skipped; kills of real commands go on where they were stopped. A store that cannot be read, or has lost what was
+Every part is written to benchmarks/results/faults_store.json with the commit it ran at. A part that
+is there with the count
+asked for is skipped; kills of real commands go on where they were stopped. A store that cannot be
+read, or has lost what was
 acknowledged, stops the run with an error. Run from the root of the repository.
 """
 
@@ -33,8 +35,19 @@ RESULTS = Path(__file__).parent / "results" / "faults_store.json"
 COMMIT = subprocess.run(
     ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True
 ).stdout.strip()
-BAD = ("another_end", "lost", "bad", "wrong", "of_these_not_noticed", "small_unnoticed", "small_cuts_unnoticed",
-       "real_unnoticed", "real_cuts_unnoticed", "not_refused", "harmed")  # fmt: skip
+BAD = (
+    "another_end",
+    "lost",
+    "bad",
+    "wrong",
+    "of_these_not_noticed",
+    "small_unnoticed",
+    "small_cuts_unnoticed",
+    "real_unnoticed",
+    "real_cuts_unnoticed",
+    "not_refused",
+    "harmed",
+)
 CHUNK = 8  # kills of real commands between two notes of how far it is
 
 
@@ -55,7 +68,9 @@ def light_kills(folder: Path, count: int, _: dict) -> dict:
 
 
 def command_kills(folder: Path, count: int, former: dict) -> dict:
-    """Real fit, update and recommend, each killed again and again; ends must be those of an undisturbed run, byte by byte."""
+    """Real fit, update and recommend, each killed again and again; ends must be those of an
+    undisturbed run, byte by byte.
+    """
     from tests.faults import commands
 
     commands.write_inputs(folder)
@@ -74,7 +89,9 @@ def command_kills(folder: Path, count: int, former: dict) -> dict:
 
 
 def command_errors(folder: Path, _: int, __: dict) -> dict:
-    """A real fit and a real update, killed and with a full disk at every call that changes the disk."""
+    """A real fit and a real update, killed and with a full disk at every call that changes the
+    disk.
+    """
     from tests.faults import commands
 
     commands.write_inputs(folder)
@@ -123,7 +140,9 @@ def power_losses(folder: Path, count: int, _: dict) -> dict:
 
 
 def flips(folder: Path, count: int, _: dict) -> dict:
-    """Every byte and every length of a small store; `count` of each kind of damage in a real one."""
+    """Every byte and every length of a small store; `count` of each kind of damage in a real
+    one.
+    """
     small = grown(folder / "small", 2).path
     real = _real_store(folder / "real")
     return {
@@ -253,7 +272,8 @@ def main() -> None:
 ROWS = {  # how docs/store.md says it: the part, the fault, what was found
     "command_kills": (
         "kill −9 at random CPU times of real `fit`, `update`, `recommend`",
-        "{kills} kills: every end that of an undisturbed run, byte by byte; nothing acknowledged lost",
+        "{kills} kills: every end that of an undisturbed run, byte by byte; nothing "
+        "acknowledged lost",
     ),
     "light_kills": (
         "kill −9 amid commits of a model of three numbers",
@@ -264,8 +284,10 @@ ROWS = {  # how docs/store.md says it: the part, the fault, what was found
         "{calls} failures: the old version or the new one, whole; the sentence says which",
     ),
     "disk_errors": (
-        "EIO, ENOSPC, EROFS, EACCES, an error told late, a stop before or after every such call of a commit",
-        "{failures} failures: a sentence, the old version or the new one whole, and the next writer goes on",
+        "EIO, ENOSPC, EROFS, EACCES, an error told late, a stop before or after every such "
+        "call of a commit",
+        "{failures} failures: a sentence, the old version or the new one whole, and the next "
+        "writer goes on",
     ),
     "power_losses": (
         "power loss",
@@ -277,7 +299,8 @@ ROWS = {  # how docs/store.md says it: the part, the fault, what was found
     ),
     "flips": (
         "a flipped bit, a lost end",
-        "every byte and every length of a small store ({small_bytes:,}); {real_flips:,} flips and {real_cuts:,} cuts of a real "
+        "every byte and every length of a small store ({small_bytes:,}); {real_flips:,} flips "
+        "and {real_cuts:,} cuts of a real "
         "one ({real_bytes:,} bytes): all refused, naming the file",
     ),
     "races": ("two writers", "{races} races: one wins, the other is told"),

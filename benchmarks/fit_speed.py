@@ -1,9 +1,11 @@
-"""How much CPU a fit costs, as a multiple of one plain S-learner network in the same run; memory and time up to a million rows.
+"""How much CPU a fit costs, as a multiple of one plain S-learner network in the same run; memory
+and time up to a million rows.
 
-    python benchmarks/fit_speed.py              # 20,000 rows against the S-learner, then 20 K, 100 K, 1 M rows
+    python benchmarks/fit_speed.py  # 20,000 rows against the S-learner, then 20 K, 100 K, 1 M
     python benchmarks/fit_speed.py --sizes 20000 100000
 
-Bar: at most 20 times the CPU time of one plain network (three hidden layers of 128, 40 epochs); 1 million rows in at most
+Bar: at most 20 times the CPU time of one plain network (three hidden layers of 128, 40 epochs); 1
+million rows in at most
 4 GiB and in time that grows no faster than the rows. One thread.
 """
 
@@ -53,7 +55,9 @@ def fit_seconds(rows: int) -> dict[str, float]:
 
 
 def plain_seconds(rows: int) -> float:
-    """CPU seconds of one S-learner: one member, 3 × 128 with layer norm, batch 512, 40 epochs, a tenth held out."""
+    """CPU seconds of one S-learner: one member, 3 × 128 with layer norm, batch 512, 40 epochs,
+    a tenth held out.
+    """
     import numpy as np
     import torch
 
@@ -126,7 +130,8 @@ def main() -> None:
     for one, other in pairwise(fits):
         growth = other["cpu"] / one["cpu"]
         print(
-            f"{one['rows']:,} → {other['rows']:,} rows: time × {growth:.1f}, rows × {other['rows'] / one['rows']:.0f}"
+            f"{one['rows']:,} → {other['rows']:,} rows: time × {growth:.1f}, rows × "
+            f"{other['rows'] / one['rows']:.0f}"
         )
     RESULTS.write_text(
         json.dumps({"plain_cpu": plain, "ratio": ratio, "fits": fits}, indent=1) + "\n"

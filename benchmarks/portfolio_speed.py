@@ -2,7 +2,8 @@
 
     python benchmarks/portfolio_speed.py
 
-Bar: 10 CPU seconds and a gap below 0.1 %. Each unit has a lognormal budget, a trace of six transfers
+Bar: 10 CPU seconds and a gap below 0.1 %. Each unit has a lognormal budget, a trace of six
+transfers
 towards its best channels and one of six out of the capped ones. Gains are concave along a trace.
 Cases: pools that bind, pools that today's spend already exceeds, a cap on the money moved in
 addition, and copies of only 20 units, which prices cannot tell apart. One thread.
@@ -42,7 +43,9 @@ CASES = {
 
 
 def draw_trace(rng: np.random.Generator, start: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """Shares (n, STEPS + 1, K): each step moves up to STEP from a unit's lowest slope that has money to its highest."""
+    """Shares (n, STEPS + 1, K): each step moves up to STEP from a unit's lowest slope that has
+    money to its highest.
+    """
     rows = np.arange(len(start))
     points = np.repeat(start[:, None], STEPS + 1, axis=1)
     noisy = slope + 0.2 * rng.normal(size=slope.shape)
@@ -134,7 +137,8 @@ def main() -> None:
             rows.append(row)
             print(
                 f"{case:12} seed {seed}: {cpu:5.2f} CPU s, relative gap {choice.relative_gap:.1e}, "
-                f"feasible {row['feasible']}, value {choice.value:,.0f} of {row['value_without_caps']:,.0f}",
+                f"feasible {row['feasible']}, value {choice.value:,.0f} of "
+                f"{row['value_without_caps']:,.0f}",
                 flush=True,
             )
     RESULTS.write_text(json.dumps({"arguments": vars(arguments), "rows": rows}, indent=1) + "\n")

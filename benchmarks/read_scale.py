@@ -1,9 +1,12 @@
-"""Check and read a log of 500 K units × 60 days, 20 features, K = 3 (30 million rows) in bounded memory.
+"""Check and read a log of 500 K units × 60 days, 20 features, K = 3 (30 million rows) in bounded
+memory.
 
-    python benchmarks/read_scale.py [--units 500000] [--days 60] [--folder /tmp/realloc-scale] [--keep]
+    python benchmarks/read_scale.py [--units 500000] [--days 60] [--folder FOLDER] [--keep]
 
-Writes the log as one Parquet file a day (doubles, as a warehouse would), then runs `realloc check` and `read_logs` in
-processes of their own and prints rows, seconds, rows per second and the peak resident memory of each.
+Writes the log as one Parquet file a day (doubles, as a warehouse would), then runs `realloc check`
+and `read_logs` in
+processes of their own and prints rows, seconds, rows per second and the peak resident memory of
+each.
 """
 
 import argparse
@@ -32,7 +35,9 @@ import realloc
 schema, _ = realloc.read_config(sys.argv[2])
 start = time.perf_counter()
 logs = realloc.read_logs(sys.argv[1], schema)
-print(json.dumps({"rows": len(logs), "seconds": time.perf_counter() - start, "arrow_gib": logs.table.nbytes / 2**30}))
+seconds = time.perf_counter() - start
+gib = logs.table.nbytes / 2**30
+print(json.dumps({"rows": len(logs), "seconds": seconds, "arrow_gib": gib}))
 """
 
 
@@ -125,7 +130,8 @@ def main() -> None:
     if not args.keep:
         shutil.rmtree(args.folder)
     print(
-        f"own peak (writing) {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB; figures in {args.out}"
+        f"own peak (writing) {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} "
+        f"GiB; figures in {args.out}"
     )
 
 

@@ -1,9 +1,12 @@
-"""Matched replay at scale: 100 K and 1 M moved events of the marketplace, each in a process of its own.
+"""Matched replay at scale: 100 K and 1 M moved events of the marketplace, each in a process of its
+own.
 
     python benchmarks/replay_scale.py [--events 100000 1000000]
 
-Routine items of 24 days, the last 12 replayed with every setting of the ladder. Prints counts, CPU seconds of each stage,
-events per CPU second and peak memory, each with its ratio to the smallest size; writes results/replay_scale.json.
+Routine items of 24 days, the last 12 replayed with every setting of the ladder. Prints counts, CPU
+seconds of each stage,
+events per CPU second and peak memory, each with its ratio to the smallest size; writes
+results/replay_scale.json.
 CPU and not wall seconds, because other work may share the machine.
 """
 

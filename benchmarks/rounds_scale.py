@@ -1,8 +1,10 @@
-"""Does a round grow with the number of past rounds? 32 windows of the rotating world: CPU, memory and saved size of each.
+"""Does a round grow with the number of past rounds? 32 windows of the rotating world: CPU, memory
+and saved size of each.
 
     python benchmarks/rounds_scale.py
 
-A small config (one nuisance model, two members, 4,000 rows each in the replay and in the support's memory), so that 32 rounds
+A small config (one nuisance model, two members, 4,000 rows each in the replay and in the support's
+memory), so that 32 rounds
 take minutes; rounds are compared once both memories are full. One thread.
 """
 
@@ -60,7 +62,8 @@ def main() -> None:
                 }
             )
             print(
-                f"round {window + 1:2}: {cpu:5.1f} CPU s, {size / 2**20:.2f} MiB saved, peak {peak:.0f} MiB",
+                f"round {window + 1:2}: {cpu:5.1f} CPU s, {size / 2**20:.2f} MiB saved, peak "
+                f"{peak:.0f} MiB",
                 flush=True,
             )
     full = [row for row in rows if row["replay_rows"] == CAPACITY]

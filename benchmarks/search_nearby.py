@@ -2,9 +2,12 @@
 
     python benchmarks/search_nearby.py [--rows 16384]
 
-The same rows are decided three times in one process: by the compiled search, by numpy with polynomials, and with the network
-itself; the model is that of `batch_scale.py`. Ratios of CPU time; rows in which the compiled search differs from numpy's in
-any bit; reasons and ends that polynomials and network share; the objective Ĝ − β σ̂ of what was found.
+The same rows are decided three times in one process: by the compiled search, by numpy with
+polynomials, and with the network
+itself; the model is that of `batch_scale.py`. Ratios of CPU time; rows in which the compiled search
+differs from numpy's in
+any bit; reasons and ends that polynomials and network share; the objective Ĝ − β σ̂ of what was
+found.
 """
 
 import argparse

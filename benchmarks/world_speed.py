@@ -22,7 +22,8 @@ def main() -> None:
     rates.sort()
     median = rates[REPEATS // 2]
     print(
-        f"{median:,.0f} rows/s, median of {REPEATS} draws of {UNITS * PERIODS:,} rows (slowest {rates[0]:,.0f})"
+        f"{median:,.0f} rows/s, median of {REPEATS} draws of {UNITS * PERIODS:,} rows (slowest "
+        f"{rates[0]:,.0f})"
     )
     print("bar", f"{BAR:,}", "met" if median >= BAR else "MISSED")
 

@@ -1,4 +1,6 @@
-"""A shop whose orders rise with coupons while its sales fall, with zeros and channels that some items never used."""
+"""A shop whose orders rise with coupons while its sales fall, with zeros and channels that some
+items never used.
+"""
 
 import copy
 from dataclasses import replace

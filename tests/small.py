@@ -1,4 +1,6 @@
-"""A config and logs so small that a round takes a fifth of a second, and models fitted with them once per process."""
+"""A config and logs so small that a round takes a fifth of a second, and models fitted with
+them once per process.
+"""
 
 import copy
 from dataclasses import replace
@@ -39,7 +41,9 @@ def with_student(**changes) -> Config:
 
 @cache
 def window(number: int = 0, channels: int = 3, units: int = 60) -> Logs:
-    """Logs of the medium world with little noise, so that few rows teach something; every number has its own units."""
+    """Logs of the medium world with little noise, so that few rows teach something; every
+    number has its own units.
+    """
     parameters = replace(WorldParameters(), noise=0.3)
     return World("medium", seed=5, channels=channels, parameters=parameters).sample(
         units=units, periods=5, seed=number

@@ -1,4 +1,6 @@
-"""Logs from which little or nothing can be learned: a clear refusal, or a model that says so; never NaN."""
+"""Logs from which little or nothing can be learned: a clear refusal, or a model that says so;
+never NaN.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,6 @@
-"""docs/equations.md is true: every label of the paper is there, every function and every test it names exists."""
+"""docs/equations.md is true: every label of the paper is there, every function and every test
+it names exists.
+"""
 
 import importlib
 import re

@@ -1,4 +1,6 @@
-"""Small logs, logs of few repeated mixes, and few units with long histories: what is learned from them, and how."""
+"""Small logs, logs of few repeated mixes, and few units with long histories: what is learned
+from them, and how.
+"""
 
 from dataclasses import replace
 
@@ -24,7 +26,9 @@ GRID = np.array([[a, b, 10 - a - b] for a in range(1, 6) for b in range(1, 6) if
 
 
 def readings(times: int = 4, noise: float = 0.02, shift: float = 0.0) -> pd.DataFrame:
-    """A rough surface that is read several times: every mix has a level of its own that no smooth surface knows."""
+    """A rough surface that is read several times: every mix has a level of its own that no
+    smooth surface knows.
+    """
     random = np.random.default_rng(3)
     level = random.normal(size=len(GRID))
     which = np.tile(np.arange(len(GRID)), times)

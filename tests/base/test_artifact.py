@@ -132,7 +132,8 @@ def test_the_same_input_writes_the_same_bytes(tmp_path):
 def test_the_manifest_names_versions_without_loading_torch(tmp_path):
     code = (
         "import sys, json; from realloc.base.artifact import write_artifact, read_artifact\n"
-        f"write_artifact({str(tmp_path / 'a')!r}, 'student', {{}}, {{}}); read_artifact({str(tmp_path / 'a')!r}, 'student')\n"
+        f"write_artifact({str(tmp_path / 'a')!r}, 'student', {{}}, {{}}); "
+        f"read_artifact({str(tmp_path / 'a')!r}, 'student')\n"
         "print([m for m in ('torch', 'pickle5', 'dill') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -558,7 +559,9 @@ CALLS = ("mkdir", "open", "fsync", "rename", "unlink", "rmdir", "close")
 
 
 class Saboteur:
-    """Raises at the n-th call of this thread to the system, before or after it is done; all others go through."""
+    """Raises at the n-th call of this thread to the system, before or after it is done; all
+    others go through.
+    """
 
     def __init__(self, monkeypatch, n, problem, after):
         self.thread = threading.get_ident()  # a service of another test may still look at its store

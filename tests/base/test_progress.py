@@ -215,7 +215,8 @@ def test_a_real_terminal_on_stderr_shows_bars_and_survives_ctrl_c():
     code = (
         "import os, signal\nfrom realloc.base.progress import show_progress\n"
         "with show_progress() as progress:\n"
-        "    progress('fit', 1, 2); print('result', flush=True); os.kill(os.getpid(), signal.SIGINT)\n"
+        "    progress('fit', 1, 2); print('result', flush=True); os.kill(os.getpid(), "
+        "signal.SIGINT)\n"
     )
     ours, theirs = os.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}

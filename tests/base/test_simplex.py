@@ -243,7 +243,9 @@ def test_impossible_budgets_are_refused(budget):
 
 
 def test_per_channel_rounding_would_break_the_budget_which_is_why_it_is_not_done():
-    """The negative control of the money tests: naive rounding misses the total in about half of all cases."""
+    """The negative control of the money tests: naive rounding misses the total in about half of
+    all cases.
+    """
     rng = np.random.default_rng(0)
     p, budget = rng.dirichlet(np.ones(3), 2000), rng.uniform(1, 1000, 2000).round(2)
     naive = np.rint(p * budget[:, None] * 100).sum(axis=1) == np.rint(budget * 100)

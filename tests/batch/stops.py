@@ -1,4 +1,6 @@
-"""Stops at the n-th operation of the disk layer: coarser than single system calls, so that whole runs can be swept."""
+"""Stops at the n-th operation of the disk layer: coarser than single system calls, so that
+whole runs can be swept.
+"""
 
 import contextlib
 from pathlib import Path
@@ -8,7 +10,9 @@ from tests.faults import recording
 
 @contextlib.contextmanager
 def stopping(n: int, problem: BaseException, after: bool = False, torn: bool = False):
-    """The n-th operation raises, before it is done, after, or having written half a file; `hit` says which it was."""
+    """The n-th operation raises, before it is done, after, or having written half a file; `hit`
+    says which it was.
+    """
     seen = {"count": 0, "hit": None}
 
     def around(name, call, *arguments):

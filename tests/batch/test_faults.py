@@ -1,4 +1,6 @@
-"""Kills, a disk that fails at any operation, two runs at once: the old output or the new one, whole, and one log entry."""
+"""Kills, a disk that fails at any operation, two runs at once: the old output or the new one,
+whole, and one log entry.
+"""
 
 import errno
 import os
@@ -100,7 +102,9 @@ def test_a_failure_at_any_operation_leaves_the_old_output_and_the_next_run_ends_
 
 
 def run_on_a_small_disk(place, limit):
-    """In a child, where the system refuses files above a size in the middle of a write: 3 where that was said."""
+    """In a child, where the system refuses files above a size in the middle of a write: 3 where
+    that was said.
+    """
 
     def small():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -171,7 +175,9 @@ def start_and_kill(work, delay: float) -> bool:
 def survive(
     place: Path, kills: int, longest: float, seed: int, chunk_rows: int = 16
 ) -> tuple[int, int]:
-    """Kill runs at random moments, then let one run through: how many were killed amid a run, parts found finished."""
+    """Kill runs at random moments, then let one run through: how many were killed amid a run,
+    parts found finished.
+    """
     draw, amid, resumed = random.Random(seed), 0, 0
     for _ in range(kills):
         amid += start_and_kill(

@@ -177,7 +177,8 @@ def test_a_stale_model_holds_the_run(place):
 def test_limits_of_the_fit_hold_without_a_config_and_nonsense_is_refused(tmp_path):
     path = tmp_path / "realloc.toml"
     path.write_text(
-        '[schema]\nunit = "u"\ntime = "t"\noutcome = "y"\nchannels = ["a", "b"]\n[publish]\nmax_action_rate = 0.3\n'
+        '[schema]\nunit = "u"\ntime = "t"\noutcome = "y"\nchannels = ["a", "b"]\n[publish]\n'
+        "max_action_rate = 0.3\n"
     )
     assert read_config(path)[1].publish.max_action_rate == 0.3
     with pytest.raises(

@@ -1,4 +1,6 @@
-"""Batches from file to file: the model's own answers, whatever the cut, the processes and the kind of file."""
+"""Batches from file to file: the model's own answers, whatever the cut, the processes and the
+kind of file.
+"""
 
 import json
 import subprocess
@@ -302,8 +304,10 @@ def test_a_worker_that_is_ended_is_said(place, monkeypatch):
 
 def test_a_batch_loads_no_torch(place):
     code = (
-        "import sys; from pathlib import Path; from realloc.batch import Options, recommend_file; place = Path(sys.argv[1]);"
-        "recommend_file(str(place / 'today.parquet'), place / 'store', place / 'recs.parquet', Options());"
+        "import sys; from pathlib import Path; from realloc.batch import Options, "
+        "recommend_file; place = Path(sys.argv[1]);"
+        "recommend_file(str(place / 'today.parquet'), place / 'store', place / 'recs.parquet', "
+        "Options());"
         "sys.exit('torch' in sys.modules)"
     )
     done = subprocess.run(

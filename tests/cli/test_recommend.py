@@ -25,7 +25,8 @@ def folder(tmp_path_factory):
     Store(out / "store").commit(fitted(), window())
     today().to_parquet(out / "today.parquet")
     (out / "rules.toml").write_text(
-        '[schema]\nunit = "item_id"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon", "rebate"]\n'
+        '[schema]\nunit = "item_id"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", '
+        '"coupon", "rebate"]\n'
         '[decision]\nbeta = 0.0\nmin_significance = 0.0\n[constraints]\nfrozen = ["rebate"]\n'
         "[publish]\nmax_drift = 9.0\n"
     )

@@ -1,4 +1,6 @@
-"""Random constraints and rows, and a plain reading of what they ask for that shares no code with the library."""
+"""Random constraints and rows, and a plain reading of what they ask for that shares no code
+with the library.
+"""
 
 from dataclasses import dataclass
 
@@ -63,7 +65,9 @@ class Case:
         return min(np.inf if c.largest_move is None else c.largest_move, money)
 
     def broken(self, row, shares, grid_from=None, error=0.0):
-        """What the row's shares break: channels by more than `error`, sums by more than float error."""
+        """What the row's shares break: channels by more than `error`, sums by more than float
+        error.
+        """
         low, high = self.bounds(row)
         moved = np.abs(shares - self.start[row]).sum() / 2
         found = [
@@ -86,7 +90,9 @@ class Case:
         return found
 
     def least_move(self, row, grid=False):
-        """The least moved share that keeps the bounds (largest move aside), by a solver; None if nothing does."""
+        """The least moved share that keeps the bounds (largest move aside), by a solver; None
+        if nothing does.
+        """
         K, start = len(self.channels), self.start[row]
         low, high = self.bounds(row)
         step = self.constraints.grid if grid else 1.0

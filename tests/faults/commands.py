@@ -1,6 +1,8 @@
-"""Real commands in forks of this process, killed when they have used so much CPU: torch is imported once, not a thousand times.
+"""Real commands in forks of this process, killed when they have used so much CPU: torch is imported
+once, not a thousand times.
 
-CPU time instead of seconds on the wall, so that kills are spread over the whole of a command however busy the machine is.
+CPU time instead of seconds on the wall, so that kills are spread over the whole of a command
+however busy the machine is.
 """
 
 import mmap
@@ -65,7 +67,9 @@ min_significance = 0.0
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: its exit code, None where it was killed; the CPU seconds it used; what it said."""
+    """How a command ended: its exit code, None where it was killed; the CPU seconds it used;
+    what it said.
+    """
 
     code: int | None
     seconds: float
@@ -73,7 +77,9 @@ class Ended:
 
 
 def write_inputs(folder: Path, windows: int = 3) -> None:
-    """A config of the smallest possible model, windows that follow each other, and rows to ask about."""
+    """A config of the smallest possible model, windows that follow each other, and rows to ask
+    about.
+    """
     world = World("medium", seed=5, parameters=replace(WorldParameters(), noise=0.3))
     (folder / "realloc.toml").write_text(TOML)
     for number in range(windows):
@@ -96,7 +102,9 @@ def commands(folder: Path, store: Path, windows: int = 3) -> list[list[str]]:
 
 
 def run(words: list[str], cpu_seconds: float | None = None, prepare=lambda: None) -> Ended:
-    """Run a command in a fork; kill −9 once it has used `cpu_seconds`. `prepare` is called in the fork first."""
+    """Run a command in a fork; kill −9 once it has used `cpu_seconds`. `prepare` is called in
+    the fork first.
+    """
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -149,7 +157,9 @@ def windows_in(store: Path) -> int:
 def check_after_kill(
     store: Path, acknowledged: int, before: dict[str, bytes], after: dict[str, bytes]
 ) -> bool:
-    """Whether the window in work is in; the store is the one from before or the one after it, byte by byte."""
+    """Whether the window in work is in; the store is the one from before or the one after it,
+    byte by byte.
+    """
     found = windows_in(store)
     assert found in (acknowledged, acknowledged + 1), (
         f"{acknowledged} was acknowledged, the store holds {found}"
@@ -159,7 +169,9 @@ def check_after_kill(
 
 
 def _head_and_versions(store: Path) -> dict[str, bytes]:
-    """What readers see: versions that HEAD does not name yet, or that are on their way out, do not count."""
+    """What readers see: versions that HEAD does not name yet, or that are on their way out, do
+    not count.
+    """
     head = read_head(store) if store.exists() else None
     if head is None:
         return {}
@@ -173,7 +185,9 @@ def _beyond(name: str, number: int) -> bool:
 
 @dataclass
 class Undisturbed:
-    """The same commands without a kill: for each what the store held before and after, and the CPU seconds."""
+    """The same commands without a kill: for each what the store held before and after, and the
+    CPU seconds.
+    """
 
     folder: Path
     store: Path
@@ -194,9 +208,11 @@ class Undisturbed:
 
 
 def survive(plain: Undisturbed, number: int, kills: int, seed: int) -> int:
-    """Kill one command again and again, each time going on with what the last kill left; then let it finish.
+    """Kill one command again and again, each time going on with what the last kill left; then let
+    it finish.
 
-    How many of the kills came after the new version was current, but before the command could say so.
+    How many of the kills came after the new version was current, but before the command could say
+    so.
     """
     draw, late = random.Random(seed), 0
     store = plain.store.with_name("killed")
@@ -228,7 +244,9 @@ def survive(plain: Undisturbed, number: int, kills: int, seed: int) -> int:
 
 
 class Killed(BreakingSystem):
-    """Kills its process at the n-th call that changes the disk; without an n it only counts, where its parent can read it."""
+    """Kills its process at the n-th call that changes the disk; without an n it only counts,
+    where its parent can read it.
+    """
 
     def __init__(self, n: int | None, problem: OSError | None, counter: mmap.mmap):
         super().__init__(n or -1, problem, after=False, torn=True)
@@ -242,7 +260,9 @@ class Killed(BreakingSystem):
 
 
 def fail_everywhere(plain: Undisturbed, number: int, problem: OSError | None) -> int:
-    """A command that is killed, or meets an error, at every call that changes the disk; how many there are."""
+    """A command that is killed, or meets an error, at every call that changes the disk; how
+    many there are.
+    """
     store = plain.store.with_name("failed")
     words, before = commands(plain.folder, store)[number], _head_and_versions(plain.before[number])
     counter = mmap.mmap(-1, 4)

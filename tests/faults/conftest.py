@@ -1,4 +1,6 @@
-"""Faults of processes, not of the power supply: bytes need not reach the disk, so hundreds of commits take seconds."""
+"""Faults of processes, not of the power supply: bytes need not reach the disk, so hundreds of
+commits take seconds.
+"""
 
 import os
 

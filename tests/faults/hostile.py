@@ -1,4 +1,6 @@
-"""Stores that somebody made to harm who opens them: each case changes a good store, most with every digest made to match."""
+"""Stores that somebody made to harm who opens them: each case changes a good store, most with
+every digest made to match.
+"""
 
 import hashlib
 import json
@@ -95,8 +97,14 @@ class Opened:
         (self.root / "HEAD").write_bytes(head.line())
 
 
-FILES = ("HEAD", "FORMAT", "record/manifest.json", "record/weights.safetensors", "model/manifest.json",
-         "model/weights.safetensors")  # fmt: skip
+FILES = (
+    "HEAD",
+    "FORMAT",
+    "record/manifest.json",
+    "record/weights.safetensors",
+    "model/manifest.json",
+    "model/weights.safetensors",
+)
 
 for file in FILES:
     for protocol in (0, 2, 5):
@@ -112,9 +120,19 @@ for part in ("model", "record"):
     )
 
 STRANGERS = (
-    "model.pkl", "pytorch_model.bin", "optimizer.pt", "scaler.joblib", "data.npy", "config.yaml", "__init__.py",
-    "sitecustomize.py", "torch.py", "weights.safetensors.bak", "weights.safetensors.index.json", "evil\n\x1b[31m.txt",
-)  # fmt: skip
+    "model.pkl",
+    "pytorch_model.bin",
+    "optimizer.pt",
+    "scaler.joblib",
+    "data.npy",
+    "config.yaml",
+    "__init__.py",
+    "sitecustomize.py",
+    "torch.py",
+    "weights.safetensors.bak",
+    "weights.safetensors.index.json",
+    "evil\n\x1b[31m.txt",
+)
 for name in STRANGERS:
     case(f"stranger {name!r} beside the model")(
         lambda store, name=name: (store.folder / "model" / name).write_bytes(store.evil())
@@ -200,8 +218,14 @@ for name, content in MANIFESTS.items():
 
 NO_WINDOW = {"first": "x", "last": "y", "rows": 1, "digest": "", "gap_seconds": 0}
 SEALED = {
-    "files elsewhere": ("model", {"manifest": {"files": {"../../../outside/secret": {"bytes": 6, "sha256": ""}}}}),
-    "an absolute file": ("model", {"manifest": {"files": {"/etc/passwd": {"bytes": 6, "sha256": ""}}}}),
+    "files elsewhere": (
+        "model",
+        {"manifest": {"files": {"../../../outside/secret": {"bytes": 6, "sha256": ""}}}},
+    ),
+    "an absolute file": (
+        "model",
+        {"manifest": {"files": {"/etc/passwd": {"bytes": 6, "sha256": ""}}}},
+    ),
     "2^70 bytes": ("model", {"manifest": {"files": {WEIGHTS: {"bytes": 2**70, "sha256": ""}}}}),
     "a newer format": ("model", {"manifest": {"format": 99}}),
     "another kind": ("model", {"manifest": {"kind": "os.system"}}),
@@ -211,7 +235,7 @@ SEALED = {
     "unknown keys": ("record", {"meta": {"__class__": "os.system"}}),
     "money of a billion digits": ("record", {"meta": {"money_digits": 10**9}}),
     "a time with colours": ("record", {"meta": {"created": "\x1b[31m[/red]"}}),
-}  # fmt: skip
+}
 for name, (part, changes) in SEALED.items():
     case(f"sealed {part}: {name}")(
         lambda store, part=part, changes=changes: store.seal(part, **changes)

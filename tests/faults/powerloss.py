@@ -1,8 +1,12 @@
-"""What a power loss may leave of recorded operations: names and bytes that were not synced may be there or not.
+"""What a power loss may leave of recorded operations: names and bytes that were not synced may be
+there or not.
 
-Files and folders are inodes. A change of names (create, mkdir, rename, remove) is certain once a folder it touches is synced;
-until then any subset of such changes may have reached the disk. A rename is one change, however many folders it touches. The
-bytes of a file are certain once it is synced; until then it may be empty, half there or full of zeros. (All File Systems Are Not
+Files and folders are inodes. A change of names (create, mkdir, rename, remove) is certain once a
+folder it touches is synced;
+until then any subset of such changes may have reached the disk. A rename is one change, however
+many folders it touches. The
+bytes of a file are certain once it is synced; until then it may be empty, half there or full of
+zeros. (All File Systems Are Not
 Created Equal, Pillai et al. 2014.)
 """
 
@@ -37,7 +41,9 @@ class Replayed:
         return node
 
     def change(self, *changes):
-        """One atomic change: for every (folder, name) the inode that it means from now on, or None."""
+        """One atomic change: for every (folder, name) the inode that it means from now on, or
+        None.
+        """
         for folder, name, node in changes:
             if node is None:
                 del folder.now[name]
@@ -66,7 +72,9 @@ class Replayed:
             self.change((self.find(path.parent), path.name, None))
 
     def settle(self, folder: Inode):
-        """Everything that touches a synced folder is certain, and what came before it under the same names is history."""
+        """Everything that touches a synced folder is certain, and what came before it under the
+        same names is history.
+        """
         touched = [
             index
             for index, changes in enumerate(self.pending)
@@ -107,7 +115,9 @@ def _apply(entries, name, node):
 
 
 def _subsets(n: int):
-    """All subsets where they are few; else none, all, every prefix, every single one and every one left out."""
+    """All subsets where they are few; else none, all, every prefix, every single one and every
+    one left out.
+    """
     if 2**n <= MOST_SUBSETS:
         for size in range(n + 1):
             yield from itertools.combinations(range(n), size)

@@ -1,4 +1,6 @@
-"""The layer of disk operations replaced: one that writes down every operation, or stops at the n-th."""
+"""The layer of disk operations replaced: one that writes down every operation, or stops at the
+n-th.
+"""
 
 import contextlib
 import os
@@ -35,7 +37,9 @@ def replaced(around):
 
 @contextlib.contextmanager
 def recorded():
-    """The operations, in order: ("create", path, bytes), ("sync_file", path), ("rename", from, to), …"""
+    """The operations, in order: ("create", path, bytes), ("sync_file", path), ("rename", from,
+    to), …
+    """
     operations = []
 
     def around(name, call, *arguments):
@@ -57,7 +61,9 @@ CALLS = ("open", "write", "fsync", "close", "mkdir", "rename", "unlink", "rmdir"
 
 
 class BreakingSystem:
-    """`os` as the disk layer sees it, whose n-th call raises: before it is done, after, or having written half of it."""
+    """`os` as the disk layer sees it, whose n-th call raises: before it is done, after, or
+    having written half of it.
+    """
 
     def __init__(self, n: int, problem: BaseException, after: bool, torn: bool):
         self.n, self.problem, self.after, self.torn = n, problem, after, torn

@@ -1,4 +1,6 @@
-"""An error of the disk, or a stop, at every call of a commit that changes it: the old version or the new one, whole."""
+"""An error of the disk, or a stop, at every call of a commit that changes it: the old version
+or the new one, whole.
+"""
 
 import errno
 import os
@@ -33,7 +35,9 @@ CASES = {
 
 
 def fail_everywhere(folder, case, rounds, every=1):
-    """Fail at the first call, the second, … (or every so-manieth) until a commit runs through; the calls that failed."""
+    """Fail at the first call, the second, … (or every so-manieth) until a commit runs through;
+    the calls that failed.
+    """
     raised, after, torn = CASES[case]
     base, plain = grown(folder / "base", rounds), grown(folder / "plain", rounds + 2)
     wanted, hits = snapshot(plain.path), []
@@ -61,7 +65,9 @@ def fail_everywhere(folder, case, rounds, every=1):
 
 
 def check(store, failed, rounds):
-    """The store is whole and holds the old version or the new one; the sentence says which, and what the disk said."""
+    """The store is whole and holds the old version or the new one; the sentence says which, and
+    what the disk said.
+    """
     number = LightStore(store.path).number() if store.path.exists() else 0
     assert number in (rounds, rounds + 1)
     if failed is None:
@@ -89,7 +95,9 @@ def test_so_does_any_other_failure_and_one_of_the_first_commit(tmp_path, case):
 
 
 def test_control_acknowledging_before_the_pointer_moves_would_be_noticed(tmp_path):
-    """What the test above looks for does happen: stopped before the pointer, the store holds the old version."""
+    """What the test above looks for does happen: stopped before the pointer, the store holds
+    the old version.
+    """
     store = grown(tmp_path / "store", 1)
     with stopping(10**6, Stopped()) as system:
         store.step()

@@ -1,4 +1,6 @@
-"""One flipped bit or a lost end anywhere in a store is noticed, names the file, and a rollback mends it."""
+"""One flipped bit or a lost end anywhere in a store is noticed, names the file, and a rollback
+mends it.
+"""
 
 import os
 import random
@@ -41,7 +43,9 @@ def places(root, count, seed):
 
 
 def count_unnoticed(root: Path, count: int | None, seed: int = 0) -> list[str]:
-    """Flip one bit at each place, look, and put it back; which flips no sentence named the file of."""
+    """Flip one bit at each place, look, and put it back; which flips no sentence named the file
+    of.
+    """
     draw, missed = random.Random(seed), []
     for path, at in places(root, count, seed):
         with path.open("r+b", buffering=0) as file:

@@ -1,4 +1,6 @@
-"""Real disks that are full, read-only or forbidden: a sentence, what was current stays, and with room all goes on."""
+"""Real disks that are full, read-only or forbidden: a sentence, what was current stays, and
+with room all goes on.
+"""
 
 import contextlib
 import os

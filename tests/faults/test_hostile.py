@@ -1,4 +1,6 @@
-"""Stores made to harm: refused with a sentence; nothing is executed, imported or written outside, and nothing hangs."""
+"""Stores made to harm: refused with a sentence; nothing is executed, imported or written
+outside, and nothing hangs.
+"""
 
 import json
 import os
@@ -18,8 +20,21 @@ from tests.faults.hostile import CASES, WRITING, Opened
 from tests.small import fitted, window
 from tests.storage.store.light import NOON, LightStore
 
-NEVER = ("pickle.", "exec", "compile", "os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.", "socket.connect",
-         "ctypes.dlopen", "import", "os.putenv", "urllib.")  # fmt: skip
+NEVER = (
+    "pickle.",
+    "exec",
+    "compile",
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.fork",
+    "subprocess.",
+    "socket.connect",
+    "ctypes.dlopen",
+    "import",
+    "os.putenv",
+    "urllib.",
+)
 CHANGES = (
     "os.rename",
     "os.remove",
@@ -41,7 +56,9 @@ def good(tmp_path_factory):
 
 
 class Watched:
-    """What an audit hook saw that may not happen while a store is open: code, imports, changes elsewhere."""
+    """What an audit hook saw that may not happen while a store is open: code, imports, changes
+    elsewhere.
+    """
 
     def __init__(self):
         self.inside, self.seen = None, []
@@ -138,7 +155,9 @@ def writing(root):
 
 
 def try_cases(good, cases, calls, watched):
-    """Each case on a copy of the good store: what was said, what was seen, what is left outside; and the memory that took."""
+    """Each case on a copy of the good store: what was said, what was seen, what is left
+    outside; and the memory that took.
+    """
     Store(good / "good").load()  # whatever is imported late is imported now
     LightStore(good / "good").history()
     found = {}

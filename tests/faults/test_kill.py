@@ -1,4 +1,6 @@
-"""kill −9 at random moments: the store opens, nothing acknowledged is lost, and in the end it is that of an undisturbed run."""
+"""kill −9 at random moments: the store opens, nothing acknowledged is lost, and in the end it
+is that of an undisturbed run.
+"""
 
 import os
 import random
@@ -11,7 +13,9 @@ KILLS, WINDOWS = 25, 40
 
 
 def run_until_killed(work, path, delay):
-    """Fork, let `work(path, acknowledge)` run for a moment, kill it; what it acknowledged last, and whether it was killed."""
+    """Fork, let `work(path, acknowledge)` run for a moment, kill it; what it acknowledged last,
+    and whether it was killed.
+    """
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -31,7 +35,9 @@ def run_until_killed(work, path, delay):
 
 
 def count_windows(path, acknowledge):
-    """Apply all windows from the first one on, as a job does that does not know where it was stopped."""
+    """Apply all windows from the first one on, as a job does that does not know where it was
+    stopped.
+    """
     store = LightStore(path, keep=3)
     for window in range(1, WINDOWS + 1):
         acknowledge(store.step(window).rounds)
@@ -51,7 +57,9 @@ def run_until_done(work, path):
 
 
 def survive(work, path, look, kills, longest, seed=0):
-    """Kill `work` again and again; `look(path)` gives the rounds of a whole store. How often it was killed amid a run."""
+    """Kill `work` again and again; `look(path)` gives the rounds of a whole store. How often it
+    was killed amid a run.
+    """
     draw, amid = random.Random(seed), 0
     for _ in range(kills):
         acknowledged, killed = run_until_killed(work, path, draw.uniform(0, longest))

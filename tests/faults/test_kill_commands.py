@@ -1,4 +1,6 @@
-"""kill −9 at random moments of real `realloc fit`, `update` and `recommend`; a thousand of them by `make faults`."""
+"""kill −9 at random moments of real `realloc fit`, `update` and `recommend`; a thousand of them
+by `make faults`.
+"""
 
 import os
 import signal

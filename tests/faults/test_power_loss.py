@@ -1,4 +1,6 @@
-"""Power loss at any moment of a commit: what the disk may then hold is always a whole store, and every sync is needed for it."""
+"""Power loss at any moment of a commit: what the disk may then hold is always a whole store,
+and every sync is needed for it.
+"""
 
 import itertools
 import shutil
@@ -12,7 +14,9 @@ from tests.storage.store.light import LightStore, grown
 
 
 def record(folder, rounds):
-    """The disk before the commit after `rounds` others, the operations of it, and where the store lies."""
+    """The disk before the commit after `rounds` others, the operations of it, and where the
+    store lies.
+    """
     if rounds:
         grown(folder / "store", rounds)
     before = Replayed(folder)
@@ -22,7 +26,9 @@ def record(folder, rounds):
 
 
 def bad_states(before, operations, rounds, scratch, start=0):
-    """Sentences for states in which the store is not whole, has lost what was acknowledged, or takes no further round."""
+    """Sentences for states in which the store is not whole, has lost what was acknowledged, or
+    takes no further round.
+    """
     seen, count = set(), 0
     pointed = max(
         i
@@ -69,7 +75,9 @@ def syncs(operations):
 
 
 def is_caught(folder, rounds, index):
-    """Whether states after the pointer was renamed, or else any after the sync that is left out, show that it is missing."""
+    """Whether states after the pointer was renamed, or else any after the sync that is left
+    out, show that it is missing.
+    """
     for from_pointer in (True, False):
         shutil.rmtree(folder / "disk", ignore_errors=True)
         (folder / "disk").mkdir()

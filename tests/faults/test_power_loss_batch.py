@@ -1,4 +1,6 @@
-"""Power loss at any moment of a batch: no output that the decision log does not know, no half of either, every sync is needed."""
+"""Power loss at any moment of a batch: no output that the decision log does not know, no half
+of either, every sync is needed.
+"""
 
 import copy
 import hashlib
@@ -33,7 +35,9 @@ def run(made, disk, day):
 
 
 def record(made, disk, again):
-    """The disk before a batch (with one of the day before, if `again`), and the operations of it but for finished parts."""
+    """The disk before a batch (with one of the day before, if `again`), and the operations of
+    it but for finished parts.
+    """
     disk.mkdir(parents=True)
     if again:
         run(made, disk, "first.parquet")
@@ -44,7 +48,9 @@ def record(made, disk, again):
 
 
 def look(place, least, ended):
-    """What is wrong with a disk on which at least so many batches were named, and the last one was over; None: nothing."""
+    """What is wrong with a disk on which at least so many batches were named, and the last one
+    was over; None: nothing.
+    """
     ledger, out = Ledger(place / "decisions"), place / "recs.parquet"
     faults = ledger.verify()
     if faults:

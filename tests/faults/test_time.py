@@ -1,4 +1,6 @@
-"""Clocks that go back, windows from the future, windows without rows: refused, naming what to check."""
+"""Clocks that go back, windows from the future, windows without rows: refused, naming what to
+check.
+"""
 
 from datetime import timedelta
 

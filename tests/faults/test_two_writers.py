@@ -14,7 +14,9 @@ RACES = 5
 
 
 class SlowStore(LightStore):
-    """Is not done before the other one was told, or a while has passed: so both are in the middle of it."""
+    """Is not done before the other one was told, or a while has passed: so both are in the
+    middle of it.
+    """
 
     def __init__(self, path, told, longest):
         super().__init__(path)

@@ -56,7 +56,9 @@ def test_what_new_data_explains_is_what_noise_leaves():
 
 
 def test_news_and_refit_noise_are_told_apart():
-    """Every fit has noise of its own, the former one too; fresh and refit share the news. 20,000 rows know it well."""
+    """Every fit has noise of its own, the former one too; fresh and refit share the news.
+    20,000 rows know it well.
+    """
     truth, news = fields(20_000), 0.5 * fields(20_000, 1)
     former = truth + 0.4 * fields(20_000, 4)
     fresh, again = (truth + news + 0.4 * fields(20_000, seed) for seed in (2, 3))

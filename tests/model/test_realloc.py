@@ -1,4 +1,6 @@
-"""The model that users hold: every kind of source, the order of rows, same seed same bits, interruption."""
+"""The model that users hold: every kind of source, the order of rows, same seed same bits,
+interruption.
+"""
 
 import hashlib
 import subprocess

@@ -329,7 +329,8 @@ def test_no_bad_row_stops_a_batch_and_every_one_has_its_reason():
     assert found.reason.tolist()[:4] == ["bad_input"] * 4
     assert found.loc[:3, SHARES].isna().all(axis=None)
     assert not found.loc[:3, "moved"].any()
-    # No evidence for a channel at zero, at a share never seen, or for a state never seen: kept, with the reason.
+    # No evidence for a channel at zero, at a share never seen, or for a state never seen: kept,
+    # with the reason.
     for row in (4, 5, 9):
         assert found.reason[row] in ("unsupported", "constrained")
         assert np.array_equal(found.loc[row, SHARES].to_numpy(float), start_of(bad.loc[[row]])[0])

@@ -1,4 +1,6 @@
-"""Algorithm 1 over many windows: bounded memory, a slow student, and no harm from a window that cannot be used."""
+"""Algorithm 1 over many windows: bounded memory, a slow student, and no harm from a window that
+cannot be used.
+"""
 
 from dataclasses import replace
 
@@ -35,7 +37,9 @@ def doubt_bytes(state):
 
 @pytest.fixture(scope="module")
 def history():
-    """The states after each of twelve rounds, and how many rows each round labelled and trained on."""
+    """The states after each of twelve rounds, and how many rows each round labelled and trained
+    on.
+    """
     work = []
 
     def watch(step, done, total):

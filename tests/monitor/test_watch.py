@@ -63,7 +63,9 @@ def test_a_version_without_a_summary_says_not_known_and_never_zero(place):  # no
 
 
 def outcomes_of(place, effect):  # noqa: F811
-    """The decided rows with an outcome: half of the units treated, which gain `effect` times what was promised."""
+    """The decided rows with an outcome: half of the units treated, which gain `effect` times
+    what was promised.
+    """
     logs = window(97, units=40).to_pandas().head(150)
     found = pd.read_parquet(place / "recs.parquet")
     treated = logs.item_id.map({u: n % 2 == 0 for n, u in enumerate(sorted(set(logs.item_id)))})

@@ -1,4 +1,6 @@
-"""The scorer decides as the model does, and a row's answer is the same to the bit in any company."""
+"""The scorer decides as the model does, and a row's answer is the same to the bit in any
+company.
+"""
 
 import json
 import subprocess
@@ -26,7 +28,9 @@ def served(model, tmp_path):
 
 
 def compare(model, scorer, rows, **asked):
-    """Reasons equal, gains to 1e-5, shares to what float32 can tell apart; returns the answers of the scorer."""
+    """Reasons equal, gains to 1e-5, shares to what float32 can tell apart; returns the answers
+    of the scorer.
+    """
     model.quiet = True
     wanted, found = model.recommend(rows, **asked), scorer.recommend(rows, **asked)
     assert list(found.columns) == list(wanted.columns)
@@ -183,7 +187,8 @@ def test_serving_loads_no_training_code(tmp_path):
     serving.export(fitted(), tmp_path / "serving")
     today(5).to_parquet(tmp_path / "today.parquet")
     code = (
-        "import sys, json; from realloc import serve; s = serve.open(sys.argv[1]); s.recommend(sys.argv[2]);"
+        "import sys, json; from realloc import serve; s = serve.open(sys.argv[1]); "
+        "s.recommend(sys.argv[2]);"
         "print(json.dumps(sorted(sys.modules)))"
     )
     ran = subprocess.run(

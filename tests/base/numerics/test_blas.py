@@ -1,4 +1,6 @@
-"""Answers do not depend on how many threads BLAS has. Each test has a process of its own, for which alone the number holds."""
+"""Answers do not depend on how many threads BLAS has. Each test has a process of its own, for
+which alone the number holds.
+"""
 
 import os
 import subprocess

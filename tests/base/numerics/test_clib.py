@@ -20,7 +20,11 @@ sys.path.insert(0, sys.argv[1])
 from hatch_build import compile_source
 print(compile_source(Path(sys.argv[2])))
 """
-STUB = "from typing import Generic, TypeVar\nT = TypeVar('T')\nclass BuildHookInterface(Generic[T]): ...\n"
+STUB = """
+from typing import Generic, TypeVar
+T = TypeVar("T")
+class BuildHookInterface(Generic[T]): ...
+"""
 
 if shutil.which(os.environ.get("CC", "cc")) is None:
     pytest.skip("no C compiler here: numpy does the work", allow_module_level=True)

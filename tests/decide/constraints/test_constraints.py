@@ -107,7 +107,8 @@ def test_lists_do_for_tuples_and_later_changes_do_not_leak_in():
         ),
         (
             {"floors": {"ads": 0.3, "coupon": 0.8}},
-            r"Expected `floors` of .* that sum to at most 1, got ads 0.3 \+ coupon 0.8 = 1.1. Lower one",
+            r"Expected `floors` of .* that sum to at most 1, "
+            r"got ads 0.3 \+ coupon 0.8 = 1.1. Lower one",
         ),
         (
             {"frozen": ["ads"], "floors": {"ads": 0.1}},

@@ -326,7 +326,8 @@ def test_a_hundred_thousand_rows_take_less_than_a_second():
         (
             {"caps": {"ads": 0.2, "coupon": 0.3, "rebate": 0.4}},
             ConfigError,
-            r"but cap of ads 0.2 \+ cap of coupon 0.3 \+ cap of rebate 0.4 stay below 1. Loosen one of them",
+            r"but cap of ads 0.2 \+ cap of coupon 0.3 \+ cap of rebate 0.4 "
+            r"stay below 1. Loosen one of them",
         ),
         (
             {"channels": ("ads",)},

@@ -135,7 +135,9 @@ def held(case, row, parts, error=1e-12):
 
 
 def possible(case, row, shares, total):
-    """Whether any whole units keep the bounds, frozen channels at their rounded current share, zeros at zero."""
+    """Whether any whole units keep the bounds, frozen channels at their rounded current share,
+    zeros at zero.
+    """
     K = len(case.channels)
     by_name = np.argsort(np.argsort(case.channels))
     now = simplex.round_money(case.start[[row]], case.budget[[row]], 2, by_name)[0]

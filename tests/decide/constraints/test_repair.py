@@ -108,7 +108,8 @@ def test_on_the_grid_where_it_can_be():
     [
         (
             {"floors_money": {"ads": 30, "coupon": 80}},
-            "floor_money of ads 30 (0.3 of the budget 100) + floor_money of coupon 80 (0.8 of the budget 100) exceed 1",
+            "floor_money of ads 30 (0.3 of the budget 100) + floor_money of coupon 80 (0.8 of "
+            "the budget 100) exceed 1",
         ),
         (
             {"floors": {"ads": 0.3}, "floors_money": {"coupon": 80}},
@@ -120,7 +121,8 @@ def test_on_the_grid_where_it_can_be():
         ),
         (
             {"floors": {"ads": 0.4}, "largest_move": 0.9, "largest_move_money": 10},
-            "floor of ads 0.4 needs a move of 0.3, above largest_move_money 10 (0.1 of the budget 100)",
+            "floor of ads 0.4 needs a move of 0.3, above largest_move_money 10 (0.1 of the "
+            "budget 100)",
         ),
         (
             {"floors": {"ads": 0.4}, "caps": {"coupon": 0.5}, "largest_move": 0.1},
@@ -132,7 +134,8 @@ def test_on_the_grid_where_it_can_be():
         ),
         (
             {"caps_money": {"ads": 5}, "frozen": ("coupon", "rebate")},
-            "cap_money of ads 5 (0.05 of the budget 100) + frozen coupon 0.6 + frozen rebate 0.3 stay below 1",
+            "cap_money of ads 5 (0.05 of the budget 100) + frozen coupon 0.6 + frozen rebate "
+            "0.3 stay below 1",
         ),
         (
             {"floors": {"ads": 0.3}, "frozen": ("coupon", "rebate")},
@@ -160,7 +163,8 @@ def test_on_the_grid_where_it_can_be():
         ),
         (
             {"groups": [{"channels": ["ads", "rebate"], "floor": 0.5, "cap_money": 20}]},
-            "floor of group ads+rebate 0.5 exceeds cap_money of group ads+rebate 20 (0.2 of the budget 100)",
+            "floor of group ads+rebate 0.5 exceeds cap_money of group ads+rebate 20 (0.2 of "
+            "the budget 100)",
         ),
         (
             {

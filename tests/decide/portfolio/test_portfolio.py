@@ -260,7 +260,8 @@ def test_an_unreachable_cap_names_the_resource_the_limit_and_the_least_use():
         np.ones((2, 2), bool),
     )
     sentence = (
-        "Expected at most 1,000.00 of coupon over all units, but the least that the allowed moves reach is 1,250.00. "
+        "Expected at most 1,000.00 of coupon over all units, but the least that the allowed "
+        "moves reach is 1,250.00. "
         "Raise the cap or open more moves."
     )
     with pytest.raises(ConfigError) as raised:

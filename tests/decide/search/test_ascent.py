@@ -18,7 +18,9 @@ def starts(n=60, channels=4, seed=0):
 
 
 def smooth(n, channels, seed=0):
-    """Random smooth surfaces, one per row: a slope, a curvature and a wave. Returns the value at ends (a, m, K)."""
+    """Random smooth surfaces, one per row: a slope, a curvature and a wave. Returns the value
+    at ends (a, m, K).
+    """
     random = np.random.default_rng(seed)
     slope = random.standard_normal((n, channels))
     bend = random.standard_normal((n, channels, channels)) * 2
@@ -180,7 +182,9 @@ def test_screening_never_offers_an_empty_source_or_a_full_target_while_others_ar
 
 
 def test_screening_spends_no_transfer_on_channels_that_may_not_give():
-    """Six of twelve frozen: were they taken for willing givers, their 36 transfers would leave no room for others."""
+    """Six of twelve frozen: were they taken for willing givers, their 36 transfers would leave
+    no room for others.
+    """
     objective, start = smooth(10, 12, seed=5), starts(10, 12, 6)
     frozen = np.arange(12) < 6
 

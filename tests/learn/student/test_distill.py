@@ -1,4 +1,6 @@
-"""Distillation: the printed loss, a known potential found again, and the former student followed in part."""
+"""Distillation: the printed loss, a known potential found again, and the former student
+followed in part.
+"""
 
 from dataclasses import replace
 
@@ -228,7 +230,9 @@ def test_what_comes_out_is_not_to_be_trained_by_accident():
 
 
 def test_channels_that_move_for_the_first_time_are_learned_and_change_nothing_before():
-    """The first window never moved channels 1 and 2 (one alone is known from the others), the second one did."""
+    """The first window never moved channels 1 and 2 (one alone is known from the others), the
+    second one did.
+    """
     labels = quadratic()
     still = replace(
         scaling_of(labels), inverse=scaling_of(labels).inverse * torch.tensor([1.0, 0.0, 0.0])

@@ -1,4 +1,6 @@
-"""Polynomials around a start are the potential there, nearly: near enough to choose among places."""
+"""Polynomials around a start are the potential there, nearly: near enough to choose among
+places.
+"""
 
 import numpy as np
 import pytest

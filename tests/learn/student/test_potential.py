@@ -1,4 +1,6 @@
-"""The potential: every way from one allocation to another is worth the same, and the field is its slope."""
+"""The potential: every way from one allocation to another is worth the same, and the field is
+its slope.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Logged actions of the paper's world, and of policies made up for a test, with supports fitted once per process."""
+"""Logged actions of the paper's world, and of policies made up for a test, with supports fitted
+once per process.
+"""
 
 from dataclasses import dataclass
 from functools import cache
@@ -62,7 +64,9 @@ def logged_of(x, shares, per_unit: int = 4) -> Logged:
 
 
 def bent(n: int, seed: int, noise: float = 0.3):
-    """A policy that no additive model follows: the centre is a product of two features. States, shares, true centre."""
+    """A policy that no additive model follows: the centre is a product of two features. States,
+    shares, true centre.
+    """
     random = np.random.default_rng(seed)
     x = random.normal(size=(n, 4)).astype(np.float32)
     centre = np.stack([x[:, 0] * x[:, 1], np.sign(x[:, 0]) * x[:, 2]], axis=1).astype(np.float64)
@@ -76,7 +80,9 @@ def bent_support(network: bool) -> Support:
 
 
 def with_zeros(n: int = 600, seed: int = 0):
-    """Four channels, of which the last and the first but one are never used together, and the last never alone."""
+    """Four channels, of which the last and the first but one are never used together, and the
+    last never alone.
+    """
     random = np.random.default_rng(seed)
     x = random.normal(size=(n, 3)).astype(np.float32)
     amounts = random.gamma(4.0, size=(n, 4)) * np.exp(0.3 * x[:, :1] * np.array([1, -1, 0, 0]))
@@ -92,5 +98,7 @@ def zero_support() -> Support:
 
 
 def binomial_room(level: float, n: int, calibrated: int) -> float:
-    """Four standard errors of a coverage seen on n fresh rows after calibration on others, twice for rows of one unit."""
+    """Four standard errors of a coverage seen on n fresh rows after calibration on others,
+    twice for rows of one unit.
+    """
     return 4 * np.sqrt(level * (1 - level) * (1 / n + 1 / calibrated))

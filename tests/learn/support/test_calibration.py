@@ -7,7 +7,9 @@ from realloc.learn.support.calibration import Ladder
 @pytest.mark.parametrize("level", [0.8, 0.95])
 @pytest.mark.parametrize("n", [30, 99, 500])
 def test_a_fresh_value_exceeds_the_border_with_at_most_the_nominal_probability(n, level):
-    """Exact for exchangeable values: the border is the ceil(level (n + 1))-th of n, so coverage is that part of n + 1."""
+    """Exact for exchangeable values: the border is the ceil(level (n + 1))-th of n, so coverage
+    is that part of n + 1.
+    """
     random = np.random.default_rng(0)
     covered = [
         random.standard_normal() <= Ladder(np.sort(random.standard_normal(n))).at(level)

@@ -49,7 +49,9 @@ def test_omega_of_logged_actions_is_spread_evenly_and_far_places_have_none():
 
 
 def test_a_place_that_is_usual_elsewhere_is_no_support_for_a_move_here():
-    """Two kinds of units that the policy treats differently: one kind's shares are no evidence for the other's moves."""
+    """Two kinds of units that the policy treats differently: one kind's shares are no evidence
+    for the other's moves.
+    """
     random = np.random.default_rng(0)
     kind = np.arange(800) // 4 % 2
     x = np.stack([2.0 * kind - 1, random.normal(size=800)], axis=1).astype(np.float32)

@@ -8,7 +8,9 @@ N, NOISE = 4000, 0.5
 
 
 def simulate(seed=0, columns=12, n=N, tail=None):
-    """v = (1 + 0.8 a, −0.6 b) + s z, log s = −0.7 + 0.3 a, of twelve columns of which two matter."""
+    """v = (1 + 0.8 a, −0.6 b) + s z, log s = −0.7 + 0.3 a, of twelve columns of which two
+    matter.
+    """
     random = np.random.default_rng(seed)
     x = random.normal(size=(n, columns))
     design = np.concatenate([np.ones((n, 1)), x], axis=1)

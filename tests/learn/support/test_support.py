@@ -191,7 +191,9 @@ def test_zeros_of_log_ratio_supports_are_far_but_not_nan():
 @pytest.mark.parametrize("channels", [2, 50])
 @pytest.mark.parametrize("zeros", [False, True])
 def test_few_and_many_channels(channels, zeros):
-    """Also that the shape of the region is not learned from the rows that calibrate it: with 50 channels it would show."""
+    """Also that the shape of the region is not learned from the rows that calibrate it: with 50
+    channels it would show.
+    """
     random = np.random.default_rng(3)
     amounts = random.gamma(3.0, size=(1300, channels))
     if zeros:

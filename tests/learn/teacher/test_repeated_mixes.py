@@ -1,4 +1,6 @@
-"""What repeats of a mix say: recovered variances, shrinkage, and silence where mixes do not repeat."""
+"""What repeats of a mix say: recovered variances, shrinkage, and silence where mixes do not
+repeat.
+"""
 
 import numpy as np
 import pytest

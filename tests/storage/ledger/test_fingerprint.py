@@ -72,7 +72,9 @@ def test_inputs_come_back_as_they_were():
 
 
 def test_they_are_those_of_logs_that_were_written_before():
-    """Of every type, with missing values and a zero with a sign; first computed before columns were taken together."""
+    """Of every type, with missing values and a zero with a sign; first computed before columns
+    were taken together.
+    """
     columns = {
         "u": pa.array(["a", "b", "ä"]).dictionary_encode(),
         "t": pa.array([date(2026, 1, 1)] * 3),

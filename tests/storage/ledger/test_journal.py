@@ -1,4 +1,6 @@
-"""The journal of a service: what was acknowledged is in the log, whatever happens to the process."""
+"""The journal of a service: what was acknowledged is in the log, whatever happens to the
+process.
+"""
 
 import os
 import signal

@@ -1,4 +1,6 @@
-"""The decision log: entries are added whole or not at all, form a chain, and no byte changes unnoticed."""
+"""The decision log: entries are added whole or not at all, form a chain, and no byte changes
+unnoticed.
+"""
 
 import errno
 import os
@@ -255,7 +257,9 @@ def test_many_writers_at_once_each_get_a_number_of_their_own(tmp_path):
 
 
 def test_control_a_rename_over_an_empty_folder_would_lose_an_entry(tmp_path):
-    """Why two writers cannot take one number: a folder that holds an entry is never replaced by a rename."""
+    """Why two writers cannot take one number: a folder that holds an entry is never replaced by
+    a rename.
+    """
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     os.rename(tmp_path / "a", tmp_path / "b")  # this is possible

@@ -1,4 +1,6 @@
-"""A store whose rounds cost nothing: the real protocol around a model of three numbers, without torch."""
+"""A store whose rounds cost nothing: the real protocol around a model of three numbers, without
+torch.
+"""
 
 import os
 from datetime import UTC, datetime
@@ -84,7 +86,9 @@ def grown(path: Path, rounds: int, keep: int = 2) -> LightStore:
 
 
 def snapshot(root: Path) -> dict[str, bytes]:
-    """All that counts of a store, byte by byte: HEAD, FORMAT and the versions. The decision log has tests of its own."""
+    """All that counts of a store, byte by byte: HEAD, FORMAT and the versions. The decision log
+    has tests of its own.
+    """
     found = {}
     for place, _, files in os.walk(root):
         for name in files:

@@ -1,4 +1,6 @@
-"""The small copy: the same answers to the bit, nothing to learn further with, and never out of a damaged store."""
+"""The small copy: the same answers to the bit, nothing to learn further with, and never out of
+a damaged store.
+"""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,6 @@
-"""The store with real models: what is loaded decides as what was committed, and only what may come next is committed."""
+"""The store with real models: what is loaded decides as what was committed, and only what may
+come next is committed.
+"""
 
 import numpy as np
 import pandas as pd
