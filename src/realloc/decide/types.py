@@ -84,7 +84,7 @@ def keep(logs: Logs, reason: str) -> Decision:
 def recommend(
     decide: Callable[[Logs], Decision], frame: Any, schema: Schema, money_digits: int = 2
 ) -> Any:
-    """Read rows, decide, and return the columns of the contract; unreadable rows get `bad_input`."""
+    """Read rows, decide, and return the contract's columns; unreadable rows get `bad_input`."""
     if isinstance(frame, Logs):
         frame = frame.to_arrow()
     today = load_today(frame, schema)

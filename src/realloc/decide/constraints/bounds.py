@@ -1,7 +1,8 @@
-"""Constraints laid onto rows: bounds for every channel, group and the budget of each row, and what clashes where.
+"""Constraints laid onto rows: bounds for every channel, group and the budget of each row, and what
+clashes where.
 
-Nodes are those of `tree.py`: K channels, the groups, the whole budget. A frozen channel, and one that the unit never
-used and nobody opened, is bounded from both sides by its current share.
+Nodes are those of `tree.py`: K channels, the groups, the whole budget. A frozen channel, and one
+that the unit never used and nobody opened, is bounded from both sides by its current share.
 """
 
 from collections.abc import Sequence
@@ -49,11 +50,11 @@ class Bounds:
 
     @property
     def slack(self) -> Floats:
-        """By how much a node's bounds may cross before it is a conflict (V,): float error, and what shares are off by."""
+        """How far a node's bounds may cross before they conflict (V,): float error of shares."""
         return np.append(np.full(len(self.rules.names), SLACK), ROUNDED)
 
     def take(self, rows: NDArray[np.integer[Any]]) -> tuple[Floats, Floats, Flags]:
-        """What each node of the rows can reach given what is under it, (a, V), and where nothing is left."""
+        """What each node of the rows can reach (a, V), and where nothing is left."""
         return tighten(self.rules.tree, self.low[rows], self.high[rows], self.slack)
 
 
@@ -89,7 +90,7 @@ def make_rules(constraints: Constraints, channels: tuple[str, ...]) -> Rules:
 def make_bounds(
     constraints: Constraints, channels: tuple[str, ...], start: Floats, budget: Floats, used: Flags
 ) -> Bounds:
-    """Bounds of each row; money refers to the row's budget. Rows without a budget get the bounds in shares only."""
+    """Bounds of each row in shares; money counts only where the row has a budget."""
     rules = make_rules(constraints, channels)
     K = len(channels)
     paid = budget[:, None]
@@ -113,7 +114,7 @@ def make_bounds(
 
 
 def explain_clash(bounds: Bounds, row: int) -> str:
-    """Which bounds of the row no shares can satisfy together, with their numbers; empty if there are none."""
+    """Name the bounds of the row that no shares can satisfy together; empty if there are none."""
     tree = bounds.rules.tree
     low, high, clash = bounds.take(np.array([row]))
     found: list[str] = []

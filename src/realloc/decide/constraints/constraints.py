@@ -1,7 +1,9 @@
-"""What the business asks of every recommendation: floors, caps, frozen channels, groups, moves (table `[constraints]`).
+"""What the business asks of every recommendation: floors, caps, frozen channels, groups, moves
+(table `[constraints]`).
 
-Shares refer to the unit's budget of the row, money to the same budget in its currency. Moves are judged from the
-row's current shares: the moved share is half the L1 distance, the part of the budget that changes hands.
+Shares refer to the unit's budget of the row, money to the same budget in its currency. Moves are
+judged from the row's current shares: the moved share is half the L1 distance, the part of the
+budget that changes hands.
 """
 
 from collections.abc import Mapping
@@ -34,7 +36,8 @@ class Group:
         check_types(self, "[[constraints.groups]]")
         if len(self.channels) < 2 or len(set(self.channels)) < len(self.channels):
             raise ConfigError(
-                f"Expected at least 2 different channels in a group of {WHERE}, got {list(self.channels)}. "
+                f"Expected at least 2 different channels in a group of {WHERE}, got "
+                f"{list(self.channels)}. "
                 "A single channel's bounds go into `floors` and `caps`."
             )
         _check_shares(self.name, {"floor": self.floor, "cap": self.cap})
@@ -98,7 +101,7 @@ class Constraints:
 
     @cached_property
     def possible_for(self) -> set[tuple[str, ...]]:
-        """Channels for which it is known that some shares keep these constraints: asked once, not at every request."""
+        """Channels for which some shares are known to keep these constraints: checked only once."""
         return set()
 
     def named(self) -> list[str]:
@@ -125,7 +128,8 @@ class Constraints:
             _check_money("the moves", {name: getattr(self, name)})
         if self.grid is not None and not FINEST_GRID <= self.grid <= 1:
             raise ConfigError(
-                f"Expected `grid` of {WHERE} from {FINEST_GRID} to 1, a share of budget, got {self.grid}."
+                f"Expected `grid` of {WHERE} from {FINEST_GRID} to 1, a share of budget, got "
+                f"{self.grid}."
             )
 
     def _check_channels(self) -> None:
@@ -137,13 +141,15 @@ class Constraints:
         if total > 1 + SLACK:
             terms = " + ".join(f"{name} {floor:g}" for name, floor in self.floors.items())
             raise ConfigError(
-                f"Expected `floors` of {WHERE} that sum to at most 1, got {terms} = {total:g}. Lower one."
+                f"Expected `floors` of {WHERE} that sum to at most 1, got {terms} = {total:g}. "
+                "Lower one."
             )
         for name in self.frozen:
             for kind in ("floors", "caps", "floors_money", "caps_money"):
                 if name in getattr(self, kind):
                     raise ConfigError(
-                        f"Expected no `{kind}` for the frozen channel {name!r} of {WHERE}, got {getattr(self, kind)[name]}. "
+                        f"Expected no `{kind}` for the frozen channel {name!r} of {WHERE}, got "
+                        f"{getattr(self, kind)[name]}. "
                         "A frozen channel keeps its current share; take it out of one of the two."
                     )
 
@@ -153,21 +159,25 @@ class Constraints:
             most = sum(self.caps.get(name, 1.0) for name in group.channels)
             if group.cap is not None and least > group.cap + SLACK:
                 raise ConfigError(
-                    f"Expected floors within the cap {group.cap:g} of {group.name} of {WHERE}, got {least:g}."
+                    f"Expected floors within the cap {group.cap:g} of {group.name} of {WHERE}, "
+                    f"got {least:g}."
                 )
             if group.floor is not None and most < group.floor - SLACK:
                 raise ConfigError(
-                    f"Expected caps above the floor {group.floor:g} of {group.name} of {WHERE}, got {most:g}."
+                    f"Expected caps above the floor {group.floor:g} of {group.name} of "
+                    f"{WHERE}, got {most:g}."
                 )
         for one, other in combinations(self.groups, 2):
             a, b = set(one.channels), set(other.channels)
             if a == b:
                 raise ConfigError(
-                    f"Expected {one.name} of {WHERE} once, got it twice. Put all its bounds into one table."
+                    f"Expected {one.name} of {WHERE} once, got it twice. Put all its bounds "
+                    "into one table."
                 )
             if a & b and not (a <= b or b <= a):
                 raise ConfigError(
-                    f"Expected groups of {WHERE} that are apart or one inside the other, but {one.name} and {other.name} "
+                    f"Expected groups of {WHERE} that are apart or one inside the other, but "
+                    f"{one.name} and {other.name} "
                     f"share only {', '.join(sorted(a & b))}."
                 )
 
@@ -181,7 +191,8 @@ class Constraints:
             smaller, larger = getattr(self, name), getattr(self, limit)
             if smaller is not None and larger is not None and smaller > larger + SLACK:
                 raise ConfigError(
-                    f"Expected `{name}` of {WHERE} of at most `{limit}` {larger:g}, got {smaller:g}: "
+                    f"Expected `{name}` of {WHERE} of at most `{limit}` {larger:g}, got "
+                    f"{smaller:g}: "
                     "no move would ever be allowed."
                 )
 
@@ -202,7 +213,8 @@ def _check_shares(what: str, values: Mapping[str, float | None]) -> None:
     for name, value in values.items():
         if value is not None and not 0 <= value <= 1:
             raise ConfigError(
-                f"Expected {name!r} in {what} of {WHERE} from 0 to 1, a share of the budget, got {value}."
+                f"Expected {name!r} in {what} of {WHERE} from 0 to 1, a share of the budget, "
+                f"got {value}."
             )
 
 
@@ -210,7 +222,8 @@ def _check_money(what: str, values: Mapping[str, float | None]) -> None:
     for name, value in values.items():
         if value is not None and value < 0:
             raise ConfigError(
-                f"Expected {name!r} in {what} of {WHERE} of at least 0, an amount of money, got {value}."
+                f"Expected {name!r} in {what} of {WHERE} of at least 0, an amount of money, "
+                f"got {value}."
             )
 
 

@@ -1,4 +1,4 @@
-"""Constraints made ready for a batch of rows: what may be tried, where to start, and how the answer is written down.
+"""Constraints of a batch of rows: what may be tried, where to start, how shares become money.
 
 limits = compile_limits(constraints, channels, start, budget, used)
 shares, problem = limits.repair()
@@ -28,7 +28,7 @@ ON_GRID = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Constraints of n rows. Moves are always judged from the current shares, wherever a search starts."""
+    """Constraints of n rows. Moves count from the current shares, wherever a search starts."""
 
     bounds: Bounds
     start: Floats  # (n, K) current shares
@@ -48,11 +48,11 @@ class Limits:
         return total_variation(self.repaired.shares, self.start) > ROUNDED
 
     def repair(self) -> tuple[Floats, NDArray[np.str_]]:
-        """The allowed shares nearest to the current ones (n, K), and for rows that have none which constraints clash."""
+        """The nearest allowed shares (n, K), and for rows without any which constraints clash."""
         return self.repaired.shares.copy(), self.repaired.problem.copy()
 
     def allows(self, rows: Rows, start: Floats, candidates: Floats) -> Flags:
-        """Whether candidates (a, C, K) of the rows keep every constraint, up to float error that `settle` takes away."""
+        """Whether candidates (a, C, K) keep every constraint, up to float error."""
         tree = self.bounds.rules.tree
         allowed = np.repeat(~self.kept[rows][:, None], candidates.shape[1], axis=1)
         for node in self.bounded:
@@ -62,7 +62,7 @@ class Limits:
         return allowed & ~self._too_far(rows, candidates) & ~self._off_grid(rows, candidates)
 
     def binding(self, rows: Rows, start: Floats, candidates: Floats) -> NDArray[np.str_]:
-        """The name of the first constraint that forbids each candidate (a, C); empty where it is allowed."""
+        """The first constraint that forbids each candidate (a, C); empty if it is allowed."""
         tree, names = self.bounds.rules.tree, self.bounds.rules.names
         found = np.full(candidates.shape[:2], "", dtype=object)
 
@@ -94,13 +94,13 @@ class Limits:
         return found.astype(str)
 
     def useful(self, shares: Floats) -> Flags:
-        """Whether a recommendation is worth making (n,): it moves enough, or the current shares break a constraint."""
+        """Whether a row moves enough to be worth it, or has to move (n,)."""
         return (total_variation(shares, self.start) >= self.smallest - SLACK) | self.broken
 
     def settle(self, shares: Floats) -> Floats:
-        """The final shares (n, K), which keep every constraint exactly; rows that are kept get their current shares.
+        """The final shares (n, K), which keep every constraint exactly; kept rows do not change.
 
-        Float error is snapped away. Shares that break a constraint by more are brought to the nearest that do not.
+        Shares that break a constraint are brought to the nearest that do not.
         """
         settled = np.where(self.kept[:, None], self.start, self.repaired.shares)
         rows = np.flatnonzero(~self.kept & (shares != settled).any(axis=1))
@@ -110,9 +110,9 @@ class Limits:
         return settled
 
     def round_money(self, shares: Floats) -> Integers:
-        """Minor units (n, K) that sum to the rounded budget and keep every floor and cap exactly, where units can.
+        """Minor units (n, K) that sum to the rounded budget and keep floors and caps, if units can.
 
-        Rows whose shares break a constraint (kept because of a conflict) are rounded by their largest remainders.
+        Rows that are kept because of a conflict are rounded by their largest remainders.
         """
         tree, digits = self.bounds.rules.tree, self.money_digits
         units = simplex.round_money(shares, self.bounds.budget, digits, self.bounds.rules.by_name)
@@ -157,7 +157,7 @@ def compile_limits(
     used: Flags,
     money_digits: int = 2,
 ) -> Limits:
-    """Lay constraints onto rows: current shares (n, K), budgets (n,) and which channels each unit ever used (n, K).
+    """Apply constraints to rows: shares (n, K), budgets (n,), channels ever used (n, K).
 
     >>> floor, start = Constraints(floors={"ads": 0.5}), np.array([[0.25, 0.75]])
     >>> compile_limits(floor, ("ads", "tv"), start, [100], start > 0).repair()[0].tolist()
@@ -233,14 +233,16 @@ def _checked(
         )
     if start.shape != (n, K) or spent.shape != (n,) or used.shape != (n, K):
         raise LogError(
-            f"Expected current shares and used channels of shape (n, {K}) and budgets of shape (n,), "
+            f"Expected current shares and used channels of shape (n, {K}) and budgets of shape "
+            "(n,), "
             f"got {start.shape}, {used.shape} and {spent.shape}."
         )
     bad = ~(np.all(start >= 0, axis=1) & (np.abs(start.sum(axis=1) - 1) <= ROUNDED))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise LogError(
-            f"Expected current shares of row {row} of at least 0 that sum to 1, got {start[row].tolist()}. "
+            f"Expected current shares of row {row} of at least 0 that sum to 1, got "
+            f"{start[row].tolist()}. "
             "Divide them by their sum, or leave the row out."
         )
     if not np.all(np.isfinite(spent) & (spent >= 0)):

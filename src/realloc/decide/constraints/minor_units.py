@@ -1,8 +1,9 @@
-"""Shares in minor units of money that keep the bounds: largest remainders, where a bound leaves the choice.
+"""Shares in minor units of money that keep the bounds: largest remainders, where a bound leaves the
+choice.
 
-A bound in shares holds for units m of a budget of T units when m / T keeps it, one in money when m / 10^digits does.
-Where no whole units keep all bounds (a cap of 1/3 for each of three channels and a budget of 1.00), the bounds are
-held to the unit next to them.
+A bound in shares holds for units m of a budget of T units when m / T keeps it, one in money when m
+/ 10^digits does. Where no whole units keep all bounds (a cap of 1/3 for each of three channels and
+a budget of 1.00), the bounds are held to the unit next to them.
 """
 
 import numpy as np
@@ -40,8 +41,8 @@ def round_within(
 ) -> Integers:
     """Minor units (n, K) of rows whose shares keep the bounds and whose budget is above 0 units.
 
-    A frozen channel gets what its current share would. Where the largest move is passed by rounding, units are rounded
-    towards the current ones instead.
+    A frozen channel gets what its current share would. Where rounding would exceed the largest
+    move, units are rounded towards the current ones instead.
     """
     tree, rank = bounds.rules.tree, bounds.rules.by_name
     total = np.rint(bounds.budget * 10.0**digits)
@@ -66,7 +67,7 @@ def round_within(
 def _whole_bounds(
     bounds: Bounds, shares: Floats, home: Floats, total: Floats, digits: int
 ) -> tuple[Floats, Floats, Flags]:
-    """Tightened bounds in units (n, V); to the next unit where the exact ones clash; and where there are any."""
+    """Tightened bounds in units (n, V), to the next unit if exact ones clash; and if any exist."""
     rules, K = bounds.rules, bounds.rules.tree.channels
     T, cents = total[:, None], 10.0**digits
     low = np.maximum(least_units(rules.low_share, T), least_units(rules.low_money, cents))

@@ -1,8 +1,9 @@
-"""Shares that keep every bound: the nearest to those a row has (`repair_rows`), and to those a search found (`settle_rows`).
+"""Shares that keep every bound: the nearest to those a row has (`repair_rows`), and to those a
+search found (`settle_rows`).
 
-Nearest means least total variation: as little money as possible changes hands. Channels that gain or lose do so in
-proportion to what they hold. Bounds of channels are kept to the last bit; bounds of groups too, unless nothing but the
-bound itself is left to a group (then within float error).
+Nearest means least total variation: as little money as possible changes hands. Channels that gain
+or lose do so in proportion to what they hold. Bounds of channels are kept to the last bit; bounds
+of groups too, unless nothing but the bound itself is left to a group (then within float error).
 """
 
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ class Repaired:
     """Where the search may start from."""
 
     shares: Floats  # (n, K): the current ones where they keep all bounds, or where nothing does
-    anchor: Floats  # (n, K): what the grid counts from; the current shares where the grid leads to allowed ones
+    anchor: Floats  # (n, K): what the grid counts from; the current shares if they lead anywhere
     problem: NDArray[np.str_]  # (n,): what clashes; empty where the shares keep all bounds
 
 
@@ -41,7 +42,7 @@ class Moves:
 
 
 def repair_rows(bounds: Bounds, start: Floats, moves: Moves) -> Repaired:
-    """The nearest allowed shares of every row, or why there are none. Rows without a budget are kept as they are."""
+    """The nearest allowed shares of every row, or why there are none; no budget: no change."""
     shares, anchor = start.copy(), start.copy()
     problem = np.full(len(start), "", dtype=object)
     rows = np.flatnonzero(_breaks(bounds, np.arange(len(start)), start) & (bounds.budget > 0))
@@ -58,7 +59,8 @@ def repair_rows(bounds: Bounds, start: Floats, moves: Moves) -> Repaired:
         breach = explain_breach(bounds, row, bounds.rules.tree.sums(start[row]))
         verb = "need" if " + " in breach else "needs"
         problem[row] = (
-            f"row {row}: {breach} {verb} a move of {size:.6g}, above {_limit_text(bounds, row, moves)}"
+            f"row {row}: {breach} {verb} a move of {size:.6g}, above "
+            f"{_limit_text(bounds, row, moves)}"
         )
     rows, near = rows[~far], near[~far]
     shares[rows] = near
@@ -72,7 +74,7 @@ def repair_rows(bounds: Bounds, start: Floats, moves: Moves) -> Repaired:
 def settle_rows(
     bounds: Bounds, rows: Rows, wanted: Floats, start: Floats, repaired: Repaired, moves: Moves
 ) -> Floats:
-    """Allowed shares at or next to the wanted ones (a, K): float error is snapped away, anything worse is brought back."""
+    """The allowed shares at or next to the wanted ones (a, K), without float error."""
     home = repaired.shares[rows]
     if moves.grid is not None:
         shares, fits = _to_grid(bounds, rows, wanted, repaired.anchor[rows], moves, start[rows])
@@ -84,7 +86,7 @@ def settle_rows(
 
 
 def _breaks(bounds: Bounds, rows: Rows, shares: Floats) -> NDArray[np.bool_]:
-    """Rows whose shares break a bound, if only in the last bit; the whole may be off by float error."""
+    """Rows whose shares break a bound, if only in the last bit; sums may have float error."""
     root = bounds.rules.tree.root
     sums = bounds.rules.tree.sums(shares)
     outside = (sums < bounds.low[rows]) | (sums > bounds.high[rows])
@@ -92,12 +94,13 @@ def _breaks(bounds: Bounds, rows: Rows, shares: Floats) -> NDArray[np.bool_]:
 
 
 def _snap(bounds: Bounds, rows: Rows, shares: Floats, start: Floats) -> Floats:
-    """The nearest shares within all bounds; what is left over goes to channels that have moved anyway."""
+    """The nearest shares within all bounds; the rest goes to channels that moved anyway."""
     tree = bounds.rules.tree
     shares = np.clip(shares, bounds.low[rows, : tree.channels], bounds.high[rows, : tree.channels])
     moved = (np.abs(shares - start) > SLACK).astype(np.float64)
     sums, low, high = tree.sums(shares), bounds.low[rows], bounds.high[rows]
-    # Groups that moved up to a bound stop a hair before it, so that they keep it whichever way they are summed.
+    # Groups that moved up to a bound stop a hair before it, so that they keep it whichever
+    # way they are summed.
     margin = np.full(tree.root + 1, MARGIN * tree.channels)
     margin[: tree.channels], margin[tree.root] = 0, 0
     hair = margin * ((high - low > 2 * margin) & (tree.sums(moved) > 0))
@@ -112,11 +115,12 @@ def _snap(bounds: Bounds, rows: Rows, shares: Floats, start: Floats) -> Floats:
 def _shorten(
     bounds: Bounds, rows: Rows, shares: Floats, home: Floats, start: Floats, largest: Floats
 ) -> Floats:
-    """Where the way is longer than the largest move, come back towards the repaired shares until it is not."""
+    """Where a move is longer than the largest, shorten it towards the repaired shares."""
     K = shares.shape[1]
     size, least = total_variation(shares, start), total_variation(home, start)
     aim = largest * (1 - 8 * MARGIN) - MARGIN * K
-    # With no way left between the repaired shares and the limit, float error is not worth giving up the whole move for.
+    # With no way left between the repaired shares and the limit, float error is not worth
+    # giving up the whole move for.
     long = (size > largest) & ((aim - least > 1e-9) | (size > largest + SLACK))
     part = np.divide(
         aim - least, size - least, out=np.zeros_like(size), where=long & (size > least)
@@ -134,7 +138,7 @@ def _to_grid(
     moves: Moves,
     start: Floats | None = None,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """The nearest allowed shares that are whole multiples of the grid away from the anchor, and where there are some."""
+    """The nearest allowed shares on the grid around the anchor, and where there are some."""
     tree, grid = bounds.rules.tree, moves.grid or 1.0
     start = anchor if start is None else start
     places = tree.sums(anchor)
@@ -156,4 +160,5 @@ def _limit_text(bounds: Bounds, row: int, moves: Moves) -> str:
     share, money = moves.asked
     if share is not None and moves.largest[row] >= share:
         return f"largest_move {share:.6g}"
-    return f"largest_move_money {money:.10g} ({moves.largest[row]:.6g} of the budget {bounds.budget[row]:.10g})"
+    part = f"{moves.largest[row]:.6g} of the budget {bounds.budget[row]:.10g}"
+    return f"largest_move_money {money:.10g} ({part})"

@@ -3,7 +3,8 @@
 A row can reach every end whose straight way from its shares is allowed and no longer than L_max.
 The search holds an end, tries transfers of every size in every direction from it, pulls those that
 are too far back onto the ball of radius L_max around the start, and takes the best allowed one
-until none is better. With many channels only the transfers along which the field rises most are tried.
+until none is better. With many channels only the transfers along which the field rises most are
+tried.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,7 @@
 """Greedy local search: take the best allowed transfer (k → l, δ) until nothing gains.
 
-The gain and the support rule are arguments, so the oracle and any learned policy search in exactly the same way.
+The gain and the support rule are arguments, so the oracle and any learned policy search in exactly
+the same way.
 """
 
 from collections.abc import Callable
@@ -100,7 +101,7 @@ def search_greedy(
 
 
 def gain_of_potential(potential: Callable[[Rows, Floats], Floats]) -> GainFunction:
-    """Gains of a learned potential (rows, shares (a, m, K)) → (a, m): differences to where a row is."""
+    """Gains of a potential (rows, shares (a, m, K)) → (a, m): differences to the row's shares."""
 
     def gain(rows: Rows, shares: Floats, candidates: Floats) -> Floats:
         values = potential(rows, np.concatenate([shares[:, None, :], candidates], axis=1))

@@ -1,10 +1,12 @@
-"""Channels inside groups inside the budget: a tree of sums with bounds, and the nearest point that keeps all of them.
+"""Channels inside groups inside the budget: a tree of sums with bounds, and the nearest point that
+keeps all of them.
 
-Groups are apart or one inside the other, so the sets form a tree whose root is the whole budget. For bounds on every
-node's sum the point nearest in total variation has a closed form: going up, every node's value is clipped to what its
-children can reach; going down, what a node has to gain or lose is spread over its children, all in one direction.
-Bounds in whole units have a nearest point in whole units, by the same two passes. Nodes: K channels, groups from the
-small to the large, the root last; V of them.
+Groups are apart or one inside the other, so the sets form a tree whose root is the whole budget.
+For bounds on every node's sum the point nearest in total variation has a closed form: going up,
+every node's value is clipped to what its children can reach; going down, what a node has to gain or
+lose is spread over its children, all in one direction. Bounds in whole units have a nearest point
+in whole units, by the same two passes. Nodes: K channels, groups from the small to the large, the
+root last; V of them.
 """
 
 from collections.abc import Sequence
@@ -20,7 +22,7 @@ DIGITS = 6  # of a remainder: float noise below it breaks no tie
 
 @dataclass(frozen=True)
 class Tree:
-    """Which channels and groups lie directly under each inner node, and which channels lie under it at all."""
+    """What lies directly under each inner node, and which channels lie under it at all."""
 
     channels: int
     children: tuple[tuple[int, ...], ...]  # per inner node, the smallest group first, the root last
@@ -58,7 +60,7 @@ def build_tree(channels: int, groups: Sequence[tuple[int, ...]]) -> Tree:
 def tighten(
     tree: Tree, low: Floats, high: Floats, slack: float | Floats = 0.0
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """What each node can reach given what is under it, (n, V) each, and where nothing is left (by more than `slack`)."""
+    """What each node can reach, (n, V) each, and where nothing is left (by more than `slack`)."""
     low, high = low.copy(), high.copy()
     slack = np.broadcast_to(slack, low.shape[1:])
     clash = low > high + slack
@@ -72,7 +74,7 @@ def tighten(
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """Ask for whole units: who is served first among equal remainders, and what rounding should stay near."""
+    """Round to whole units: the order of equal remainders, and what to stay near."""
 
     rank: NDArray[np.int64]  # (K,)
     home: Floats | None = None  # (n, K): round towards it, instead of by the largest remainder
@@ -88,11 +90,12 @@ def nearest_point(
 ) -> Floats:
     """The point (n, K) within tightened bounds (n, V) nearest to `wanted` in total variation.
 
-    Among equally near points, channels gain and lose in proportion to `weights` (n, K) as far as their bounds allow.
+    Among equally near points, channels gain and lose in proportion to `weights` (n, K).
 
     >>> tree = build_tree(3, [])
     >>> low, high, _ = tighten(tree, np.array([[0.5, 0, 0, 1]]), np.ones((1, 4)))
-    >>> nearest_point(tree, np.array([[0.2, 0.4, 0.4]]), low, high, np.ones((1, 3))).round(3).tolist()
+    >>> wanted, weights = np.array([[0.2, 0.4, 0.4]]), np.ones((1, 3))
+    >>> nearest_point(tree, wanted, low, high, weights).round(3).tolist()
     [[0.5, 0.25, 0.25]]
     """
     K = tree.channels
@@ -146,7 +149,7 @@ def _round(
     high: Floats,
     order: tuple[NDArray[np.int64], Floats | None],
 ) -> Floats:
-    """Whole units within whole bounds that sum to `total` (n,): floor, then one unit each in the order of the queue."""
+    """Whole units within bounds that sum to `total` (n,): floor, then one unit each in order."""
     rank, home = order
     units = np.clip(np.floor(value + 10.0**-DIGITS), low, high)
     remainder = np.round(value - units, DIGITS)
