@@ -1,7 +1,7 @@
 import pytest
 
 from realloc.base.errors import StoreError
-from realloc.storage.store.head import Head, read_head
+from realloc.storage.store.head import Head, read_head, write_head
 
 LINE = Head(42, "ab" * 32).line()
 
@@ -33,4 +33,17 @@ def test_any_other_spelling_is_refused_and_says_what_to_do(tmp_path, content):
         StoreError,
         match=r"HEAD', but the file was changed\. Name the version .* `realloc rollback --to N`",
     ):
+        read_head(tmp_path)
+
+
+def test_a_pointer_is_replaced_in_one_step(tmp_path):
+    write_head(tmp_path, Head(1, "cd" * 32))
+    write_head(tmp_path, Head(42, "ab" * 32))
+    assert [path.name for path in tmp_path.iterdir()] == ["HEAD"]
+    assert (tmp_path / "HEAD").read_bytes() == LINE
+
+
+def test_a_pointer_that_cannot_be_read_says_what_to_do(tmp_path):
+    (tmp_path / "HEAD").mkdir()
+    with pytest.raises(StoreError, match="name the version to go back to"):
         read_head(tmp_path)
