@@ -79,7 +79,7 @@ def test_only_the_support_keeps_a_greedy_model_from_an_arm(small, monkeypatch):
     it those inside.
     """
     monkeypatch.setattr(
-        market, "worth", lambda case, rows, start, ends, how: [np.ones(ends.shape[:2])]
+        market, "score_ends", lambda problem, rows, start, ends, config: np.ones(ends.shape[:2])
     )
     model = market.learned_model(small, offline.make_config(small))
     traffic = market.open_traffic(small)
