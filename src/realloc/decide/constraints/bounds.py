@@ -136,10 +136,8 @@ def explain_clash(bounds: Bounds, row: int) -> str:
             )
             found.append(f"{' + '.join(terms)} {verb} 1")
         else:
-            lows, highs = (
-                _low_terms(bounds, row, node, low[0]),
-                _high_terms(bounds, row, node, high[0]),
-            )
+            lows = _low_terms(bounds, row, node, low[0])
+            highs = _high_terms(bounds, row, node, high[0])
             found.append(
                 f"{' + '.join(lows)} {'exceed' if len(lows) > 1 else 'exceeds'} {' + '.join(highs)}"
             )

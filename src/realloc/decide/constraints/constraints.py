@@ -168,7 +168,8 @@ class Constraints:
                     f"{WHERE}, got {most:g}."
                 )
         for one, other in combinations(self.groups, 2):
-            a, b = set(one.channels), set(other.channels)
+            a = set(one.channels)
+            b = set(other.channels)
             if a == b:
                 raise ConfigError(
                     f"Expected {one.name} of {WHERE} once, got it twice. Put all its bounds "
@@ -188,7 +189,8 @@ class Constraints:
             ("smallest_move_money", "largest_move_money"),
         )
         for name, limit in pairs:
-            smaller, larger = getattr(self, name), getattr(self, limit)
+            smaller = getattr(self, name)
+            larger = getattr(self, limit)
             if smaller is not None and larger is not None and smaller > larger + SLACK:
                 raise ConfigError(
                     f"Expected `{name}` of {WHERE} of at most `{limit}` {larger:g}, got "

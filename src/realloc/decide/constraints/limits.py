@@ -56,14 +56,16 @@ class Limits:
         tree = self.bounds.rules.tree
         allowed = np.repeat(~self.kept[rows][:, None], candidates.shape[1], axis=1)
         for node in self.bounded:
-            low, high = self.bounds.low[rows, node], self.bounds.high[rows, node]
+            low = self.bounds.low[rows, node]
+            high = self.bounds.high[rows, node]
             held = _held(candidates, tree.channels, tree.members, node)
             allowed &= (held >= low[:, None] - SLACK) & (held <= high[:, None] + SLACK)
         return allowed & ~self._too_far(rows, candidates) & ~self._off_grid(rows, candidates)
 
     def binding(self, rows: Rows, start: Floats, candidates: Floats) -> NDArray[np.str_]:
         """The first constraint that forbids each candidate (a, C); empty if it is allowed."""
-        tree, names = self.bounds.rules.tree, self.bounds.rules.names
+        tree = self.bounds.rules.tree
+        names = self.bounds.rules.names
         found = np.full(candidates.shape[:2], "", dtype=object)
 
         def note(name: str, where: Flags) -> None:
@@ -78,9 +80,11 @@ class Limits:
             np.repeat((self.bounds.budget[rows] == 0)[:, None], candidates.shape[1], axis=1),
         )
         for node in self.bounded:
-            low, high = self.bounds.low[rows, node][:, None], self.bounds.high[rows, node][:, None]
+            low = self.bounds.low[rows, node][:, None]
+            high = self.bounds.high[rows, node][:, None]
             held = _held(candidates, tree.channels, tree.members, node)
-            below, above = held < low - SLACK, held > high + SLACK
+            below = held < low - SLACK
+            above = held > high + SLACK
             if node >= tree.channels:
                 note(names[node], below | above)
             elif self.bounds.frozen[node]:
@@ -114,7 +118,8 @@ class Limits:
 
         Rows that are kept because of a conflict are rounded by their largest remainders.
         """
-        tree, digits = self.bounds.rules.tree, self.money_digits
+        tree = self.bounds.rules.tree
+        digits = self.money_digits
         units = simplex.round_money(shares, self.bounds.budget, digits, self.bounds.rules.by_name)
         sums = tree.sums(np.asarray(shares, dtype=np.float64))
         holds = ((sums >= self.bounds.low - ROUNDED) & (sums <= self.bounds.high + ROUNDED)).all(
@@ -224,9 +229,11 @@ def _check_possible(constraints: Constraints, channels: tuple[str, ...]) -> None
 def _checked(
     channels: tuple[str, ...], start: Floats, budget: ArrayLike, used: Flags
 ) -> tuple[Floats, Floats, Flags]:
-    start, spent = np.array(start, dtype=np.float64), np.array(budget, dtype=np.float64)
+    start = np.array(start, dtype=np.float64)
+    spent = np.array(budget, dtype=np.float64)
     used = np.asarray(used, dtype=bool)
-    n, K = len(start), len(channels)
+    n = len(start)
+    K = len(channels)
     if K < 2 or len(set(channels)) < K:
         raise ConfigError(
             f"Expected at least 2 different channels to move budget between, got {list(channels)}."

@@ -44,7 +44,8 @@ def round_within(
     A frozen channel gets what its current share would. Where rounding would exceed the largest
     move, units are rounded towards the current ones instead.
     """
-    tree, rank = bounds.rules.tree, bounds.rules.by_name
+    tree = bounds.rules.tree
+    rank = bounds.rules.by_name
     total = np.rint(bounds.budget * 10.0**digits)
     home = simplex.round_money(start, bounds.budget, digits, rank).astype(np.float64)
     units = simplex.round_money(shares, bounds.budget, digits, rank).astype(np.float64)
@@ -68,8 +69,10 @@ def _whole_bounds(
     bounds: Bounds, shares: Floats, home: Floats, total: Floats, digits: int
 ) -> tuple[Floats, Floats, Flags]:
     """Tightened bounds in units (n, V), to the next unit if exact ones clash; and if any exist."""
-    rules, K = bounds.rules, bounds.rules.tree.channels
-    T, cents = total[:, None], 10.0**digits
+    rules = bounds.rules
+    K = bounds.rules.tree.channels
+    T = total[:, None]
+    cents = 10.0**digits
     low = np.maximum(least_units(rules.low_share, T), least_units(rules.low_money, cents))
     high = np.minimum(most_units(rules.high_share, T), most_units(rules.high_money, cents))
     for exact in (low, high):
@@ -77,10 +80,12 @@ def _whole_bounds(
         exact[:, -1] = total
     high[:, :K] = np.where(shares == 0, 0, high[:, :K])  # a share of zero never gets a unit
     low, high, clash = tighten(rules.tree, low, high)
-    loose_low, loose_high = np.floor(bounds.low * T + NEAR), np.ceil(bounds.high * T - NEAR)
+    loose_low = np.floor(bounds.low * T + NEAR)
+    loose_high = np.ceil(bounds.high * T - NEAR)
     loose_high[:, :K] = np.where(shares == 0, 0, loose_high[:, :K])
     loose_low[:, -1] = loose_high[:, -1] = total
     loose_low, loose_high, wedged = tighten(rules.tree, loose_low, loose_high)
     strict: Flags = np.asarray(~clash.any(axis=1))
-    low[~strict], high[~strict] = loose_low[~strict], loose_high[~strict]
+    low[~strict] = loose_low[~strict]
+    high[~strict] = loose_high[~strict]
     return low, high, strict | ~wedged.any(axis=1)

@@ -43,14 +43,17 @@ class Moves:
 
 def repair_rows(bounds: Bounds, start: Floats, moves: Moves) -> Repaired:
     """The nearest allowed shares of every row, or why there are none; no budget: no change."""
-    shares, anchor = start.copy(), start.copy()
+    shares = start.copy()
+    anchor = start.copy()
     problem = np.full(len(start), "", dtype=object)
     rows = np.flatnonzero(_breaks(bounds, np.arange(len(start)), start) & (bounds.budget > 0))
     low, high, clash = bounds.take(rows)
     stuck = clash.any(axis=1)
     for row in rows[stuck].tolist():
         problem[row] = f"row {row}: {explain_clash(bounds, row)}"
-    rows, low, high = rows[~stuck], low[~stuck], high[~stuck]
+    rows = rows[~stuck]
+    low = low[~stuck]
+    high = high[~stuck]
     near = nearest_point(bounds.rules.tree, start[rows], low, high, start[rows])
     near = _snap(bounds, rows, near, start[rows])
     needed = total_variation(near, start[rows])
@@ -62,12 +65,14 @@ def repair_rows(bounds: Bounds, start: Floats, moves: Moves) -> Repaired:
             f"row {row}: {breach} {verb} a move of {size:.6g}, above "
             f"{_limit_text(bounds, row, moves)}"
         )
-    rows, near = rows[~far], near[~far]
+    rows = rows[~far]
+    near = near[~far]
     shares[rows] = near
     anchor[rows] = near
     if moves.grid is not None:
         on_grid, fits = _to_grid(bounds, rows, start[rows], start[rows], moves)
-        shares[rows[fits]], anchor[rows[fits]] = on_grid[fits], start[rows[fits]]
+        shares[rows[fits]] = on_grid[fits]
+        anchor[rows[fits]] = start[rows[fits]]
     return Repaired(shares, anchor, problem.astype(str))
 
 
@@ -98,11 +103,14 @@ def _snap(bounds: Bounds, rows: Rows, shares: Floats, start: Floats) -> Floats:
     tree = bounds.rules.tree
     shares = np.clip(shares, bounds.low[rows, : tree.channels], bounds.high[rows, : tree.channels])
     moved = (np.abs(shares - start) > SLACK).astype(np.float64)
-    sums, low, high = tree.sums(shares), bounds.low[rows], bounds.high[rows]
+    sums = tree.sums(shares)
+    low = bounds.low[rows]
+    high = bounds.high[rows]
     # Groups that moved up to a bound stop a hair before it, so that they keep it whichever
     # way they are summed.
     margin = np.full(tree.root + 1, MARGIN * tree.channels)
-    margin[: tree.channels], margin[tree.root] = 0, 0
+    margin[: tree.channels] = 0
+    margin[tree.root] = 0
     hair = margin * ((high - low > 2 * margin) & (tree.sums(moved) > 0))
     close = ((sums < low + hair / 2) & (hair > 0) & (low > 0)) | (
         (sums > high - hair / 2) & (hair > 0) & (high < 1)
@@ -117,7 +125,8 @@ def _shorten(
 ) -> Floats:
     """Where a move is longer than the largest, shorten it towards the repaired shares."""
     K = shares.shape[1]
-    size, least = total_variation(shares, start), total_variation(home, start)
+    size = total_variation(shares, start)
+    least = total_variation(home, start)
     aim = largest * (1 - 8 * MARGIN) - MARGIN * K
     # With no way left between the repaired shares and the limit, float error is not worth
     # giving up the whole move for.
@@ -139,12 +148,14 @@ def _to_grid(
     start: Floats | None = None,
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """The nearest allowed shares on the grid around the anchor, and where there are some."""
-    tree, grid = bounds.rules.tree, moves.grid or 1.0
+    tree = bounds.rules.tree
+    grid = moves.grid or 1.0
     start = anchor if start is None else start
     places = tree.sums(anchor)
     low = np.ceil((bounds.low[rows] - places - SLACK) / grid)
     high = np.floor((bounds.high[rows] - places + SLACK) / grid)
-    low[:, -1], high[:, -1] = 0, 0
+    low[:, -1] = 0
+    high[:, -1] = 0
     low, high, clash = tighten(tree, low, high)
     count = nearest_point(
         tree, np.rint((wanted - anchor) / grid), low, high, anchor, Whole(bounds.rules.by_name)

@@ -39,13 +39,15 @@ def best_allowed(score: Floats, rule: Rule, quick: Rule | None = None) -> NDArra
     open_ = open_[~allowed]
     order = np.argsort(-score[open_], axis=1, kind="stable")
     count = np.isfinite(score[open_]).sum(axis=1)
-    done, size = 1, max(GROWTH, FEW // max(len(open_), 1))
+    done = 1
+    size = max(GROWTH, FEW // max(len(open_), 1))
     while (left := np.flatnonzero((best[open_] < 0) & (count > done))).size:
         columns = order[left, done : done + size]
         possible = (rule if quick is None else quick)(open_[left], columns)
         possible &= np.arange(done, done + columns.shape[1]) < count[left, None]
         best[open_[left]] = _first(open_[left], columns, possible, None if quick is None else rule)
-        done, size = done + size, size * GROWTH
+        done = done + size
+        size = size * GROWTH
     return best
 
 

@@ -61,11 +61,13 @@ def tighten(
     tree: Tree, low: Floats, high: Floats, slack: float | Floats = 0.0
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """What each node can reach, (n, V) each, and where nothing is left (by more than `slack`)."""
-    low, high = low.copy(), high.copy()
+    low = low.copy()
+    high = high.copy()
     slack = np.broadcast_to(slack, low.shape[1:])
     clash = low > high + slack
     for node, under in enumerate(tree.children, start=tree.channels):
-        least, most = low[:, list(under)].sum(axis=1), high[:, list(under)].sum(axis=1)
+        least = low[:, list(under)].sum(axis=1)
+        most = high[:, list(under)].sum(axis=1)
         low[:, node] = np.maximum(low[:, node], least)
         high[:, node] = np.minimum(high[:, node], most)
         clash[:, node] = low[:, node] > high[:, node] + slack[node]
@@ -127,9 +129,11 @@ def nearest_point(
 def _spread(value: Floats, rest: Floats, low: Floats, high: Floats, weights: Floats) -> Floats:
     """Give (or take, where `rest` is negative) in proportion to the weights, never past a bound."""
     room = np.maximum(np.where(rest[:, None] > 0, high - value, value - low), 0)
-    need, taken = np.abs(rest), np.zeros_like(value)
+    need = np.abs(rest)
+    taken = np.zeros_like(value)
     for _ in range(2 * value.shape[1] + 1):
-        left, still = room - taken, need - taken.sum(axis=1)
+        left = room - taken
+        still = need - taken.sum(axis=1)
         if not np.any(still > 1e-16 * need):
             break
         pull = np.where(left > 0, weights, 0.0)
