@@ -36,7 +36,8 @@ def recommend(
     pool: Annotated[
         list[str] | None,
         typer.Option(
-            help="Most money of a channel over all rows, e.g. coupon=250000; repeatable. Needs all rows in memory."
+            help="Most money of a channel over all rows, e.g. coupon=250000; repeatable. "
+            "Needs all rows in memory."
         ),
     ] = None,
     force: Annotated[
@@ -59,8 +60,8 @@ def recommend(
 ) -> None:
     """Recommend shares and money for every row, with the gain, how sure it is, and why.
 
-    If it is killed or stopped, the same command continues where it was. No half-written file is ever
-    seen under `--out`.
+    If it is killed or stopped, the same command continues where it was. No half-written file is
+    ever seen under `--out`.
     """
     from realloc.batch import Options, recommend_file
 
