@@ -14,14 +14,18 @@ def test_with_every_unit_in_the_core_the_choice_is_the_best():
     for seed in range(10):
         menu, limits, problem = tight(seed)
         counts = solve_core(problem, np.zeros(2), 6, 1000)
+        assert counts is not None
         assert counts.sum(axis=1).tolist() == problem.count.tolist()
-        assert np.isclose(gain_of(problem, counts), enumerate_all(menu, limits))
+        best = enumerate_all(menu, limits)
+        assert best is not None
+        assert np.isclose(gain_of(problem, counts), best)
 
 
 def test_units_outside_the_core_take_their_best_option_at_the_prices():
     _, _, problem = tight(3, n=200)
     prices = minimise_dual(problem).prices
     counts = solve_core(problem, prices, 20, 1000)
+    assert counts is not None
     best = problem.score(prices).argmax(axis=1)
     assert (counts[np.arange(len(best)), best] == 1).sum() >= len(best) - 20
     assert (np.einsum("gj,gjr->r", counts, problem.excess) <= problem.room).all()

@@ -13,7 +13,7 @@ ALL_NEW = New(np.ones(len(LOGS), dtype=bool), "all new")
 
 
 def test_units_that_drew_at_random_are_left_out():
-    randomized = np.isfinite(LOGS.propensity)
+    randomized = np.isfinite(np.asarray(LOGS.propensity))
     ranked = rank(fitted(), LOGS, randomized, ALL_NEW, ReportConfig())
     lines = " ".join(ranked.section.lines)
     assert f"{int((~randomized).sum()):,} rows of units that never drew at random" in lines
