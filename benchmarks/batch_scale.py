@@ -109,17 +109,17 @@ def stages(folder: Path, store: Path, rows: int = 16_384) -> dict[str, float]:
 
     import numpy as np
 
-    from realloc.batch.asked import Asked, open_asked
     from realloc.batch.checkpoint import pack
     from realloc.batch.chunks import cut, fingerprint_files
     from realloc.batch.keys import scan_keys
     from realloc.batch.score import complete, finish, read_chunk
     from realloc.decide.types import tabulate
     from realloc.logs.reading.source import open_source
+    from realloc.serve.load import ModelRequest, load_model
     from realloc.storage.ledger import Run
 
-    opened = open_asked(Asked(store, Store(store).current().number))
-    decider, source, found = opened.decider, open_source(draw(folder, rows)), {}
+    opened = load_model(ModelRequest(store))
+    decider, source, found = opened, open_source(draw(folder, rows)), {}
 
     def timed(name, work):
         begun = time.process_time()

@@ -39,7 +39,7 @@ from tests.serve.http.test_fuzz import fuzz
 from tests.serve.http.test_protocol import GARBAGE
 from tests.serve.http.test_records import ask_until_killed
 
-from realloc.batch.audit import audit
+from realloc.monitor.redecide import audit
 from realloc.serve.http.app import App
 from realloc.storage.ledger import Ledger, recover
 from realloc.storage.store import Store

@@ -22,8 +22,8 @@ import numpy as np
 import realloc
 from realloc.learn.memory.config import MemoryConfig
 from realloc.learn.nuisances.config import NuisanceConfig
-from realloc.learn.student import StudentConfig
-from realloc.learn.support import SupportConfig
+from realloc.learn.student.config import StudentConfig
+from realloc.learn.support.config import SupportConfig
 from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 
 RESULTS = Path(__file__).parent / "results" / "rounds_scale.json"
@@ -58,7 +58,7 @@ def main() -> None:
                     "cpu": cpu,
                     "saved_bytes": size,
                     "peak_mib": peak,
-                    "replay_rows": len(model.fitted.main.replay),
+                    "replay_rows": len(model.fitted.main.memory),
                 }
             )
             print(

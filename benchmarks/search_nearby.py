@@ -22,13 +22,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from batch_scale import draw, prepare
-from realloc.batch.asked import Asked, open_asked
 from realloc.batch.chunks import cut
 from realloc.batch.score import read_chunk
 from realloc.decide.search import compiled
+from realloc.learn.student import potential
 from realloc.logs.reading.source import open_source
-from realloc.serve import potential
-from realloc.storage.store import Store
+from realloc.serve.load import ModelRequest, load_model
 
 RESULTS = Path(__file__).parent / "results" / "search_nearby.json"
 FOLDER = Path("/tmp/realloc-batch-scale")  # noqa: S108
@@ -60,10 +59,10 @@ def main() -> None:
     rows = asked.parse_args().rows
     FOLDER.mkdir(parents=True, exist_ok=True)
     store = prepare(FOLDER)
-    opened = open_asked(Asked(store, Store(store).current().number))
+    opened = load_model(ModelRequest(store))
     source = open_source(draw(FOLDER, rows))
     part = next(cut(source, source.columns.names, rows))
-    logs = read_chunk(part, opened.decider.schema, np.empty(0, np.int64)).logs
+    logs = read_chunk(part, opened.schema, np.empty(0, np.int64)).logs
     near, library = potential.near, compiled.search_library
     ways = {
         "compiled": (near, library),
@@ -73,9 +72,9 @@ def main() -> None:
     found, seconds = {}, {name: [] for name in ways}
     for _ in range(ROUNDS):
         for name, (potential.near, compiled.search_library) in ways.items():
-            found[name], spent = timed(opened.decider.decide, logs)
+            found[name], spent = timed(opened.decide, logs)
             seconds[name].append(spent)
-    beta = opened.config.decision.beta
+    beta = opened.model.config.decision.beta
     rough, exact = found["polynomials"], found["network"]
     ours, theirs = (one.gain - beta * one.further["sigma"] for one in (rough, exact))
     least = {name: min(spent) for name, spent in seconds.items()}

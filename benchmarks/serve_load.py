@@ -35,9 +35,9 @@ import pyarrow as pa
 from tests.serve.http.asking import wait_for_port
 from tests.small import CONFIG
 
+import realloc
 from realloc import ReAlloc, World
-from realloc import serve as serving
-from realloc.learn.student import StudentConfig
+from realloc.learn.student.config import StudentConfig
 from realloc.learn.teacher.config import KernelConfig
 from realloc.storage.store import Store
 
@@ -218,7 +218,7 @@ def quantile(values: list[float], q: float) -> float:
 
 def bare_scorer(store: Store, contents: list[bytes], count: int) -> float:
     """CPU seconds of one call of the scorer with one row that has been read already."""
-    scorer = serving.open_model(max((store.path / "versions").iterdir()) / "model")
+    scorer = realloc.load(max((store.path / "versions").iterdir()) / "model")
     tables = [pa.Table.from_pylist(json.loads(content)["rows"]) for content in contents[:count]]
     scorer.recommend(tables[0])
     begun = time.process_time()

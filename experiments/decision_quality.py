@@ -26,7 +26,8 @@ from realloc.decide.problem import score_ends
 from realloc.decide.search.ascent import search_ascent
 from realloc.decide.search.greedy import search_greedy
 from realloc.learn.features.encode import fit_encoder
-from realloc.learn.support import Support, fit_support, remember_logged
+from realloc.learn.support.logged import remember_logged
+from realloc.learn.support.support import Support, fit_support
 from realloc.logs import Logs
 from realloc.model.recommend import open_batches
 from realloc.model.round import draw
@@ -74,7 +75,7 @@ def coverage(support: Support, x: NDArray[np.float32], test: Logs) -> dict[str, 
         :, 0
     ]
     return {
-        f"cover_{level}": float((radius <= support.ladder.at(level / 100)).mean())
+        f"cover_{level}": float((radius <= support.ranks.at(level / 100)).mean())
         for level in (90, 95, 99)
     }
 

@@ -32,7 +32,7 @@ from realloc.decide.conservative import OutcomeTerm
 from realloc.decide.decide import decide
 from realloc.decide.gain_std import gain_std
 from realloc.decide.problem import Problem
-from realloc.learn.teacher import covariance as doubt
+from realloc.learn.teacher.fit import DISAGREEMENT
 from realloc.logs import Logs
 from realloc.model.recommend import open_batches
 from realloc.world.platform import (
@@ -82,7 +82,7 @@ def cell(name: str, seed: int, models: Path) -> dict[str, Any]:
     model.config = replace(model.config, decision=DecisionConfig())
     found["any move"] = {side: any_move(model, market, test, side) for side in ("orders", "gmv")}
     found["committee"] = {
-        side: list(one.weighing.weights) for side, one in model.fitted.outcomes.items()
+        side: list(one.committee.weights) for side, one in model.fitted.outcomes.items()
     }
     return found
 
@@ -218,15 +218,13 @@ def variances(
     x, start = model.fitted.encoder.encode(test).values, np.array(test.shares)
     total = np.zeros((2, len(x)))
     for name, weight in weights.items():
-        own = model.fitted.outcomes[name].doubt
+        own = model.fitted.outcomes[name].covariance
         if own is None or own.misfit is None:
             raise RuntimeError("Expected a teacher of several surfaces.")
         bare = replace(own, misfit=0.0).covariance(x, start)
         posterior = np.square(gain_std(bare, start, ends[:, None])[:, 0])
-        moved = np.square((ends - start) * own.scaling.inverse.numpy() * own.scaling.outcome).sum(
-            axis=1
-        )
-        total += weight**2 * np.stack([posterior, own.misfit / doubt.DISAGREEMENT**2 * moved])
+        moved = np.square((ends - start) * own.scaling.inverse * own.scaling.outcome).sum(axis=1)
+        total += weight**2 * np.stack([posterior, own.misfit / DISAGREEMENT**2 * moved])
     return total[0], total[1]
 
 
@@ -371,7 +369,7 @@ def to_markdown(cells: dict[str, Any]) -> str:
         "the truth is hidden from "
         "every column. z = (true − promised) / σ̂. Factor needed: the multiple of the surfaces' "
         "disagreement at which 95 % of "
-        f"these very moves would have been certified; {doubt.DISAGREEMENT} is in use. "
+        f"these very moves would have been certified; {DISAGREEMENT} is in use. "
         "Changes are means over all seeds; figures of moved rows, over the seeds that moved any.",
         "",
     ]

@@ -27,7 +27,7 @@ from realloc.decide.problem import allowed_by, score_ends
 from realloc.decide.types import MOVED
 from realloc.evaluate.events import Events, at_previous, find_events
 from realloc.evaluate.randomized import RandomizedMoves, randomized_moves
-from realloc.learn.support import Support
+from realloc.learn.support.support import Support
 from realloc.logs import Logs
 from realloc.model.recommend import open_batches, recommend_rows
 from realloc.world.platform import Marketplace

@@ -48,8 +48,8 @@ from realloc.evaluate.result import Estimate
 from realloc.evaluate.value import policy_value
 from realloc.evaluate.weights import target_arms
 from realloc.learn.nuisances.config import NuisanceConfig
-from realloc.learn.student import StudentConfig
-from realloc.learn.support import SupportConfig
+from realloc.learn.student.config import StudentConfig
+from realloc.learn.support.config import SupportConfig
 from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from runner import Figures, Study, arguments, conclude, run
 
@@ -80,7 +80,7 @@ def make_config(size: Size) -> realloc.Config:
         network=NetworkConfig(least_steps=0, epochs=2, width=16, trunk=8),
         factual=FactualConfig(least_steps=0, epochs=2, width=16),
         student=StudentConfig(least_steps=0, epochs=2, width=16, trunk=8),
-        support=SupportConfig(network=False, members=4, margin=0.0),
+        support=SupportConfig(members=4, margin=0.0),
         decision=DecisionConfig(min_significance=0.0),
     )
 

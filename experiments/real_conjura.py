@@ -107,7 +107,7 @@ def cell(arm: str, seed: int) -> dict[str, Any]:
     )  # with outcomes: a day's lags are those of the days before it
     answer = model.recommend(today).to_pandas()
     shares = answer[[f"share_{name}" for name in schema.channels]].to_numpy()
-    moved, weighing = answer["moved"].to_numpy(), model.fitted.main.weighing
+    moved, weighing = answer["moved"].to_numpy(), model.fitted.main.committee
     away = total_variation(shares, np.array(today.shares))
     reasons = Counter(
         f"{reason} {why}".strip()
@@ -125,7 +125,7 @@ def cell(arm: str, seed: int) -> dict[str, Any]:
             (shares < 0).any(axis=1).sum() + (np.abs(shares.sum(axis=1) - 1) > 1e-9).sum()
         ),
         "weights": weighing.weights,
-        "evidence": weighing.evidence,
+        "evidence": weighing.significance,
         "held_out_error": weighing.together / weighing.nothing,
     }
 

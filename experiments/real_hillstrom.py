@@ -105,7 +105,7 @@ def mixes(seed: int) -> Figures:
         "harmed": float(weights @ (gain < -1e-12)),
         "predicted_gain": float(weights @ answer["gain"].to_numpy()),
         "best_in_reach": float(weights @ reach),
-        "evidence": model.fitted.main.weighing.evidence,
+        "evidence": model.fitted.main.committee.significance,
     }
 
 

@@ -96,7 +96,7 @@ def decide(panel: Panel, seed: int, weights: np.ndarray | None = None) -> Figure
         answer[[f"share_{name}" for name in panel.spend]].to_numpy(),
         np.array(today.shares),
     )
-    moved, weighing = answer["moved"].to_numpy(), model.fitted.main.weighing
+    moved, weighing = answer["moved"].to_numpy(), model.fitted.main.committee
     reasons = Counter(
         f"{one} {why}".strip() for one, why in zip(answer["reason"], answer["binding"], strict=True)
     )
@@ -107,7 +107,7 @@ def decide(panel: Panel, seed: int, weights: np.ndarray | None = None) -> Figure
         "moved_share": float(total_variation(shares, start)[moved].mean()) if moved.any() else 0.0,
         "support": float(answer["support"].mean()),
         "reasons": {name: count / len(answer) for name, count in reasons.most_common()},
-        "evidence": weighing.evidence,
+        "evidence": weighing.significance,
         "held_out_error": weighing.together / weighing.nothing,
         "left_simplex": int(
             (shares < 0).any(axis=1).sum() + (np.abs(shares.sum(axis=1) - 1) > 1e-9).sum()

@@ -100,7 +100,7 @@ def lab(n: int) -> Any:
     """
     from realloc import Config
     from realloc.decide.config import DecisionConfig
-    from realloc.learn.student import StudentConfig
+    from realloc.learn.student.config import StudentConfig
     from realloc.learn.support.config import SupportConfig
     from realloc.learn.teacher.config import KernelConfig, TeacherConfig
 

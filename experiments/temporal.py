@@ -82,7 +82,7 @@ def cell(key: str, sizes: Sizes = FULL, config: realloc.Config | None = None) ->
             spent += [clock(partial(model.update, window)) for window in windows[1:]]
         kept = {
             "rows": rows + (rows if method == "rolling" else 0),
-            "bytes": model.fitted.main.replay.nbytes,
+            "bytes": model.fitted.main.memory.nbytes,
         }
         kept["support"] = len(model.fitted.support.logged)
         return judge(world, of_student(model), sizes) | timing(spent, sizes) | kept

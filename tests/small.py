@@ -13,8 +13,8 @@ from realloc import Config, Logs, ReAlloc, Schema, World
 from realloc.decide.config import DecisionConfig
 from realloc.learn.memory.config import MemoryConfig
 from realloc.learn.nuisances.config import NuisanceConfig
-from realloc.learn.student import StudentConfig
-from realloc.learn.support import SupportConfig
+from realloc.learn.student.config import StudentConfig
+from realloc.learn.support.config import SupportConfig
 from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from realloc.world import WorldParameters
 
@@ -27,7 +27,7 @@ CONFIG = Config(
     factual=FactualConfig(least_steps=0, epochs=2, width=16),
     student=StudentConfig(least_steps=0, epochs=2, width=16, trunk=8),
     memory=MemoryConfig(capacity=400),
-    support=SupportConfig(network=False, members=4, rows=400),
+    support=SupportConfig(members=4, rows=400),
     decision=DecisionConfig(
         min_significance=0.0
     ),  # 300 rows prove little; what would be done is what tests are about

@@ -122,7 +122,7 @@ def test_shares_that_hardly_vary_teach_nothing_and_gain_nothing():
     assert not field.any()
     assert not gains.any()
     assert (
-        model.state.main.weighing.weights == (0.0,) * 4
+        model.state.main.committee.weights == (0.0,) * 4
     )  # no surface earned a say: that is the reason
 
 
@@ -183,18 +183,18 @@ def test_pure_noise_has_a_smaller_field_than_a_signal_among_the_same_noise():
     noise = pure_noise(9)
     signal = fit(noise.assign(orders=12 * noise.ads + noise.orders), with_student(epochs=20))
     assert np.median(found) < 0.5 * np.abs(signal.field(today())).mean()
-    assert signal.state.main.weighing.together < 0.9 * signal.state.main.weighing.nothing
+    assert signal.state.main.committee.together < 0.9 * signal.state.main.committee.nothing
 
 
 def test_a_committee_without_any_weight_gives_a_field_of_exact_zeros():
     """Nothing learned is an answer: no move gains anything, and the weighing says why."""
     for seed in range(20):
         model = fit(pure_noise(seed))
-        if not any(model.state.main.weighing.weights):
+        if not any(model.state.main.committee.weights):
             field, gains = answers(model, today())
             assert not field.any()
             assert not gains.any()
-            assert model.state.main.weighing.together == model.state.main.weighing.nothing
+            assert model.state.main.committee.together == model.state.main.committee.nothing
             return
     pytest.fail("of 20 outcomes of pure noise every one was given weight")
 

@@ -90,7 +90,7 @@ def test_what_was_chosen_by_hand_stays():
 
 
 def test_a_surface_that_was_not_fitted_has_no_weight_and_the_error_of_nothing(taught):
-    weighing = taught.fitted.main.weighing
+    weighing = taught.fitted.main.committee
     assert len(weighing.weights) == len(weighing.alone) == 4
     assert weighing.weights[1:] == (0.0,) * 3
     assert weighing.alone[1:] == (weighing.nothing,) * 3
@@ -128,7 +128,7 @@ def test_a_logged_mix_is_an_end_only_where_constraints_and_length_allow(taught):
 def test_places_survive_save_and_load(taught, tmp_path):
     taught.save(tmp_path / "model")
     again = load(tmp_path / "model")
-    one, other = taught.fitted.main.places, again.fitted.main.places
+    one, other = taught.fitted.main.mixes, again.fitted.main.mixes
     assert (one.lasting, one.noise) == (other.lasting, other.noise)
     assert same_bits(one.shares, other.shares)
     pd.testing.assert_frame_equal(ask(taught), ask(again))
@@ -136,8 +136,8 @@ def test_places_survive_save_and_load(taught, tmp_path):
 
 def test_mixes_that_never_repeat_leave_no_places():
     model = ReAlloc(LAB, SCHEMA, quiet=True).fit(readings(shift=1e-3))
-    assert model.fitted.main.places is None
-    assert ReAlloc(CONFIG, quiet=True).fit(window()).fitted.main.places is None
+    assert model.fitted.main.mixes is None
+    assert ReAlloc(CONFIG, quiet=True).fit(window()).fitted.main.mixes is None
 
 
 # Weak evidence
@@ -146,7 +146,7 @@ def test_mixes_that_never_repeat_leave_no_places():
 def test_a_model_that_held_out_units_do_not_speak_for_keeps_every_row_and_says_so():
     model = ReAlloc(CONFIG, quiet=True).fit(window())
     assert model.recommend(window(99))["moved"].to_pandas().any()
-    asked = model.fitted.main.weighing.evidence + 0.1
+    asked = model.fitted.main.committee.significance + 0.1
     model.config = replace(CONFIG, decision=replace(CONFIG.decision, min_significance=asked))
     answer = model.recommend(window(99)).to_pandas()
     assert not answer["moved"].any()
@@ -195,7 +195,7 @@ def test_ten_units_are_set_apart_by_unit_as_ever():
 
 
 def test_a_few_long_units_are_learned_from():
-    assert ReAlloc(LAB, quiet=True).fit(series(6, 80)).fitted.main.weighing.weights[0] > 0
+    assert ReAlloc(LAB, quiet=True).fit(series(6, 80)).fitted.main.committee.weights[0] > 0
 
 
 @pytest.mark.parametrize(("units", "days"), [(4, 400), (7, 20)])

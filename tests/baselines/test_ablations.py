@@ -44,11 +44,11 @@ def committee():
 
 def test_without_student_doubt_support_and_evidence_are_the_same():
     whole, bare = pair()[0].fitted, committee().fitted
-    assert bare.main.weighing == whole.main.weighing
-    assert np.array_equal(bare.support.ladder.values, whole.support.ladder.values)
+    assert bare.main.committee == whole.main.committee
+    assert np.array_equal(bare.support.ranks.values, whole.support.ranks.values)
     x, shares = whole.support.logged.x[:20], whole.support.logged.shares[:20]
     assert np.array_equal(
-        bare.main.doubt.covariance(x, shares), whole.main.doubt.covariance(x, shares)
+        bare.main.covariance.covariance(x, shares), whole.main.covariance.covariance(x, shares)
     )
 
 

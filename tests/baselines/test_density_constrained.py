@@ -15,7 +15,7 @@ TODAY = window(1)
 
 def look(policy, shares):
     border = policy.support.density.at(policy.encoder.encode(TODAY).values)
-    return border.radius(np.arange(len(TODAY)), shares[:, None])[:, 0], policy.support.ladder.at(
+    return border.radius(np.arange(len(TODAY)), shares[:, None])[:, 0], policy.support.ranks.at(
         0.95
     )
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from realloc import load as open_model
 from realloc.batch import Options, recommend_file
-from realloc.serve.scorer import open_model
 from realloc.storage.store import Store
 from tests.small import fitted, window
 

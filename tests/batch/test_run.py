@@ -17,7 +17,7 @@ import pytest
 
 from realloc import ReAlloc
 from realloc.base.errors import ConfigError, LogError, StoreError
-from realloc.batch import asked, recommend_file, workers
+from realloc.batch import recommend_file, workers
 from realloc.batch.chunks import Chunk, fingerprint_files
 from realloc.batch.score import FURTHER
 from realloc.decide.constraints.constraints import Constraints
@@ -25,6 +25,7 @@ from realloc.logs.reading.source import Source, open_source
 from realloc.model.config import Config
 from realloc.storage.ledger import Ledger
 from realloc.storage.store import Store
+from realloc.storage.store import store as opening
 from tests.batch.conftest import NOW, answers, assert_same_answers, recommend, rows, served
 from tests.small import CONFIG, window
 
@@ -215,20 +216,18 @@ def test_a_version_with_strangers_is_not_asked(place):
         recommend(place)
 
 
-def test_a_scorer_that_computes_something_else_is_not_asked(place, monkeypatch):
+def test_a_model_that_computes_something_else_is_not_asked(place, monkeypatch):
     recommend(place)
-    real = asked.open_model
+    real = opening.open_saved
 
-    def other(folder):
-        found = real(folder)
-        next(iter(found.state.outcomes.values())).student.directions[:] *= 1.5
-        return found
+    def other(saved):
+        model = real(saved)
+        model.fitted.main.student.directions[:] *= 1.5
+        return model
 
-    monkeypatch.setattr(asked, "open_model", other)
-    recommend(place, "other.parquet")
-    assert answers(place, "other.parquet").gain.to_numpy() == pytest.approx(
-        answers(place).gain.to_numpy(), abs=1e-3
-    )
+    monkeypatch.setattr(opening, "open_saved", other)
+    with pytest.raises(StoreError, match="does not decide as the one that wrote the version did"):
+        recommend(place, "other.parquet")
 
 
 def test_a_cap_over_all_rows_holds_over_all_parts(place):

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from realloc.serve.scorer import open_model
+from realloc import load as open_model
 from realloc.storage.store import Store
 from tests.small import fitted, today, window
 

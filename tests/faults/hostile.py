@@ -260,12 +260,12 @@ def _(tensors, meta):
 
 @changed("infinite support", "model")
 def _(tensors, meta):
-    tensors["support.ladder"].flat[-1] = np.inf
+    tensors["support.ranks"].flat[-1] = np.inf
 
 
 @changed("channels that there are not", "model")
 def _(tensors, meta):
-    tensors["outcome0.replay.source"].flat[0] = 99
+    tensors["outcome0.memory.source"].flat[0] = 99
 
 
 @changed("a student that takes all memory", "model")
@@ -278,8 +278,8 @@ def _(tensors, meta):
     meta["config"]["student"] |= {"width": 4096}
     meta["config"]["teacher"]["members"] = 100
     for name in ("pair", "field"):
-        values = tensors[f"outcome0.replay.{name}"]
-        tensors[f"outcome0.replay.{name}"] = np.zeros((100, *values.shape[1:]), values.dtype)
+        values = tensors[f"outcome0.memory.{name}"]
+        tensors[f"outcome0.memory.{name}"] = np.zeros((100, *values.shape[1:]), values.dtype)
 
 
 @changed("a config that names code", "model")

@@ -7,7 +7,7 @@ from realloc import Config, ConfigError, read_config
 from realloc.learn.features.encode import FeatureConfig
 from realloc.learn.memory.config import MemoryConfig, MoveConfig
 from realloc.learn.nuisances.config import NuisanceConfig
-from realloc.learn.student import StudentConfig
+from realloc.learn.student.config import StudentConfig
 from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
 from realloc.logs import CheckConfig
 from realloc.model.config import STAGES, parse_config
@@ -126,8 +126,8 @@ def test_schema_and_config_live_in_one_file(tmp_path):
         ),
         (f"{SCHEMA}[student]\nema = 1.0\n", "`ema` from 0 to below 1"),
         (
-            f'{SCHEMA}[student]\nform = "brunch"\n',
-            r"Unknown `form` 'brunch' .* Did you mean 'branch'\?",
+            f'{SCHEMA}[student]\npair = "sloop"\n',
+            r"Unknown `pair` 'sloop' .* Did you mean 'slope'\?",
         ),
         (
             f'{SCHEMA}[student]\nema = "half"\n',
@@ -162,7 +162,7 @@ steps = [0.02, 0.04]
 capacity = 500
 [student]
 ema = 0.9
-form = "plain"
+pair = "slope"
 """
 
 
@@ -177,7 +177,7 @@ def test_every_stage_has_a_table_of_its_own(tmp_path):
         factual=FactualConfig(width=32),
         moves=MoveConfig(steps=(0.02, 0.04)),
         memory=MemoryConfig(capacity=500),
-        student=StudentConfig(ema=0.9, form="plain"),
+        student=StudentConfig(ema=0.9, pair="slope"),
     )
 
 

@@ -14,11 +14,10 @@ from safetensors.numpy import save as pack
 from realloc import ReAlloc, load
 from realloc.base.artifact import FORMAT, MANIFEST, WEIGHTS
 from realloc.base.errors import ArtifactError
-from realloc.learn.networks.stack import Stack
-from realloc.learn.support.correction import Correction, shape
 from tests.base.test_artifact import seal
 from tests.conftest import SPENDS, make_frame
-from tests.small import CONFIG, fitted, same_bits, today, updated, window, with_student
+from tests.learn.student.asking import field
+from tests.small import CONFIG, fitted, same_bits, today, updated, window
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def test_a_loaded_model_answers_bit_for_bit_as_before(saved):
     assert same_bits(again.gain(today(), to), model.gain(today(), to))
     assert (again.config, again.schema, again.state.rounds) == (model.config, model.schema, 1)
     assert again.state.encoder == model.state.encoder
-    assert again.state.main.weighing == model.state.main.weighing
+    assert again.state.main.committee == model.state.main.committee
     assert again.state.main.nuisances == model.state.main.nuisances
     assert list(again.state.outcomes) == list(model.state.outcomes) == ["orders"]
 
@@ -75,10 +74,9 @@ def assert_same_decisions(again, model, rows):
     ends = np.random.default_rng(0).dirichlet(np.ones(logged.shares.shape[1]), (50, 4))
     assert same_bits(one.omega(np.arange(50), ends), other.omega(np.arange(50), ends))
     for name, learned in model.state.outcomes.items():
-        doubt = again.state.outcomes[name].doubt
-        assert same_bits(
-            doubt.covariance(x, logged.shares[:50]), learned.doubt.covariance(x, logged.shares[:50])
-        )
+        shares = logged.shares[:50]
+        covariance = again.state.outcomes[name].covariance
+        assert same_bits(covariance.covariance(x, shares), learned.covariance.covariance(x, shares))
 
 
 def test_an_update_after_loading_is_the_update_without(saved):
@@ -94,9 +92,8 @@ def test_saving_what_was_loaded_writes_the_same_bytes(saved, tmp_path):
         assert (saved / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
-@pytest.mark.parametrize("form", ["branch", "plain"])
-def test_categories_lags_and_every_form_of_student_come_back(form, tmp_path):
-    config = replace(with_student(form=form), features=replace(CONFIG.features, lags=2))
+def test_categories_and_lags_come_back(tmp_path):
+    config = replace(CONFIG, features=replace(CONFIG.features, lags=2))
     frame = make_frame(units=40)
     model = ReAlloc(config, schema=SPENDS).fit(frame)
     model.save(tmp_path / "model")
@@ -128,37 +125,15 @@ def test_guardrails_come_back_each_with_its_own(tmp_path):
     assert list(again.state.outcomes) == [SPENDS.outcome, "returns"]
     x, shares = model.state.support.logged.x, model.state.support.logged.shares
     fields_found = [
-        learned.student.field(x, shares[:, None]) for learned in again.state.outcomes.values()
+        field(learned.student, x, shares[:, None]) for learned in again.state.outcomes.values()
     ]
     assert not np.allclose(*fields_found)
     for name, learned in model.state.outcomes.items():
         assert same_bits(
-            again.state.outcomes[name].student.field(x, shares[:, None]),
-            learned.student.field(x, shares[:, None]),
+            field(again.state.outcomes[name].student, x, shares[:, None]),
+            field(learned.student, x, shares[:, None]),
         )
     assert_same_decisions(again, model, frame)
-
-
-def with_correction():
-    """A model whose support has a network, as logs of many rows may have."""
-    model = fitted()
-    density = model.state.support.density
-    network = Stack(3, shape(len(density.basis.continuous), density.location.centre.shape[1]), 1)
-    network.requires_grad_(False)
-    network.head.add_(0.1)
-    density = replace(density, correction=Correction(network, 0.8))
-    model.state = replace(model.state, support=replace(model.state.support, density=density))
-    return model
-
-
-def test_the_network_of_a_support_comes_back(tmp_path):
-    model = with_correction()
-    model.save(tmp_path / "model")
-    assert_same_decisions(load(tmp_path / "model"), model, today())
-    x = model.state.support.logged.x
-    assert not np.allclose(
-        model.state.support.at(x).border.centre, fitted().state.support.at(x).border.centre
-    )
 
 
 def test_zeros_among_shares_come_back(tmp_path):
@@ -303,8 +278,8 @@ METAS = {
     "nuisances of a list": put("outcomes", 0, "nuisances", value=[1]),
     "nuisances incomplete": drop("outcomes", 0, "nuisances", "folds"),
     "a dependence of text": put("outcomes", 0, "nuisances", "outcome_dependence", value="strong"),
-    "weighing of text": put("outcomes", 0, "weighing", value="heavy"),
-    "weighing with more": put("outcomes", 0, "weighing", "more", value=1),
+    "weights of text": put("outcomes", 0, "committee", value="heavy"),
+    "weights with more": put("outcomes", 0, "committee", "more", value=1),
     "no outcomes": drop("outcomes"),
     "outcomes of nothing": put("outcomes", value=[]),
     "outcomes of a table": put("outcomes", value={"orders": {}}),
@@ -313,15 +288,15 @@ METAS = {
     "an outcome without a name": drop("outcomes", 0, "name"),
     "a guardrail that was not learned": put("schema", "guardrails", value=["returns"]),
     "one outcome twice": lambda meta: meta["outcomes"].append(meta["outcomes"][0]),
-    "a doubt without a scale": put("outcomes", 0, "doubt", "scale", value=None),
-    "a doubt of scale zero": put("outcomes", 0, "doubt", "scale", value=0.0),
-    "a doubt of negative scale": put("outcomes", 0, "doubt", "scale", value=-2.0),
-    "a doubt of text": put("outcomes", 0, "doubt", "scale", value="large"),
-    "a doubt without end": put("outcomes", 0, "doubt", "scale", value=10**400),
-    "a doubt of nothing": put("outcomes", 0, "doubt", value={}),
-    "a negative misfit": put("outcomes", 0, "doubt", "misfit", value=-1.0),
-    "a misfit without end": put("outcomes", 0, "doubt", "misfit", value=10**400),
-    "places without arrays": put("outcomes", 0, "places", value={"lasting": 1.0, "noise": 1.0}),
+    "a covariance without a scale": put("outcomes", 0, "covariance", "scale", value=None),
+    "a covariance of scale zero": put("outcomes", 0, "covariance", "scale", value=0.0),
+    "a covariance of negative scale": put("outcomes", 0, "covariance", "scale", value=-2.0),
+    "a covariance of text": put("outcomes", 0, "covariance", "scale", value="large"),
+    "a covariance without end": put("outcomes", 0, "covariance", "scale", value=10**400),
+    "a covariance of nothing": put("outcomes", 0, "covariance", value={}),
+    "a negative misfit": put("outcomes", 0, "covariance", "misfit", value=-1.0),
+    "a misfit without end": put("outcomes", 0, "covariance", "misfit", value=10**400),
+    "mixes without arrays": put("outcomes", 0, "mixes", value={"lasting": 1.0, "noise": 1.0}),
     "no support": drop("support"),
     "a support of text": put("support", value="wide"),
     "a support of nothing": put("support", value={}),
@@ -331,8 +306,12 @@ METAS = {
     "no tail": drop("support", "tail"),
     "a tail of zero": put("support", "tail", value=0.0),
     "a tail of text": put("support", "tail", value="heavy"),
-    "a correction without a network": put("support", "correction", value=0.5),
-    "a correction of text": put("support", "correction", value="some"),
+    "no index of logged moves": drop("support", "direction"),
+    "an index that asks for more than it has": put("support", "direction", "k", value=10**6),
+    "an index without a unit": put("support", "direction", "unit", value=0.0),
+    "a scale of true": put("outcomes", 0, "outcome_scale", value=True),
+    "an unknown key of the config": put("config", "boost", value=3),
+    "a removed choice": put("config", "decision", "uncertainty", value="dropout"),
     "no config of the support": drop("support", "config"),
     "an unknown key of the support": put("support", "config", "hook", value=1),
     "a level above 1": put("support", "config", "level", value=2.0),
@@ -374,27 +353,24 @@ TENSORS = {
     ),
     "weights of another shape": resize(HEAD, 2, 3),
     "weights not finite": spoil(HEAD, np.nan),
-    "no replay": drop("outcome0.replay.x"),
-    "states without columns": resize("outcome0.replay.x", 300),
-    "states of another width": resize("outcome0.replay.x", 300, 4),
-    "states of fewer rows": resize("outcome0.replay.x", 299, 19),
-    "shares of one place": resize("outcome0.replay.shares", 300, 3),
-    "pairs of more members": resize("outcome0.replay.pair", 3, 300, 2),
-    "a field not finite": spoil("outcome0.replay.field", np.inf),
-    "a source that is no channel": spoil("outcome0.replay.source", 3),
-    "a target below zero": spoil("outcome0.replay.target", -1),
-    "ranks too few": resize("outcome0.replay.rank", 10),
-    "doubles for singles": retype("outcome0.replay.x", np.float64),
-    "texts for steps": retype("outcome0.replay.step", np.int8),
+    "no memory": drop("outcome0.memory.x"),
+    "states without columns": resize("outcome0.memory.x", 300),
+    "states of another width": resize("outcome0.memory.x", 300, 4),
+    "states of fewer rows": resize("outcome0.memory.x", 299, 19),
+    "shares of one place": resize("outcome0.memory.shares", 300, 3),
+    "pairs of more members": resize("outcome0.memory.pair", 3, 300, 2),
+    "a field not finite": spoil("outcome0.memory.field", np.inf),
+    "a source that is no channel": spoil("outcome0.memory.source", 3),
+    "a target below zero": spoil("outcome0.memory.target", -1),
+    "ranks too few": resize("outcome0.memory.rank", 10),
+    "doubles for singles": retype("outcome0.memory.x", np.float64),
+    "texts for steps": retype("outcome0.memory.step", np.int8),
     "a centre of one": resize("outcome0.scaling.centre", 1),
     "an inverse of doubles": retype("outcome0.scaling.inverse", np.float64),
     "more of the support": lambda tensors: tensors.update({"support.extra": np.zeros(3)}),
     "more of nothing": lambda tensors: tensors.update({"hook": np.zeros(3)}),
     "another outcome's arrays": lambda tensors: tensors.update(
-        {"outcome1.replay.x": np.zeros((3, 19), np.float32)}
-    ),
-    "a correction that nobody asked for": lambda tensors: tensors.update(
-        {"support.correction.head": np.zeros((3, 32, 3), np.float32)}
+        {"outcome1.memory.x": np.zeros((3, 19), np.float32)}
     ),
     "weights of doubles": retype(HEAD, np.float64),
     "a kernel of doubles": retype("outcome0.kernel.length.slope", np.float64),
@@ -405,9 +381,9 @@ TENSORS = {
     "a share below zero": spoil("support.logged.shares", -0.1),
     "shares beyond the simplex": spoil("support.logged.shares", 7.0),
     "radii that fall": lambda tensors: tensors.update(
-        {"support.ladder": tensors["support.ladder"][::-1].copy()}
+        {"support.ranks": tensors["support.ranks"][::-1].copy()}
     ),
-    "radii below zero": spoil("support.ladder", -1.0),
+    "radii below zero": spoil("support.ranks", -1.0),
     "a scale that overflows": spoil("support.location.log_scale", 1e300),
     "a spread below zero": spoil("support.basis.spread", -1.0),
     "a column of another kind": spoil("support.basis.continuous", 2),
@@ -422,13 +398,40 @@ TENSORS = {
         {
             name: tensors[name][:0]
             for name in tensors
-            if name.startswith("support.logged.") or name == "support.ladder"
+            if name.startswith("support.logged.") or name == "support.ranks"
+        }
+    ),
+    "an index that falls": lambda tensors: tensors.update(
+        {"support.direction.ranks": tensors["support.direction.ranks"][::-1].copy()}
+    ),
+    "axes of the index cut": lambda tensors: tensors.update(
+        {"support.direction.axes": tensors["support.direction.axes"][1:].copy()}
+    ),
+    "members of another number": lambda tensors: tensors.update(
+        {
+            name: np.concatenate([values, values])
+            for name, values in tensors.items()
+            if name.startswith("outcome0.student.")
         }
     ),
     "memories of two lengths": lambda tensors: tensors.update(
         {name: tensors[name][:-1] for name in tensors if name.startswith("support.logged.")}
     ),
 }
+
+
+def test_mixes_that_were_never_seen_are_refused(saved):
+    mixes = {"shares": np.full((4, 3), 1 / 3), "residual": np.zeros(4)}
+    arrays = mixes | {"count": np.zeros(4, np.int64)}
+    rewrite(
+        saved,
+        change_meta=put("outcomes", 0, "mixes", value={"lasting": 0.5, "noise": 0.1}),
+        change_tensors=lambda tensors: tensors.update(
+            {f"outcome0.mixes.{name}": values for name, values in arrays.items()}
+        ),
+    )
+    with pytest.raises(ArtifactError, match="counts of repeated mixes"):
+        load(saved)
 
 
 @pytest.mark.parametrize("name", TENSORS)
@@ -451,9 +454,10 @@ NEW_ARRAYS = [
     ),
     *(f"support.density.{name}" for name in ("origin", "whiten", "centres", "log_scales")),
     *(f"support.basis.{name}" for name in ("continuous", "mean", "spread")),
-    "support.ladder",
-    *(f"outcome0.doubt.{name}" for name in ("x", "z", "factor")),
-    *(f"outcome0.doubt_scaling.{name}" for name in ("centre", "inverse")),
+    "support.ranks",
+    *(f"support.direction.{name}" for name in ("points", "axes", "ranks")),
+    *(f"outcome0.covariance.{name}" for name in ("x", "z", "factor")),
+    *(f"outcome0.covariance_scaling.{name}" for name in ("centre", "inverse")),
 ]
 OTHER = {"f": "int32", "i": "float64", "u": "int64"}  # a dtype of another kind
 WRONGS = {
@@ -482,7 +486,7 @@ def test_every_array_of_the_support_and_the_doubt_is_listed(saved):
     found = {
         name
         for name in unpack((saved / WEIGHTS).read_bytes())
-        if name.startswith(("support.", "outcome0.doubt"))
+        if name.startswith(("support.", "outcome0.covariance"))
     }
     assert found == set(NEW_ARRAYS)
 
@@ -503,31 +507,6 @@ def test_every_array_of_the_support_and_the_doubt_is_checked(saved, name, what):
         load(saved)
 
 
-def test_a_network_of_the_support_that_does_not_fit_is_refused(tmp_path):
-    path = tmp_path / "model"
-    for name, change in {
-        "head": lambda values: values[:, :-1].copy(),
-        "offset": lambda values: values.astype(np.float64),
-        "weights.0": lambda values: values * np.float32(np.nan),
-        "gains.1": lambda values: values[:2].copy(),
-    }.items():
-        with_correction().save(path)
-        key = f"support.correction.{name}"
-        rewrite(
-            path,
-            change_tensors=lambda tensors, key=key, change=change: tensors.update(
-                {key: change(tensors[key])}
-            ),
-        )
-        with pytest.raises(ArtifactError, match="do not fit together"):
-            load(path)
-    for value in (0.0, -1.0, 2.0, "some", None):
-        with_correction().save(path)
-        rewrite(path, change_meta=put("support", "correction", value=value))
-        with pytest.raises(ArtifactError, match="do not fit together"):
-            load(path)
-
-
 def test_rewriting_without_a_change_is_accepted(saved):
     rewrite(saved)  # or the two tests above would prove nothing
     assert same_bits(load(saved).field(today()), fitted().field(today()))
@@ -539,7 +518,7 @@ def test_rewriting_without_a_change_is_accepted(saved):
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_weights_that_are_not_finite_are_not_saved(saved, value):
     model = load(saved)
-    next(model.state.main.student.network.parameters()).view(-1)[3] = value
+    model.state.main.student.weights["directions"].flat[3] = value
     with pytest.raises(
         ArtifactError,
         match=r"Expected finite numbers to save, but 'outcome0\.student\..*' holds others. Nothing",

@@ -443,7 +443,7 @@ def test_the_certificate_says_where_it_comes_from():
     config = replace(CONFIG, teacher=replace(CONFIG.teacher, surfaces=("network",)))
     assert isinstance(config.teacher, TeacherConfig)
     plain = ReAlloc(config, schema=SHOP, quiet=True).fit(shop().drop(columns="gmv"))
-    assert plain.fitted.main.doubt is None
+    assert plain.fitted.main.covariance is None
     assert set(plain.recommend(frame).certificate) == {"uncalibrated"}
 
 

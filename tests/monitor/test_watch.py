@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from realloc.batch.watch import lines, watch
+from realloc.monitor.watch import lines, watch
+from realloc.serve.load import LoadedModel
 from realloc.storage.store import Store
 from tests.batch.conftest import NOW, _made, place, recommend  # noqa: F401  fixtures
 from tests.cli.conftest import run  # noqa: F401  a fixture
@@ -45,18 +46,8 @@ def test_drift_a_freeze_and_age_raise_alarms(place):  # noqa: F811
 
 
 def test_a_version_without_a_summary_says_not_known_and_never_zero(place):  # noqa: F811
-    from dataclasses import replace
-
-    from realloc.batch import watch as module
-
-    real = module.open_asked
-
-    def without(asked):
-        opened = real(asked)
-        return replace(opened, decider=replace(opened.decider, states=None))
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "open_asked", without)
+        patch.setattr(LoadedModel, "states", None)
         told = watch(store_of(place), write(place, window(96).to_pandas()))
     assert told["drift"] is None
     assert "Drift against training: not known" in "\n".join(lines(told))

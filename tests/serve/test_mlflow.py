@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow's own
 def test_a_saved_model_recommends_through_mlflow(tmp_path, monkeypatch):
     import mlflow.pyfunc  # pyright: ignore[reportMissingImports]
 
-    from realloc.serve.scorer import open_model
+    from realloc import load as open_model
 
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     save_model(fitted(), tmp_path / "m")

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import torch
 
 from realloc.base.simplex import Floats, tangent_basis
 from realloc.learn.networks.branch import BranchShape
-from realloc.learn.student.potential import Potential, build
-from realloc.learn.teacher.sample import Scaling
+from realloc.learn.scaling import Scaling
+from realloc.learn.student.potential import Potential
+from tests.learn.student.asking import random_student as make_student
 
 # Times (q,) → points and velocities, both (n, q, K).
 Path = Callable[[Floats], tuple[Floats, Floats]]
@@ -107,24 +107,13 @@ def integrate(field: Callable[[Floats], Floats], pieces: list[Path], nodes: int)
 
 
 def random_student(
-    form: str, states: int = 5, channels: int = 3, members: int = 2, seed: int = 0
+    states: int = 5, channels: int = 3, members: int = 2, seed: int = 0
 ) -> Potential:
-    """A potential whose every parameter is random: curved in the shares, different in every state
-    and member.
-    """
+    """A potential whose every parameter is random: curved in the shares, different in every state."""
     scaling = Scaling(
-        torch.full((channels,), 1 / channels), torch.linspace(4.0, 7.0, channels), 3.0
+        np.full(channels, 1 / channels, np.float32),
+        np.linspace(4.0, 7.0, channels, dtype=np.float32),
+        3.0,
     )
-    student = build(
-        form,
-        members,
-        BranchShape(inputs=states, channels=channels, width=16, trunk=8),
-        scaling,
-        seed,
-    )
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter in student.network.parameters():
-            parameter.add_(0.5 * torch.randn(parameter.shape, generator=generator))
-    student.network.requires_grad_(False)
-    return student
+    shape = BranchShape(inputs=states, channels=channels, width=16, trunk=8)
+    return make_student(members, shape, scaling, seed, size=0.5)

@@ -1,7 +1,7 @@
 """ReAlloc with one part removed: without orthogonalization, student or support."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -10,22 +10,14 @@ from numpy.typing import NDArray
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats
 from realloc.learn.memory.moves import label_moves
-from realloc.learn.student import Potential
-from realloc.learn.support.support import Mask, Opened, Rows, Support
+from realloc.learn.support.support import Mask, Rows, StateSupport, Support
 from realloc.learn.teacher.fit import Teacher
 from realloc.learn.window import Window
 from realloc.logs import Logs
 from realloc.model.config import Config
 from realloc.model.realloc import ReAlloc
-from realloc.model.round import (
-    Learned,
-    RoundState,
-    for_size,
-    of_all,
-    repeated_places,
-    run_round,
-    teach,
-)
+from realloc.model.round import for_size, of_all, repeated_mixes, run_round, teach
+from realloc.model.state import Learned, RoundState
 
 AT_ONCE = 256  # rows whose candidates a committee values at a time
 States = NDArray[np.float32]
@@ -72,21 +64,19 @@ def learn_directly(
 
     Its memory of labels is one row that nothing asks.
     """
-    asked, config = config.teacher.surfaces, for_size(config, len(rows.x))
+    surfaces = config.teacher.surfaces
+    config = for_size(config, len(rows.x))
     nuisances, teacher = teach(former, rows, config, rounds, seed, progress)
-    replay = label_moves(
-        teacher, rows, config.moves, rounds, seed, stays=lambda rank: np.argsort(rank)[:1]
-    )
-    deployed = cast("Potential", Deployed(teacher))  # the same answers to the same questions
-    weighing = of_all(teacher.weighing, config.teacher.surfaces, asked)
-    places = repeated_places(deployed, rows, nuisances)
+    deployed = Deployed(teacher)
     return Learned(
-        replay,
-        deployed,
-        nuisances.diagnostics,
-        weighing,
-        teacher.doubt,
-        places,
+        memory=label_moves(
+            teacher, rows, config.moves, rounds, seed, stays=lambda rank: np.argsort(rank)[:1]
+        ),
+        student=deployed,
+        nuisances=nuisances.diagnostics,
+        committee=of_all(teacher.weighing, config.teacher.surfaces, surfaces),
+        covariance=teacher.covariance,
+        mixes=repeated_mixes(deployed, rows, nuisances),
     )
 
 
@@ -95,19 +85,6 @@ class Deployed:
     """A teacher that is asked as a student is."""
 
     teacher: Teacher
-
-    @property
-    def members(self) -> int:
-        """M."""
-        return self.teacher.members
-
-    def field(self, x: States, shares: Floats) -> Floats:
-        """P₀∇_p μ of every member at shares (n, q, K): (M, n, q, K)."""
-        return self.teacher.field(_tensor(x), _tensor(shares)).double().numpy()
-
-    def gain(self, x: States, start: Floats, end: Floats) -> Floats:
-        """Of going from shares (n, K) to others, by every member: (M, n)."""
-        return self.read(x).gain(np.arange(len(x)), start, end[:, None])[..., 0]
 
     def read(self, x: States) -> "DeployedReading":
         """Hold states (n, d)."""
@@ -140,7 +117,11 @@ class DeployedReading:
 
     def field(self, rows: Rows, shares: Floats) -> Floats:
         """The members' mean field at shares (a, K)."""
-        return self.teacher.field(_tensor(self.x[rows]), _tensor(shares)).mean(0).double().numpy()
+        return self.fields(rows, shares).mean(axis=0)
+
+    def fields(self, rows: Rows, shares: Floats) -> Floats:
+        """The field of every member, (M, a, K)."""
+        return self.teacher.field(_tensor(self.x[rows]), _tensor(shares)).double().numpy()
 
     def near(self, start: Floats, radius: float) -> None:
         """No polynomial is near a committee: searches ask it itself."""
@@ -168,7 +149,7 @@ class WithoutSupport(ReAlloc):
 
 def forget(support: Support) -> "Anywhere":
     """The same support, to which every place belongs."""
-    return Anywhere(support.logged, support.density, support.ladder, support.config)
+    return Anywhere(support.logged, support.density, support.ranks, support.config)
 
 
 class Anywhere(Support):
@@ -180,7 +161,7 @@ class Anywhere(Support):
         return OpenAnywhere(opened.support, opened.border, opened.limit)
 
 
-class OpenAnywhere(Opened):
+class OpenAnywhere(StateSupport):
     """Everything is inside."""
 
     def region(self) -> None:

@@ -21,7 +21,7 @@ from realloc.baselines.response import ResponsePolicy, States, Task
 from realloc.learn.networks.config import TrainConfig
 from realloc.learn.networks.stack import ACTIVATIONS, Shape, Stack
 from realloc.learn.networks.train import Loss, split_by_fold, train
-from realloc.learn.teacher.sample import Scaling, scale
+from realloc.learn.teacher.sample import TensorScaling, scale
 from realloc.learn.window import Window
 from realloc.model.config import Config
 
@@ -84,7 +84,7 @@ class ScaledRows:
     z: Tensor  # shares (n, K)
     y: Tensor  # outcomes (n,)
     folds: Tensor  # (n,) by unit
-    scaling: Scaling
+    scaling: TensorScaling
 
 
 def open_rows(window: Window) -> ScaledRows:
@@ -126,7 +126,7 @@ class NetworkResponse:
     """The mean of a surface's members, in units of the outcome."""
 
     surface: BackboneSurface
-    scaling: Scaling
+    scaling: TensorScaling
     held_out: float  # mean loss on held-out units, in units of the outcome's variance
 
     @torch.no_grad()

@@ -72,7 +72,7 @@ class DensityConstrained(NetworkPolicy[Backbone]):
         allowed: SupportFunction,
     ) -> Floats:
         border = self.support.density.at(x)
-        limit = self.support.ladder.at(1 - self.density.quantile)
+        limit = self.support.ranks.at(1 - self.density.quantile)
         factual = as_double(start)
         begun = starts(factual)  # (n, S, K)
         n, S, K = begun.shape

@@ -31,7 +31,8 @@ from realloc.decide.search.greedy import (
 )
 from realloc.decide.types import Decision
 from realloc.learn.features.encode import Encoder, fit_encoder
-from realloc.learn.support import fit_support, remember_logged
+from realloc.learn.support.logged import remember_logged
+from realloc.learn.support.support import fit_support
 from realloc.learn.window import Window
 from realloc.logs import Logs
 from realloc.model.config import Config

@@ -3,6 +3,7 @@
 from realloc.baselines.teacher_only import TeacherOnly, TeacherResponse
 from realloc.learn.features.encode import Encoder
 from realloc.learn.teacher.fit import KernelStart
+from realloc.learn.teacher.posterior import to_kernel
 from realloc.logs import Logs
 
 
@@ -17,8 +18,9 @@ class WarmTeacher(TeacherOnly):
         return self.encoder or super().open_encoder(logs)
 
     def start(self) -> KernelStart | None:
-        """All that the last teacher knew; its kernel's lengths are in its doubt."""
+        """All that the last teacher knew; its kernel's lengths are in its covariance."""
         if self.response is None:
             return None
         former = self.response.teacher
-        return KernelStart(None if former.doubt is None else former.doubt.kernel, former)
+        kernel = None if former.covariance is None else to_kernel(former.covariance)
+        return KernelStart(kernel, former)

@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from realloc.base.numerics.blas import one_blas_thread
 from realloc.base.progress import Progress
-from realloc.batch.asked import Opened
 from realloc.batch.checkpoint import Checkpoint, pack
 from realloc.batch.chunks import Chunk
 from realloc.batch.keys import Keys
@@ -14,10 +12,11 @@ from realloc.batch.score import complete, finish, read_chunk
 from realloc.batch.tally import Tally
 from realloc.decide.types import tabulate
 from realloc.logs.reading.read import Today
+from realloc.serve.load import LoadedModel
 
 
 def decide_all_rows(
-    opened: Opened,
+    loaded: LoadedModel,
     chunks: list[Chunk],
     keys: Keys,
     checkpoint: Checkpoint,
@@ -28,15 +27,14 @@ def decide_all_rows(
     frames = [chunk.source.frame for chunk in chunks if chunk.source.frame is not None]
     table = pa.concat_tables(frames)
     whole = replace(chunks[0], source=replace(chunks[0].source, rows=table.num_rows, frame=table))
-    today = read_chunk(whole, opened.decider.schema, keys.repeated)
-    with one_blas_thread:
-        decision = opened.decide(today.logs, pools or None, progress)
-    answers = complete(tabulate(today, decision, opened.decider.money_digits))
-    return {chunk.number: _keep(opened, chunk, today, answers, checkpoint) for chunk in chunks}
+    today = read_chunk(whole, loaded.schema, keys.repeated)
+    decision = loaded.decide(today.logs, pools or None, progress)
+    answers = complete(tabulate(today, decision, loaded.money_digits))
+    return {chunk.number: _keep(loaded, chunk, today, answers, checkpoint) for chunk in chunks}
 
 
 def _keep(
-    opened: Opened, chunk: Chunk, today: Today, answers: pa.Table, checkpoint: Checkpoint
+    loaded: LoadedModel, chunk: Chunk, today: Today, answers: pa.Table, checkpoint: Checkpoint
 ) -> Tally:
     """Keep one chunk of the answers; what could not be read is reported with the first."""
     rows = chunk.source.rows or 0
@@ -48,5 +46,5 @@ def _keep(
         today.findings if chunk.number == 0 else (),
     )
     part = answers.slice(chunk.first, rows).combine_chunks()
-    scored = finish(chunk, of_chunk, part, opened.decider, checkpoint.run)
+    scored = finish(chunk, of_chunk, part, loaded, checkpoint.run)
     return checkpoint.keep(chunk.number, pack(scored))

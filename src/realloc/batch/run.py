@@ -20,7 +20,6 @@ from realloc.base.errors import ConfigError, LogError, PublishError, StoreError
 from realloc.base.progress import Progress, silent
 from realloc.base.version import __version__
 from realloc.batch.all_rows import decide_all_rows
-from realloc.batch.asked import Asked, Opened, open_asked, with_rules
 from realloc.batch.checkpoint import Checkpoint, digest_of, only_run, open_checkpoint
 from realloc.batch.chunks import CHUNK_ROWS, Chunk, cut, fingerprint_files, identify_files
 from realloc.batch.keys import Keys, scan_keys
@@ -32,13 +31,13 @@ from realloc.batch.workers import decide_chunks
 from realloc.logs.reading.read import plan_today
 from realloc.logs.reading.source import Source, open_source
 from realloc.model.config import Config
+from realloc.serve.load import LoadedModel, ModelRequest, load_model
 from realloc.storage.ledger.entry import Entry, sha256_file
-from realloc.storage.ledger.ledger import Ledger
+from realloc.storage.ledger.ledger import DECISIONS, Ledger
 from realloc.storage.store import Store
 from realloc.storage.store.store import utc_now
 
 STEP = "decisions"
-DECISIONS = "decisions"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,8 +135,8 @@ def _explain(problem: OSError, out: Path, before: tuple[int, int] | None) -> Sto
 class BatchJob:
     """A run under way."""
 
-    asked: Asked
-    opened: Opened
+    request: ModelRequest
+    loaded: LoadedModel
     source: Source
     names: list[str]
     keys: Keys
@@ -169,22 +168,24 @@ def _prepare(
     frozen = why_frozen is not None
     current = None if frozen else store.current()
     version = current.number if current else None
-    asked = Asked(store.path, version, frozen=frozen, allow_network=options.allow_network)
+    request = ModelRequest(store.path, version, frozen=frozen, allow_network=options.allow_network)
     if not frozen:
-        asked = with_rules(asked, options.config)
-    opened = open_asked(asked)
-    schema = opened.decider.schema
+        request = request.with_rules(options.config)
+    loaded = load_model(request)
+    schema = loaded.schema
     keys = scan_keys(source, schema)
     names = list(dict.fromkeys([schema.unit, schema.time, *plan_today(source, schema).columns]))
-    all_rows = bool(options.pools) or opened.together or (opened.remembers and keys.units_repeat)
-    settings = opened.settings | {
+    all_rows = (
+        bool(options.pools) or loaded.needs_all_rows or (loaded.looks_back and keys.units_repeat)
+    )
+    settings = loaded.settings | {
         "pools": options.pools or {},
         "all_rows": all_rows and not frozen,
     }
     depends_on = {
         "input": digest,
         "version": version,
-        "model": opened.record.model,
+        "model": loaded.record.model,
         "settings": settings,
         "chunk_rows": options.chunk_rows,
         "realloc": __version__,
@@ -192,7 +193,7 @@ def _prepare(
     checkpoint = open_checkpoint(folder, digest_of(depends_on), store.clock(), version)
     read = {"files": [file.label for file in source.files], "sha256": digest, "rows": keys.rows}
     return BatchJob(
-        asked, opened, source, names, keys, checkpoint, out, store, read, settings, why_frozen
+        request, loaded, source, names, keys, checkpoint, out, store, read, settings, why_frozen
     )
 
 
@@ -201,7 +202,7 @@ def _decide(job: BatchJob, options: Options) -> Tally:
     if job.settings["all_rows"]:
         chunks = list(job.chunks(options.chunk_rows))
         tallies = decide_all_rows(
-            job.opened, chunks, job.keys, job.checkpoint, options.pools, options.progress
+            job.loaded, chunks, job.keys, job.checkpoint, options.pools, options.progress
         )
     else:
         tallies = _decide_chunks(job, options)
@@ -220,7 +221,7 @@ def _decide_chunks(job: BatchJob, options: Options) -> dict[int, Tally]:
     done = sum(tally.rows for tally in tallies.values())
     options.progress(STEP, done, max(job.keys.rows, 1))
     for number, tally in decide_chunks(
-        job.asked, job.opened, missing, job.keys.repeated, job.checkpoint, jobs
+        job.request, job.loaded, missing, job.keys.repeated, job.checkpoint, jobs
     ):
         tallies[number] = tally
         done += tally.rows
@@ -234,15 +235,15 @@ def _end(job: BatchJob, tally: Tally, options: Options) -> BatchResult | None:
     """Figures, limits, log, output, in this order; None where the store was frozen meanwhile."""
     summary = summarise(
         tally,
-        job.opened.decider,
-        job.opened.record,
+        job.loaded,
+        job.loaded.record,
         job.checkpoint.run,
         job.store.clock(),
         frozen=job.why_frozen,
         all_rows=job.settings["all_rows"],
         source=job.input,
     )
-    limits = options.config.publish if options.config else job.opened.limits
+    limits = options.config.publish if options.config else job.loaded.limits
     # To change nothing is always safe.
     broken = () if job.why_frozen else tuple(broken_limits(summary, limits))
     refused = bool(broken) and not options.force
@@ -295,10 +296,10 @@ def _log(job: BatchJob, summary: RunSummary, options: Options) -> LoggedAs:
                 kind="batch",
                 made=summary.made,
                 version=None if frozen else run.version,
-                model=None if frozen else job.opened.record.model,
+                model=None if frozen else job.loaded.record.model,
                 segments=(),
                 rows=0,
-                schema=json.loads(json.dumps(asdict(job.opened.decider.schema))),
+                schema=json.loads(json.dumps(asdict(job.loaded.schema))),
                 settings=job.settings,
                 source=job.input | {"output": asdict(summary.output) if summary.output else {}},
             ),

@@ -1,8 +1,6 @@
 """One chunk: read its rows, decide, make the answers, the rows of the decision log, the tally."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,11 +8,12 @@ from numpy.typing import NDArray
 
 from realloc.batch.chunks import Chunk
 from realloc.batch.tally import DUPLICATE, Tally, count_chunk
-from realloc.decide.types import Decision, tabulate
-from realloc.logs import Logs, Schema
+from realloc.decide.types import tabulate
+from realloc.logs import Schema
 from realloc.logs.checks.finding import Finding
 from realloc.logs.reading.read import Today, load_today
 from realloc.monitor.drift import count_columns
+from realloc.serve.load import LoadedModel
 from realloc.storage.ledger.rows import Run, log_rows
 
 # What recommendations hold beyond the contract; rows that no model was asked about leave it empty.
@@ -32,19 +31,6 @@ FURTHER = {
 
 
 @dataclass(frozen=True)
-class Decider:
-    """Whoever decides: which rows it reads, and the answer to them."""
-
-    schema: Schema
-    decide: Callable[[Logs], Decision]
-    money_digits: int
-    # Part of logged actions that the support holds, for counting; None: nobody looks at support.
-    level: float | None
-    # Summary of the training window; None: not known.
-    states: dict[str, Any] | None
-
-
-@dataclass(frozen=True)
 class ScoredChunk:
     """A chunk's answers, its rows of the decision log, and its tally."""
 
@@ -53,22 +39,22 @@ class ScoredChunk:
     tally: Tally
 
 
-def score(chunk: Chunk, decider: Decider, repeated: NDArray[np.int64], run: Run) -> ScoredChunk:
+def score(chunk: Chunk, loaded: LoadedModel, repeated: NDArray[np.int64], run: Run) -> ScoredChunk:
     """Decide on a chunk; `repeated`: places in the whole input of rows that share a key."""
-    today = read_chunk(chunk, decider.schema, repeated)
-    answers = complete(tabulate(today, decider.decide(today.logs), decider.money_digits))
-    return finish(chunk, today, answers, decider, run)
+    today = read_chunk(chunk, loaded.schema, repeated)
+    answers = complete(tabulate(today, loaded.decide(today.logs), loaded.money_digits))
+    return finish(chunk, today, answers, loaded, run)
 
 
 def finish(
-    chunk: Chunk, today: Today, answers: pa.Table, decider: Decider, run: Run
+    chunk: Chunk, today: Today, answers: pa.Table, loaded: LoadedModel, run: Run
 ) -> ScoredChunk:
     """Add to the answers what is logged and counted about them."""
-    states = {} if decider.states is None else count_columns(decider.states, today.logs)
+    states = {} if loaded.states is None else count_columns(loaded.states, today.logs)
     return ScoredChunk(
         answers,
         log_rows(answers, today.logs, today.positions, chunk.first, run),
-        count_chunk(answers, today, decider.level, states),
+        count_chunk(answers, today, loaded.level, states),
     )
 
 

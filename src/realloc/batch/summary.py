@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from realloc.batch.score import Decider
 from realloc.batch.tally import Tally
 from realloc.decide.types import REASONS
 from realloc.monitor.age import Age, age_of
 from realloc.monitor.drift import Drift, measure, worst
+from realloc.serve.load import LoadedModel
 from realloc.storage.ledger.rows import Run
 from realloc.storage.store import Version
 
@@ -113,7 +113,7 @@ class RunSummary:
 
 def summarise(
     tally: Tally,
-    decider: Decider,
+    loaded: LoadedModel,
     record: Version,
     run: Run,
     now: datetime,
@@ -145,7 +145,7 @@ def summarise(
         money=round(tally.money, 2),
         moved_money=round(tally.moved_money, 2),
         moved_share=tally.moved_money / tally.money if tally.money else None,
-        moved_by_pair=_flows(tally, decider.schema.channels),
+        moved_by_pair=_flows(tally, loaded.schema.channels),
         gain=tally.gain,
         gain_lower=tally.gain_lower,
         reasons=dict(sorted(tally.reasons.items(), key=lambda pair: -pair[1])),
@@ -154,7 +154,7 @@ def summarise(
             code: {"rows": rows, "first": tally.first[code]}
             for code, rows in tally.findings.items()
         },
-        drift=_drift(tally, decider.states),
+        drift=_drift(tally, loaded.states),
     )
 
 

@@ -18,22 +18,22 @@ from numpy.typing import NDArray
 
 from realloc.base.errors import StoreError
 from realloc.base.numerics.blas import one_blas_thread
-from realloc.batch.asked import Asked, Opened, open_asked
 from realloc.batch.checkpoint import Checkpoint, PackedChunk, pack
 from realloc.batch.chunks import Chunk
 from realloc.batch.score import score
 from realloc.batch.tally import Tally
+from realloc.serve.load import LoadedModel, ModelRequest, load_model
 from realloc.storage.ledger.rows import Run
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 AHEAD = 1  # chunks that wait for each worker, so that none waits for a chunk
 
-_state: dict[str, Opened] = {}  # of a worker
+_state: dict[str, LoadedModel] = {}  # of a worker
 
 
 def decide_chunks(
-    asked: Asked,
-    opened: Opened,
+    request: ModelRequest,
+    loaded: LoadedModel,
     chunks: Iterator[Chunk],
     repeated: NDArray[np.int64],
     checkpoint: Checkpoint,
@@ -43,12 +43,12 @@ def decide_chunks(
     if jobs <= 1:
         for chunk in chunks:
             with one_blas_thread:  # products are too small to gain from more
-                packed = pack(score(chunk, opened.decider, repeated, checkpoint.run))
+                packed = pack(score(chunk, loaded, repeated, checkpoint.run))
             yield chunk.number, checkpoint.keep(chunk.number, packed)
             give_back()
         return
     pool = ProcessPoolExecutor(
-        jobs, multiprocessing.get_context("spawn"), initializer=_start, initargs=(asked,)
+        jobs, multiprocessing.get_context("spawn"), initializer=_start, initargs=(request,)
     )
     try:
         with _one_thread_each():
@@ -91,13 +91,13 @@ def _finished(waiting: dict[Future[PackedChunk], int]) -> Iterator[tuple[int, Pa
         yield waiting.pop(future), future.result()
 
 
-def _start(asked: Asked) -> None:
+def _start(request: ModelRequest) -> None:
     """In a worker: load the version, and end when the run ends, however that happens."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run hears of it and ends its workers
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
-    _state["opened"] = open_asked(asked)
+    _state["loaded"] = load_model(request)
 
 
 def _end_with(sentinel: int) -> None:
@@ -107,7 +107,7 @@ def _end_with(sentinel: int) -> None:
 
 def _score(chunk: Chunk, repeated: NDArray[np.int64], run: Run) -> PackedChunk:
     give_back()  # what the last chunk needed
-    return pack(score(chunk, _state["opened"].decider, repeated, run))
+    return pack(score(chunk, _state["loaded"], repeated, run))
 
 
 def give_back() -> None:

@@ -129,7 +129,7 @@ def _show(model: "ReAlloc", window: Logs, version: Version, store: Path, console
     learned = state.main
     rows = f"{len(window):,} rows of {window.unit_count:,} units"
     console.print(f"[bold]Round {state.rounds}[/]  {rows} → {store}, version {version.number}")
-    weights = dict(zip(model.config.teacher.surfaces, learned.weighing.weights, strict=True))
+    weights = dict(zip(model.config.teacher.surfaces, learned.committee.weights, strict=True))
     shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())
     lines = [
         *learned.nuisances.lines(channels=window.schema.channels),
@@ -139,7 +139,7 @@ def _show(model: "ReAlloc", window: Logs, version: Version, store: Path, console
         lines.append(
             "No surface predicts held-out units: nothing was learned, and every gain will be 0."
         )
-    lines.append(f"The memory holds {len(learned.replay):,} rows of {state.rounds} rounds.")
+    lines.append(f"The memory holds {len(learned.memory):,} rows of {state.rounds} rounds.")
     _print_indented(lines, console)
 
 

@@ -36,7 +36,7 @@ def monitor(
     quiet: Quiet = False,
 ) -> None:
     """Drift of states and shares, support, age, and realised gains. Exit code 2 if anything is alarming."""
-    from realloc.batch.watch import lines, watch
+    from realloc.monitor.watch import lines, watch
 
     with busy("Comparing", quiet):
         told = watch(Store(store), logs, arm, decisions)
@@ -66,9 +66,8 @@ def audit(
 ) -> None:
     """Hash the decision log, then decide again on its rows: the same to the bit, or exit code 2."""
     from realloc.base.errors import LedgerError
-    from realloc.batch.audit import audit as replay_all
-    from realloc.batch.run import DECISIONS
-    from realloc.storage.ledger.ledger import Ledger
+    from realloc.monitor.redecide import audit as redecide_all
+    from realloc.storage.ledger.ledger import DECISIONS, Ledger
 
     ledger = Ledger(decisions or store / DECISIONS)
     if not ledger.numbers():
@@ -76,7 +75,7 @@ def audit(
     with busy("Hashing", quiet):
         faults = ledger.verify()
     with busy("Deciding again", quiet):
-        found = [] if faults else list(replay_all(Store(store), ledger, run, rows))
+        found = [] if faults else list(redecide_all(Store(store), ledger, run, rows))
     if run is not None and not faults and not found:
         raise LedgerError(f"Expected a run {run!r} in {str(ledger.path)!r}, but there is none.")
     if as_json:

@@ -13,7 +13,6 @@ from rich.table import Table
 from realloc.base.errors import ReallocError, StoreError
 from realloc.cli.console import busy, stdout
 from realloc.storage.store import Store, Version
-from realloc.storage.store.export import write_small
 
 Place = Annotated[Path, typer.Option("--store", help="The folder that `realloc fit` wrote.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")]
@@ -85,22 +84,13 @@ def export(
         int | None,
         typer.Option("--version", min=1, help="A version that is kept; else the current."),
     ] = None,
-    loadable: Annotated[
-        bool,
-        typer.Option(
-            "--loadable",
-            help="For `realloc.load`, which needs torch, rather than `realloc.serve.open`.",
-        ),
-    ] = False,
 ) -> None:
     """Write a small copy of a version to answer with, without what learns."""
-    from realloc.serve import export_folder
-
-    found = Store(store).export(out, version, write_small if loadable else export_folder)
+    found = Store(store).export(out, version)
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    reader = "realloc.load" if loadable else "realloc.serve.open"
     stdout().print(
-        f"[bold]Version {found.number}[/] → {escape(str(out))}, {size / 2**20:,.1f} MiB; `{reader}` reads it."
+        f"[bold]Version {found.number}[/] → {escape(str(out))}, {size / 2**20:,.1f} MiB; "
+        "`realloc.load` reads it."
     )
 
 

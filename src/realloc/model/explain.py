@@ -1,7 +1,7 @@
 """Why a unit is moved or kept: the trace transfer by transfer, what each is worth, and what the log knows about it."""
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +10,12 @@ from realloc.base.imports import need
 from realloc.base.simplex import Floats
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.decide import decide
-from realloc.decide.problem import Problem, gain_and_sigma
+from realloc.decide.problem import gain_and_sigma
 from realloc.decide.types import REASONS
 from realloc.logs import Logs
 from realloc.model.config import Config
-from realloc.model.recommend import answer, check_names, open_batches
-
-if TYPE_CHECKING:
-    from realloc.model.round import RoundState
+from realloc.model.recommend import answer, open_batches
+from realloc.model.state import RoundState
 
 SMALL = 1e-12
 
@@ -77,89 +75,70 @@ class Explanation:
 
 
 def explain_unit(
-    state: "RoundState", logs: Logs, unit: Any, config: Config, constraints: Constraints
+    state: RoundState, logs: Logs, unit: Any, config: Config, constraints: Constraints
 ) -> Explanation:
     """Decide on the unit's rows again and look at every transfer."""
-    check_names(state, config)
-    names = np.asarray(logs.units.cast("string").to_numpy(zero_copy_only=False), dtype=np.str_)[
-        logs.unit_codes
-    ]
+    texts = logs.units.cast("string").to_numpy(zero_copy_only=False)
+    names = np.asarray(texts, dtype=np.str_)[logs.unit_codes]
     rows = np.flatnonzero(names == str(unit))
     if not len(rows):
         raise LogError(f"Expected a unit of these rows, but {str(unit)!r} is not among them.")
     own = logs.take(rows)
-    told: list[dict[str, Any]] = []
+    explained: list[dict[str, Any]] = []
     transfers: list[Transfer] = []
     for batch in open_batches(state, own, config, constraints):
-        verdict = decide(batch.case, config.decision)
-        columns = answer(state, own, batch, verdict)
+        decided = decide(batch.problem, config.decision)
+        columns = answer(state, own, batch, decided, config)
         times = own.times[batch.rows].astype(str)
-        for i in range(len(batch.rows)):
-            told.append(
+        for i, row in enumerate(batch.rows):
+            explained.append(
                 {
                     "time": str(times[i]),
                     "reason": str(columns.reason[i]),
-                    "moved": bool(verdict.moved[i]),
+                    "moved": bool(decided.moved[i]),
                     "gain": float(columns.gain[i]),
                     "gain_lower": float(columns.gain_lower[i]),
                     "support": float(columns.support[i]),
                     **{name: values[i].item() for name, values in columns.further.items()},
                 }
             )
-            steps = transfers_of(batch.case.start[i], verdict.shares[i])
-            budget = float(own.budget[batch.rows[i]])
-            transfers += _valued(
-                batch, i, str(times[i]), steps, budget, own.schema.channels, config
-            )
-    return Explanation(str(unit), tuple(told), tuple(transfers))
+            shares = batch.problem.start[i]
+            for source, target, step in transfers_of(shares, decided.shares[i]):
+                reached = shares.copy()
+                reached[source] -= step
+                reached[target] += step
+                reached = np.maximum(reached, 0.0)
+                at = np.array([i])
+                gain, sigma = gain_and_sigma(batch.problem, at, shares[None], reached[None])
+                support = batch.support.score(at, shares[None], reached[None])
+                transfers.append(
+                    Transfer(
+                        time=str(times[i]),
+                        source=own.schema.channels[source],
+                        target=own.schema.channels[target],
+                        share=step,
+                        money=step * float(own.budget[row]),
+                        gain=float(gain[0]),
+                        sigma=float(sigma[0]),
+                        support=float(support[0]),
+                    )
+                )
+                shares = reached
+    return Explanation(str(unit), tuple(explained), tuple(transfers))
 
 
 def transfers_of(start: Floats, end: Floats) -> list[tuple[int, int, float]]:
-    """Transfers (k, l, δ) that lead from `start` to `end`, the largest first; no channel both gives and gets."""
-    off = end - start
-    found: list[tuple[int, int, float]] = []
-    while np.abs(off).max() > SMALL and len(found) < len(start):
-        k, l = int(off.argmin()), int(off.argmax())
-        step = float(min(-off[k], off[l]))
+    """Transfers (k, l, δ) from `start` to `end`, the largest first; no channel gives and gets."""
+    shift = end - start
+    transfers: list[tuple[int, int, float]] = []
+    while np.abs(shift).max() > SMALL and len(transfers) < len(start):
+        source = int(shift.argmin())
+        target = int(shift.argmax())
+        step = float(min(-shift[source], shift[target]))
         if step <= 0:
             break
-        found.append((k, l, step))
-        off = off.copy()
-        off[k] += step
-        off[l] -= step
-    return found
-
-
-def _valued(
-    batch: Any,
-    i: int,
-    time: str,
-    steps: list[tuple[int, int, float]],
-    budget: float,
-    channels: tuple[str, ...],
-    config: Config,
-) -> list[Transfer]:
-    case: Problem = batch.case
-    row, held = np.array([i]), case.start[i].copy()
-    found: list[Transfer] = []
-    for k, l, step in steps:
-        reached = held.copy()
-        reached[k] -= step
-        reached[l] += step
-        reached = np.maximum(reached, 0.0)
-        gain, sigma = gain_and_sigma(case, row, held[None], reached[None])
-        support = batch.opened.score(row, held[None], reached[None])
-        found.append(
-            Transfer(
-                time,
-                channels[k],
-                channels[l],
-                step,
-                step * budget,
-                float(gain[0]),
-                float(sigma[0]),
-                float(support[0]),
-            )
-        )
-        held = reached
-    return found
+        transfers.append((source, target, step))
+        shift = shift.copy()
+        shift[source] += step
+        shift[target] -= step
+    return transfers

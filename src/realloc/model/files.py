@@ -1,65 +1,79 @@
-"""A model as a folder: weights and replay in safetensors, everything else in JSON."""
+"""A model as a folder: arrays in safetensors, everything else in JSON. One format for all who open it.
+
+`without_memory` writes a smaller copy that answers alike and cannot learn further.
+"""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, fields
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import torch
 from numpy.typing import NDArray
 
-from realloc.base.artifact import pack_artifact, read_artifact, write_artifact
+from realloc.base.artifact import Artifact, pack_artifact, read_artifact, write_artifact
 from realloc.base.errors import ArtifactError, ReallocError
 from realloc.base.validation import from_table
 from realloc.learn.features.encode import Encoder
-from realloc.learn.memory.moves import Labels
+from realloc.learn.memory.labels import Labels
 from realloc.learn.nuisances.diagnostics import Diagnostics
-from realloc.learn.student.distill import new_student
-from realloc.learn.support.serialization import from_parts as support_of_parts
-from realloc.learn.support.serialization import to_parts as support_parts
+from realloc.learn.scaling import Scaling
+from realloc.learn.student.potential import CONTEXT, Potential
+from realloc.learn.support import serialization
 from realloc.learn.teacher.committee import CommitteeWeights
-from realloc.learn.teacher.covariance import Doubt
-from realloc.learn.teacher.kernel import Kernel
-from realloc.learn.teacher.repeated_mixes import Places
-from realloc.learn.teacher.sample import Scaling
+from realloc.learn.teacher.covariance import GainCovariance
+from realloc.learn.teacher.repeated_mixes import RepeatedMixes
 from realloc.logs import Logs, Schema
 from realloc.model.config import Config, parse_config
-from realloc.model.round import Learned, RoundState
+from realloc.model.state import Learned, RoundState
+
+Arrays = dict[str, NDArray[Any]]
 
 KIND = "model"
-MISFITS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-REPLAY = tuple(Labels.__dataclass_fields__)
 WHERE = "the saved model"
-REPLAY_AXES = {  # dtype and axes of every array: n rows, d features, q places, K channels, M members
-    "replay.x": ("float32", "nd"),
-    "replay.shares": ("float32", "nqK"),
-    "replay.source": ("int16", "nq"),
-    "replay.target": ("int16", "nq"),
-    "replay.step": ("float32", "nq"),
-    "replay.pair": ("float32", "Mnq"),
-    "replay.field": ("float32", "MnqK"),
-    "replay.window": ("int64", "n"),
-    "replay.rank": ("float64", "n"),
+# What a damaged or foreign file can raise while its parts are put together.
+MISFITS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+LABELS = tuple(spec.name for spec in fields(Labels))
+COVARIANCE = ("x", "z", "factor")
+MIXES = ("shares", "residual", "count")
+POTENTIAL = ("directions", "offsets")
+# Dtype and axes of arrays: n rows, d features, q places, K channels, M members; m inducing rows,
+# r directions; G mixes; N remembered actions, C coordinates, D and B dimensions of the index, p terms
+# and a constant P, S members, T bytes.
+OUTCOME_AXES = {
+    "memory.x": ("float32", "nd"),
+    "memory.shares": ("float32", "nqK"),
+    "memory.source": ("int16", "nq"),
+    "memory.target": ("int16", "nq"),
+    "memory.step": ("float32", "nq"),
+    "memory.pair": ("float32", "Mnq"),
+    "memory.field": ("float32", "MnqK"),
+    "memory.window": ("int64", "n"),
+    "memory.rank": ("float64", "n"),
     "scaling.centre": ("float32", "K"),
     "scaling.inverse": ("float32", "K"),
 }
-DOUBT = ("x", "z", "factor")
-DOUBT_AXES = {  # m inducing rows, r directions
-    "doubt.x": ("float32", "md"),
-    "doubt.z": ("float32", "mK"),
-    "doubt.factor": ("float32", "mr"),
-    "doubt_scaling.centre": ("float32", "K"),
-    "doubt_scaling.inverse": ("float32", "K"),
+COVARIANCE_AXES = {
+    "covariance.x": ("float32", "md"),
+    "covariance.z": ("float32", "mK"),
+    "covariance.factor": ("float32", "mr"),
+    "covariance_scaling.centre": ("float32", "K"),
+    "covariance_scaling.inverse": ("float32", "K"),
+    "kernel.reach": ("float32", ""),
+    "kernel.noise": ("float32", ""),
+    **{
+        f"kernel.{name}.{part}": ("float32", axes)
+        for part in ("baseline", "slope", "curve")
+        for name, axes in (("length", "d"), ("linear", "d"), ("amplitude", ""), ("constant", ""))
+    },
 }
-PLACES = ("shares", "residual", "count")
-PLACES_AXES = {  # G mixes
-    "places.shares": ("float64", "GK"),
-    "places.residual": ("float64", "G"),
-    "places.count": ("int64", "G"),
+MIXES_AXES = {
+    "mixes.shares": ("float64", "GK"),
+    "mixes.residual": ("float64", "G"),
+    "mixes.count": ("int64", "G"),
 }
-SUPPORT_AXES = {  # N remembered actions, C coordinates, p terms and a constant P, S members, T bytes
+SUPPORT_AXES = {
     "support.logged.x": ("float32", "Nd"),
     "support.logged.shares": ("float64", "NK"),
     "support.logged.time": ("int64", "N"),
@@ -78,129 +92,124 @@ SUPPORT_AXES = {  # N remembered actions, C coordinates, p terms and a constant 
     "support.basis.continuous": ("uint8", "d"),
     "support.basis.mean": ("float64", "p"),
     "support.basis.spread": ("float64", "p"),
-    "support.ladder": ("float64", "N"),
+    "support.ranks": ("float64", "N"),
+    "support.direction.points": ("float64", "ND"),
+    "support.direction.axes": ("float64", "BD"),
+    "support.direction.ranks": ("float64", "N"),
 }
 
 
+@dataclass(frozen=True)
+class SavedModel:
+    """What a folder holds: everything learned, the config and the schema."""
+
+    state: RoundState
+    config: Config
+    schema: Schema
+
+    def without_memory(self) -> "SavedModel":
+        """A smaller copy that answers alike and cannot learn further."""
+        return SavedModel(self.state.without_memory(), self.config, self.schema)
+
+
 def write_model(
-    path: str | PathLike[str],
-    state: RoundState,
-    config: Config,
-    schema: Schema,
-    origin: Mapping[str, Any] | None = None,
+    path: str | PathLike[str], model: SavedModel, origin: Mapping[str, Any] | None = None
 ) -> None:
-    """Write everything that `recommend` and the next round need; `origin` says of which version it is a copy."""
-    tensors, meta = model_parts(state, config, schema)
-    write_artifact(path, KIND, tensors, meta | ({"origin": dict(origin)} if origin else {}))
+    """Write a model; `origin` says of which version it is a copy."""
+    arrays, table = _to_parts(model)
+    if origin:
+        table["origin"] = dict(origin)
+    write_artifact(path, KIND, arrays, table)
 
 
-def without_replay(state: RoundState) -> RoundState:
-    """The same answers without the memory of labelled moves, which only the next round needs."""
-    none = np.array([], dtype=np.int64)
-    outcomes = {
-        name: replace(learned, replay=learned.replay.take(none))
-        for name, learned in state.outcomes.items()
-    }
-    return replace(state, outcomes=outcomes)
-
-
-def pack_model(
-    path: str | PathLike[str], state: RoundState, config: Config, schema: Schema
-) -> dict[str, bytes]:
+def pack_model(path: str | PathLike[str], model: SavedModel) -> dict[str, bytes]:
     """The files that `write_model` would write to `path`, by name."""
-    return pack_artifact(path, KIND, *model_parts(state, config, schema))
+    return pack_artifact(path, KIND, *_to_parts(model))
 
 
-def model_parts(
-    state: RoundState, config: Config, schema: Schema
-) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Arrays and plain values of a model."""
-    table, tensors = _state_parts(state)
-    broken = _not_finite(tensors)
-    if broken:
-        raise ArtifactError(
-            f"Expected finite numbers to save, but {broken[0]!r} holds others. Nothing was written."
-        )
-    return tensors, plain({"config": asdict(config), "schema": asdict(schema), **table})
-
-
-def _state_parts(state: RoundState) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    encoder, arrays = state.encoder.to_parts()
-    tensors = {f"encoder.{name}": values for name, values in arrays.items()}
-    support, arrays = support_parts(state.support)
-    tensors |= {f"support.{name}": values for name, values in arrays.items()}
-    outcomes: list[dict[str, Any]] = []
-    for number, (name, learned) in enumerate(state.outcomes.items()):
-        table, arrays = _learned_parts(learned)
-        outcomes.append({"name": name, **table})
-        tensors |= {f"outcome{number}.{part}": values for part, values in arrays.items()}
-    return {
-        "encoder": encoder,
-        "rounds": state.rounds,
-        "support": support,
-        "outcomes": outcomes,
-    }, tensors
-
-
-def _learned_parts(learned: Learned) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    scaling = learned.student.scaling
-    arrays: dict[str, NDArray[Any]] = {
-        f"replay.{name}": getattr(learned.replay, name) for name in REPLAY
-    }
-    arrays |= {
-        f"student.{name}": values.numpy()
-        for name, values in learned.student.network.state_dict().items()
-    }
-    arrays |= {"scaling.centre": scaling.centre.numpy(), "scaling.inverse": scaling.inverse.numpy()}
-    if learned.doubt is not None:
-        arrays |= {f"doubt.{name}": getattr(learned.doubt, name).numpy() for name in DOUBT}
-        arrays |= {
-            f"kernel.{name}": v.numpy().reshape(v.shape)
-            for name, v in learned.doubt.kernel.state_dict().items()
-        }
-        arrays |= {
-            f"doubt_scaling.{name}": getattr(learned.doubt.scaling, name).numpy()
-            for name in ("centre", "inverse")
-        }
-    places = learned.places
-    if places is not None:
-        arrays |= {f"places.{name}": getattr(places, name) for name in PLACES}
-    table = {
-        "outcome_scale": scaling.outcome,
-        "doubt": None
-        if learned.doubt is None
-        else {
-            "scale": learned.doubt.scaling.outcome,
-            "misfit": learned.doubt.misfit,
-            "directions": learned.doubt.factor.shape[1],
-        },
-        "nuisances": learned.nuisances.to_json(),
-        "weighing": asdict(learned.weighing),
-        "places": None if places is None else {"lasting": places.lasting, "noise": places.noise},
-    }
-    return table, arrays
-
-
-def read_model(path: str | PathLike[str]) -> tuple[RoundState, Config, Schema]:
+def read_model(path: str | PathLike[str]) -> SavedModel:
     """Read what `write_model` wrote."""
-    artifact = read_artifact(path, KIND)
+    return rebuild_model(read_artifact(path, KIND), path)
+
+
+def rebuild_model(artifact: Artifact, path: str | PathLike[str]) -> SavedModel:
+    """A model from an artifact that was read from `path`."""
     try:
-        return _rebuild(artifact.meta, artifact.tensors)
+        return _from_parts(artifact.meta, artifact.tensors)
     except (*MISFITS, ReallocError) as problem:
         # Digests hold, so these bytes were written like this: by another program, or by hand.
         raise ArtifactError(
-            f"Expected a model of this version of realloc at {str(path)!r}, but its parts do not fit together "
-            f"({type(problem).__name__}: {problem})."
+            f"Expected a model of this version of realloc at {str(path)!r}, but its parts do not "
+            f"fit together ({type(problem).__name__}: {problem}). Fit it again."
         ) from problem
 
 
-def _rebuild(
-    meta: dict[str, Any], tensors: dict[str, NDArray[Any]]
-) -> tuple[RoundState, Config, Schema]:
-    config, schema = parse_config(meta["config"], WHERE), from_table(Schema, meta["schema"], WHERE)
-    encoder = Encoder.from_parts(meta["encoder"], _under("encoder.", tensors))
-    sizes = {"K": len(schema.channels), "d": _width(encoder, schema)}
-    _check_arrays(tensors, SUPPORT_AXES, dict(sizes))
+def _to_parts(model: SavedModel) -> tuple[Arrays, dict[str, Any]]:
+    table, arrays = _state_parts(model.state)
+    broken = _not_finite(arrays)
+    if broken:
+        raise ArtifactError(
+            f"Expected finite numbers to save, but {broken!r} holds others. Nothing was written."
+        )
+    return arrays, plain({"config": asdict(model.config), "schema": asdict(model.schema), **table})
+
+
+def _state_parts(state: RoundState) -> tuple[dict[str, Any], Arrays]:
+    encoder, encoder_arrays = state.encoder.to_parts()
+    support, support_arrays = serialization.to_parts(state.support)
+    arrays: Arrays = {f"encoder.{name}": values for name, values in encoder_arrays.items()}
+    arrays |= {f"support.{name}": values for name, values in support_arrays.items()}
+    outcomes: list[dict[str, Any]] = []
+    for number, (name, learned) in enumerate(state.outcomes.items()):
+        table, own = _learned_parts(learned)
+        outcomes.append({"name": name, **table})
+        arrays |= {f"outcome{number}.{part}": values for part, values in own.items()}
+    table = {"encoder": encoder, "rounds": state.rounds, "support": support, "outcomes": outcomes}
+    return table, arrays
+
+
+def _learned_parts(learned: Learned) -> tuple[dict[str, Any], Arrays]:
+    student = learned.student
+    if not isinstance(student, Potential):
+        raise ArtifactError("Expected a student to save, got a model that decides without one.")
+    arrays: Arrays = {f"memory.{name}": getattr(learned.memory, name) for name in LABELS}
+    arrays |= {f"student.{name}": values for name, values in student.weights.items()}
+    arrays |= _scaling_arrays("scaling", student.scaling)
+    table: dict[str, Any] = {
+        "outcome_scale": student.scaling.outcome,
+        "nuisances": learned.nuisances.to_json(),
+        "committee": asdict(learned.committee),
+        "covariance": None,
+        "mixes": None,
+    }
+    covariance = learned.covariance
+    if covariance is not None:
+        arrays |= {f"covariance.{name}": getattr(covariance, name) for name in COVARIANCE}
+        arrays |= {f"kernel.{name}": values for name, values in covariance.kernel.items()}
+        arrays |= _scaling_arrays("covariance_scaling", covariance.scaling)
+        table["covariance"] = {
+            "scale": covariance.scaling.outcome,
+            "misfit": covariance.misfit,
+            "directions": covariance.factor.shape[1],
+        }
+    mixes = learned.mixes
+    if mixes is not None:
+        arrays |= {f"mixes.{name}": getattr(mixes, name) for name in MIXES}
+        table["mixes"] = {"lasting": mixes.lasting, "noise": mixes.noise}
+    return table, arrays
+
+
+def _scaling_arrays(prefix: str, scaling: Scaling) -> Arrays:
+    return {f"{prefix}.centre": scaling.centre, f"{prefix}.inverse": scaling.inverse}
+
+
+def _from_parts(meta: dict[str, Any], arrays: Arrays) -> SavedModel:
+    broken = _not_finite(arrays)
+    if broken:
+        raise ValueError(f"{broken} holds numbers that are not finite")
+    config = parse_config(meta["config"], WHERE)
+    schema = from_table(Schema, meta["schema"], WHERE)
+    encoder = Encoder.from_parts(meta["encoder"], _under("encoder.", arrays))
     if set(encoder.features) != set(schema.features or ()):
         raise ValueError("the encoder and the schema name other features")
     if int(meta["rounds"]) < 1:
@@ -208,123 +217,118 @@ def _rebuild(
     names = [str(table["name"]) for table in meta["outcomes"]]
     if names != [schema.outcome, *schema.guardrails]:
         raise ValueError(f"the outcomes are {names}, the schema names others")
+    sizes = {"K": len(schema.channels), "d": _width(encoder, schema)}
+    _check_arrays(arrays, SUPPORT_AXES, dict(sizes))
     sizes |= {"M": config.teacher.members, "q": config.moves.places}
     outcomes = {
-        name: _learned(table, _under(f"outcome{number}.", tensors), config, dict(sizes))
+        name: _read_learned(table, _under(f"outcome{number}.", arrays), config, dict(sizes))
         for number, (name, table) in enumerate(zip(names, meta["outcomes"], strict=True))
     }
-    support = support_of_parts(meta["support"], _under("support.", tensors))
+    support = serialization.from_parts(meta["support"], _under("support.", arrays))
     state = RoundState(encoder, outcomes, support, int(meta["rounds"]))
-    _check_whole(tensors, _state_parts(state)[1])
-    return state, config, schema
+    _check_whole(arrays, _state_parts(state)[1])
+    return SavedModel(state, config, schema)
 
 
-def _check_whole(found: dict[str, NDArray[Any]], read: dict[str, NDArray[Any]]) -> None:
+def _check_whole(saved: Arrays, read: Arrays) -> None:
     """Every array was read, and as it is: none is left over, cast or cut on the way."""
-    for name in sorted(found.keys() | read.keys()):
+    for name in sorted(saved.keys() | read.keys()):
         if name not in read:
             raise ValueError(f"{name} belongs to nothing")
-        if found[name].dtype != read[name].dtype or not np.array_equal(found[name], read[name]):
+        if saved[name].dtype != read[name].dtype or not np.array_equal(saved[name], read[name]):
+            shape = saved[name].shape
             raise ValueError(
-                f"{name} is of {found[name].dtype} and shape {found[name].shape}, or holds other values"
+                f"{name} is of {saved[name].dtype} and shape {shape}, or of other values"
             )
 
 
-def _learned(
-    meta: dict[str, Any], tensors: dict[str, NDArray[Any]], config: Config, sizes: dict[str, int]
+def _read_learned(
+    meta: dict[str, Any], arrays: Arrays, config: Config, sizes: dict[str, int]
 ) -> Learned:
-    _check_arrays(tensors, REPLAY_AXES, sizes)
-    for name in ("replay.source", "replay.target"):
-        if np.any((tensors[name] < 0) | (tensors[name] >= sizes["K"])):
+    _check_arrays(arrays, OUTCOME_AXES, sizes)
+    for name in ("memory.source", "memory.target"):
+        if np.any((arrays[name] < 0) | (arrays[name] >= sizes["K"])):
             raise ValueError(f"{name} names a channel that there is not")
-    if float(meta["outcome_scale"]) <= 0:
-        raise ValueError("the scale of the outcome is not above 0")
-    replay = Labels(**{name: tensors[f"replay.{name}"] for name in REPLAY})
-    centre, inverse = (
-        torch.from_numpy(tensors[f"scaling.{name}"]) for name in ("centre", "inverse")
-    )
-    saved = sum(values.size for values in _under("student.", tensors).values())
-    if saved < sizes["M"] * config.student.width**2:
-        raise ValueError(
-            "the student is smaller than its config says"
-        )  # before memory for a large one is asked for
-    student = new_student(
-        replay, Scaling(centre, inverse, float(meta["outcome_scale"])), config.student, 0
-    )
-    weights = {
-        name: torch.from_numpy(values) for name, values in _under("student.", tensors).items()
-    }
-    student.network.load_state_dict(weights)
-    student.network.requires_grad_(False)
-    weighing = from_table(CommitteeWeights, meta["weighing"], WHERE)
-    doubt = _doubt(meta["doubt"], tensors, sizes)
-    places = _places(meta.get("places"), tensors, sizes)
+    scaling = _read_scaling("scaling", arrays, meta["outcome_scale"])
     return Learned(
-        replay, student, Diagnostics.from_json(meta["nuisances"]), weighing, doubt, places
+        memory=Labels(**{name: arrays[f"memory.{name}"] for name in LABELS}),
+        student=_read_student(_under("student.", arrays), scaling, config, sizes),
+        nuisances=Diagnostics.from_json(meta["nuisances"]),
+        committee=from_table(CommitteeWeights, meta["committee"], WHERE),
+        covariance=_read_covariance(meta["covariance"], arrays, sizes),
+        mixes=_read_mixes(meta["mixes"], arrays, sizes),
     )
 
 
-def _places(
-    table: dict[str, Any] | None, tensors: dict[str, NDArray[Any]], sizes: dict[str, int]
-) -> Places | None:
+def _read_student(
+    weights: Arrays, scaling: Scaling, config: Config, sizes: dict[str, int]
+) -> Potential:
+    student = Potential(weights, scaling)
+    shape = (sizes["M"], sizes["K"], config.student.trunk)
+    if student.directions.shape != shape or student.directions.dtype != np.float32:
+        raise ValueError(f"the student's directions are {student.directions.shape}, not {shape}")
+    strangers = [name for name in weights if not name.startswith((*POTENTIAL, CONTEXT))]
+    if strangers:
+        raise ValueError(f"{strangers[0]} belongs to no part of the student")
+    first = student.context.layers[0].weight.shape
+    if first != (sizes["M"], sizes["d"], config.student.width):
+        raise ValueError(f"the student's first layer is {first}, the config says otherwise")
+    return student
+
+
+def _read_covariance(
+    table: dict[str, Any] | None, arrays: Arrays, sizes: dict[str, int]
+) -> GainCovariance | None:
     if table is None:
         return None
-    _check_arrays(tensors, PLACES_AXES, sizes)
-    lasting, noise = float(table["lasting"]), float(table["noise"])
-    if not (lasting > 0 and noise >= 0 and tensors["places.count"].min() > 0):
-        raise ValueError("the variances and counts of places are not above 0")
-    shares, residual, count = (tensors[f"places.{name}"] for name in PLACES)
-    return Places(shares, residual, count, lasting, noise)
+    _check_arrays(arrays, COVARIANCE_AXES, sizes | {"r": int(table["directions"])})
+    return GainCovariance(
+        kernel=_under("kernel.", arrays),
+        scaling=_read_scaling("covariance_scaling", arrays, table["scale"]),
+        misfit=None if table["misfit"] is None else _at_least(0.0, table["misfit"]),
+        **{name: arrays[f"covariance.{name}"] for name in COVARIANCE},
+    )
 
 
-def _doubt(
-    table: dict[str, Any] | None, tensors: dict[str, NDArray[Any]], sizes: dict[str, int]
-) -> Doubt | None:
+def _read_mixes(
+    table: dict[str, Any] | None, arrays: Arrays, sizes: dict[str, int]
+) -> RepeatedMixes | None:
     if table is None:
         return None
-    _check_arrays(tensors, DOUBT_AXES, sizes | {"r": int(table["directions"])})
-    scale, misfit = (
-        float(table["scale"]),
-        None if table["misfit"] is None else float(table["misfit"]),
+    _check_arrays(arrays, MIXES_AXES, sizes)
+    if arrays["mixes.count"].min() < 1:
+        raise ValueError("the counts of repeated mixes are not above 0")
+    return RepeatedMixes(
+        shares=arrays["mixes.shares"],
+        residual=arrays["mixes.residual"],
+        count=arrays["mixes.count"],
+        lasting=_at_least(np.nextafter(0, 1), table["lasting"]),
+        noise=_at_least(0.0, table["noise"]),
     )
-    if scale <= 0:
-        raise ValueError("the scale of the doubt is not above 0")
-    if misfit is not None and not 0 <= misfit < np.inf:
-        raise ValueError("the misfit of the doubt is not a number of at least 0")
-    kernel = Kernel(sizes["d"])
-    kernel.load_state_dict(
-        {name: torch.from_numpy(values) for name, values in _under("kernel.", tensors).items()}
-    )
-    centre, inverse = (
-        torch.from_numpy(tensors[f"doubt_scaling.{name}"]) for name in ("centre", "inverse")
-    )
-    parts = {name: torch.from_numpy(tensors[f"doubt.{name}"]) for name in DOUBT}
-    return Doubt(
-        kernel=kernel.requires_grad_(False),
-        scaling=Scaling(centre, inverse, scale),
-        misfit=misfit,
-        **parts,
-    )
+
+
+def _read_scaling(prefix: str, arrays: Arrays, outcome: Any) -> Scaling:
+    scale = _at_least(np.nextafter(0, 1), outcome)
+    return Scaling(arrays[f"{prefix}.centre"], arrays[f"{prefix}.inverse"], scale)
+
+
+def _at_least(least: float, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < np.inf:
+        raise ValueError(f"expected a number of at least {least}, got {value!r}")
+    return float(value)
 
 
 def _check_arrays(
-    tensors: dict[str, NDArray[Any]], kinds: dict[str, tuple[str, str]], sizes: dict[str, int]
+    arrays: Arrays, axes_by_name: dict[str, tuple[str, str]], sizes: dict[str, int]
 ) -> None:
-    """All arrays are finite and agree about their axes; what stands in `sizes` is given."""
-    broken = _not_finite(tensors)
-    if broken:
-        raise ValueError(f"{broken[0]} holds numbers that are not finite")
-    for name, (dtype, axes) in kinds.items():
-        found = tensors[name]
-        if found.dtype.name != dtype or found.ndim != len(axes):
-            raise ValueError(f"{name} is of {found.dtype} and shape {found.shape}")
-        if any(
-            sizes.setdefault(axis, size) != size
-            for axis, size in zip(axes, found.shape, strict=True)
-        ):
-            raise ValueError(
-                f"{name} has shape {found.shape}, others make ({', '.join(axes)}) of {sizes}"
-            )
+    """Arrays have their dtype and agree about their axes; what stands in `sizes` is given."""
+    for name, (dtype, axes) in axes_by_name.items():
+        array = arrays[name]
+        if array.dtype.name != dtype or array.ndim != len(axes):
+            raise ValueError(f"{name} is of {array.dtype} and shape {array.shape}")
+        for axis, size in zip(axes, array.shape, strict=True):
+            if sizes.setdefault(axis, size) != size:
+                raise ValueError(f"{name} has shape {array.shape}, others make ({axes}) of {sizes}")
 
 
 def _width(encoder: Encoder, schema: Schema) -> int:
@@ -337,18 +341,18 @@ def _width(encoder: Encoder, schema: Schema) -> int:
     return encoder.encode(Logs(schema, pa.table(columns), encoder.features)).values.shape[1]
 
 
-def _not_finite(tensors: dict[str, NDArray[Any]]) -> list[str]:
-    return [
-        name
-        for name, values in tensors.items()
-        if values.dtype.kind == "f" and not np.isfinite(values).all()
-    ]
+def _not_finite(arrays: Arrays) -> str | None:
+    """The name of an array that holds other than finite numbers."""
+    for name, values in arrays.items():
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            return name
+    return None
 
 
-def _under(prefix: str, tensors: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _under(prefix: str, arrays: Arrays) -> Arrays:
     return {
         name.removeprefix(prefix): values
-        for name, values in tensors.items()
+        for name, values in arrays.items()
         if name.startswith(prefix)
     }
 

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from realloc.base.errors import LogError
-from realloc.base.progress import Progress, guarded, show_progress
+from realloc.base.numerics.blas import one_blas_thread
+from realloc.base.progress import Progress, guarded, show_progress, silent
 from realloc.base.simplex import Floats
 from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
@@ -18,20 +19,25 @@ from realloc.logs.reading.wanted import read_shares
 from realloc.model.churn import Churn, compare_fields
 from realloc.model.config import Config
 from realloc.model.explain import Explanation, explain_unit
-from realloc.model.files import read_model, write_model
+from realloc.model.files import SavedModel, read_model, write_model
 from realloc.model.recommend import recommend_rows
 from realloc.model.request import read_constraints, read_today
-from realloc.model.round import RoundState, run_round
+from realloc.model.state import RoundState
 
 
 class ReAlloc:
-    """Learn the value of moving budget between channels; `fit` is the first round, `update` every later one."""
+    """Learn the value of moving budget between channels, and recommend moves.
+
+    Deciding needs numpy alone; torch is imported by `fit` and `update`.
+    """
 
     def __init__(
         self, config: Config | None = None, schema: Schema | None = None, quiet: bool = False
     ) -> None:
-        self.config, self.schema, self.quiet = config or Config(), schema, quiet
-        self.asked = schema  # what a further `fit` reads with; `schema` also holds the features that were chosen
+        self.config = config or Config()
+        self.given_schema = schema  # what a further `fit` reads with
+        self.schema = schema  # after `fit` also with the features that were chosen
+        self.quiet = quiet
         self.state: RoundState | None = None
         self.churn: Churn | None = None
 
@@ -39,9 +45,10 @@ class ReAlloc:
         self, logs: Any, weights: Floats | None = None, progress: Progress | None = None
     ) -> Self:
         """Learn from a first window: logs, or a frame or path where `schema` was given."""
-        window = self._read(logs, weights, self.asked or self.schema)
-        state = self._round(None, window, weights, progress)
-        self.schema, self.state, self.churn = window.pinned_schema, state, None
+        window = self._read(logs, weights, self.given_schema or self.schema)
+        self.state = self._round(None, window, weights, progress)
+        self.schema = window.pinned_schema
+        self.churn = None
         return self
 
     def update(
@@ -51,54 +58,71 @@ class ReAlloc:
         progress: Progress | None = None,
         churn: bool = False,
     ) -> Self:
-        """One more round. With `churn` the round runs twice, to tell new data from refit noise (see `.churn`)."""
-        former, rows = self.fitted, self._read(window, weights, self.schema)
-        state = self._round(former, rows, weights, progress)
-        again = (
-            self._round(former, rows, weights, progress, self.config.seed + 1) if churn else None
-        )
-        fields = [s.field(rows).mean(axis=0) for s in (former, state, again) if s is not None]
-        self.state, self.churn = state, compare_fields(*fields)
+        """Learn from one more window.
+
+        With `churn` the round runs twice, to tell new data from refit noise (see `.churn`).
+        """
+        former = self.fitted
+        rows = self._read(window, weights, self.schema)
+        states = [former, self._round(former, rows, weights, progress)]
+        if churn:
+            states.append(self._round(former, rows, weights, progress, self.config.seed + 1))
+        self.churn = compare_fields(*(state.field(rows).mean(axis=0) for state in states))
+        self.state = states[1]
         return self
 
     def field(self, today: Any, members: bool = False) -> Floats:
-        """Projected marginal utility per channel at the current shares, (n, K); of each member, (M, n, K)."""
+        """Projected marginal utility per channel at the current shares, (n, K).
+
+        With `members` that of each member, (M, n, K).
+        """
         state = self.fitted
         logs, order = read_today(today, self.known_schema)
-        found = state.field(logs)[:, order]
-        return found if members else found.mean(axis=0)
+        fields = state.field(logs)[:, order]
+        return fields if members else fields.mean(axis=0)
 
     def gain(self, today: Any, to: Any, members: bool = False) -> Floats:
         """What moving each row to the shares `to` (n, K) is worth, (n,); of each member, (M, n)."""
         state = self.fitted
         logs, order = read_today(today, self.known_schema)
-        wanted = read_shares(to, self.known_schema.channels, len(logs))
-        found = state.gain(logs, wanted[np.argsort(order)])[:, order]
-        return found if members else found.mean(axis=0)
+        ends = read_shares(to, self.known_schema.channels, len(logs))
+        gains = state.gain(logs, ends[np.argsort(order)])[:, order]
+        return gains if members else gains.mean(axis=0)
 
     def recommend(
         self, today: Any, constraints: Any = None, pools: dict[str, float] | None = None
     ) -> Any:
-        """One row of advice per row of `today`: shares and money, gain and its lower bound, support, and why.
+        """One row of advice per row of `today`: shares, money, gain, lower bound, support, reason.
 
-        `constraints`: a `Constraints` or a mapping with its keys, instead of the config's. `pools`: most money per channel
-        over all rows.
+        `constraints`: a `Constraints` or a mapping with its keys, instead of the config's. `pools`:
+        most money per channel over all rows. Without them no row's answer depends on another's.
         """
-        state, wanted = self.fitted, read_constraints(constraints, self.config)
+        self.fitted  # noqa: B018  or the sentence that says so, before anything is read
+        rules = read_constraints(constraints, self.config)
 
         def decide(logs: Logs) -> Decision:
-            with show_progress(self.quiet) as shown:
-                return recommend_rows(state, logs, self.config, wanted, pools, shown)
+            with show_progress(self.quiet) as progress:
+                return self.decide(logs, rules, pools, progress)
 
         return recommend(decide, today, self.known_schema, self.config.money_digits)
 
+    def decide(
+        self,
+        logs: Logs,
+        constraints: Constraints | None = None,
+        pools: dict[str, float] | None = None,
+        progress: Progress = silent,
+    ) -> Decision:
+        """The decisions on rows that have been read; by default with the config's constraints."""
+        constraints = constraints or self.config.constraints
+        with one_blas_thread:
+            return recommend_rows(self.fitted, logs, self.config, constraints, pools, progress)
+
     def explain(self, today: Any, unit: Any, constraints: Any = None) -> Explanation:
         """Why one unit of `today` is moved or kept: step by step, with the evidence."""
-        logs, wanted = (
-            read_today(today, self.known_schema)[0],
-            read_constraints(constraints, self.config),
-        )
-        return explain_unit(self.fitted, logs, unit, self.config, wanted)
+        logs, _ = read_today(today, self.known_schema)
+        rules = read_constraints(constraints, self.config)
+        return explain_unit(self.fitted, logs, unit, self.config, rules)
 
     def decide_with(self, decision: DecisionConfig, constraints: Constraints) -> Self:
         """The same model with other rules of decision; what it learned stays."""
@@ -107,7 +131,12 @@ class ReAlloc:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a folder, whole or not at all."""
-        write_model(path, self.fitted, self.config, self.known_schema)
+        write_model(path, self.saved)
+
+    @property
+    def saved(self) -> SavedModel:
+        """Everything that is saved: what was learned, the config, the schema."""
+        return SavedModel(self.fitted, self.config, self.known_schema)
 
     def _round(
         self,
@@ -117,6 +146,8 @@ class ReAlloc:
         progress: Progress | None,
         seed: int | None = None,
     ) -> RoundState:
+        from realloc.model.round import run_round
+
         check_logs(window, self.config.check).require()
         seed = self.config.seed if seed is None else seed
         if progress is not None:
@@ -127,14 +158,17 @@ class ReAlloc:
     def _read(self, source: Any, weights: Floats | None, schema: Schema | None) -> Logs:
         if isinstance(source, Logs):
             return source
+        kind = type(source).__name__
         if weights is not None:
             raise LogError(
-                f"Expected logs (from `read_logs`) together with `weights`, got {type(source).__name__}: reading sorts rows "
-                "and sets some aside, so weights in the order of a frame would belong to others."
+                f"Expected logs (from `read_logs`) together with `weights`, got {kind}: reading "
+                "sorts rows and sets some aside, so weights in the order of a frame would belong "
+                "to others."
             )
         if schema is None:
             raise LogError(
-                f"Expected logs (from `read_logs`), or `ReAlloc(schema=...)` to read them, got {type(source).__name__}."
+                "Expected logs (from `read_logs`), or `ReAlloc(schema=...)` to read them, "
+                f"got {kind}."
             )
         return read_logs(source, schema)
 
@@ -155,7 +189,11 @@ class ReAlloc:
 
 def load(path: str | PathLike[str]) -> ReAlloc:
     """The model that `save` wrote; refused if a single byte has changed since."""
-    state, config, schema = read_model(path)
-    model = ReAlloc(config, schema)
-    model.state = state
+    return open_saved(read_model(path))
+
+
+def open_saved(saved: SavedModel) -> ReAlloc:
+    """A model that answers, from what was saved of it."""
+    model = ReAlloc(saved.config, saved.schema)
+    model.state = saved.state
     return model

@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,73 +12,32 @@ from numpy.typing import NDArray
 from realloc.base.errors import ConfigError, LogError
 from realloc.base.progress import Progress
 from realloc.base.simplex import Floats
+from realloc.decide.model import GainModel
 from realloc.learn.features.encode import Encoder, fit_encoder
 from realloc.learn.memory.buffer import may_stay, remember
-from realloc.learn.memory.moves import Labels, label_moves
+from realloc.learn.memory.moves import label_moves
 from realloc.learn.nuisances.config import MODELS
 from realloc.learn.nuisances.crossfit import Nuisances, cross_fit
-from realloc.learn.nuisances.diagnostics import Diagnostics
-from realloc.learn.student import Potential
 from realloc.learn.student.distill import distill
-from realloc.learn.support import Support, fit_support, remember_logged
+from realloc.learn.student.potential import Potential
+from realloc.learn.support.logged import remember_logged
+from realloc.learn.support.support import fit_support
 from realloc.learn.teacher.committee import CommitteeWeights
 from realloc.learn.teacher.config import SURFACES
-from realloc.learn.teacher.covariance import Doubt
 from realloc.learn.teacher.fit import KernelStart, SurfaceConfigs, Teacher, fit_teacher
-from realloc.learn.teacher.repeated_mixes import Places, fit_places
+from realloc.learn.teacher.posterior import to_kernel
+from realloc.learn.teacher.repeated_mixes import RepeatedMixes, fit_mixes
 from realloc.learn.window import Window
 from realloc.logs import Logs, unit_folds
 from realloc.model.config import Config
+from realloc.model.state import Learned, RoundState
 
-LEAST_ROWS, LEAST_UNITS = 50, 10
-LEAST_LONG, BLOCKS, BLOCK_ROWS = (
-    5,
-    30,
-    30,
-)  # fewer units than LEAST_UNITS: so many, cut into blocks of so many rows
-
-
-@dataclass(frozen=True)
-class Learned:
-    """What is known about one outcome."""
-
-    replay: Labels
-    student: Potential
-    nuisances: Diagnostics  # of the last window
-    weighing: CommitteeWeights  # of the last teacher's surfaces
-    doubt: Doubt | None  # how far gains may be off, by the last teacher
-    places: Places | None = None  # what repeated mixes of the last window say beyond the student
-
-
-@dataclass(frozen=True)
-class RoundState:
-    """Everything that one round hands to the next; its size does not grow with the number of rounds."""
-
-    encoder: Encoder
-    outcomes: dict[str, Learned]  # the outcome first, then its guardrails
-    support: Support
-    rounds: int
-
-    @property
-    def main(self) -> Learned:
-        """Of the outcome itself."""
-        return next(iter(self.outcomes.values()))
-
-    def field(self, logs: Logs) -> Floats:
-        """The student's field at the log's own shares, of every member: (M, n, K)."""
-        return self.main.student.field(self.encoder.encode(logs).values, logs.shares[:, None])[
-            :, :, 0
-        ]
-
-    def gain(self, logs: Logs, to: Floats) -> Floats:
-        """The gain of going to the shares `to` (n, K), by every member: (M, n)."""
-        found = self.main.student.gain(self.encoder.encode(logs).values, logs.shares, to)
-        places = self.main.places
-        return (
-            found
-            if places is None
-            else found + places.gain(np.array(logs.shares), to[:, None])[:, 0]
-        )
+LEAST_ROWS = 50
+LEAST_UNITS = 10
+# Fewer units: at least so many, whose histories are cut into so many blocks of at least so many rows.
+LEAST_LONG = 5
+BLOCKS = 30
+BLOCK_ROWS = 30
 
 
 def run_round(
@@ -90,7 +49,7 @@ def run_round(
     progress: Progress,
     learner: "Learner | None" = None,
 ) -> RoundState:
-    """One update round (Algorithm 1): fast teacher on the window, slow student through the replay, support.
+    """One update round (Algorithm 1): fast teacher on the window, slow student through the memory, support.
 
     `learner` in the place of `learn` makes another method that differs in Stages I and II alone.
     """
@@ -98,22 +57,15 @@ def run_round(
     rounds = 0 if state is None else state.rounds
     encoder = fit_encoder(window, config.features) if state is None else state.encoder
     rows = open_window(window, encoder, config, seed, weights)
-    outcomes = {
-        name: (learner or learn)(
-            None if state is None else state.outcomes[name],
-            own,
-            config,
-            rounds,
-            outcome_seed,
-            progress,
-        )
-        for name, own, outcome_seed in each_outcome(window, rows, seed)
-    }
+    outcomes: dict[str, Learned] = {}
+    for name, own, outcome_seed in each_outcome(window, rows, seed):
+        former = None if state is None else state.outcomes[name]
+        outcomes[name] = (learner or learn)(former, own, config, rounds, outcome_seed, progress)
 
     # Stage III: where the logs hold evidence
-    former = None if state is None else state.support.logged
+    remembered = None if state is None else state.support.logged
     logged = remember_logged(
-        former, window, rows.x, rounds, config.support.rows, draw(seed, "logged", rounds)
+        remembered, window, rows.x, rounds, config.support.rows, draw(seed, "logged", rounds)
     )
     support = fit_support(logged, config.support, draw(seed, "support", rounds), progress)
     return RoundState(encoder.remember(window), outcomes, support, rounds + 1)
@@ -123,23 +75,33 @@ def learn(
     former: Learned | None, rows: Window, config: Config, rounds: int, seed: int, progress: Progress
 ) -> Learned:
     """Stages I and II for one outcome."""
-    asked, config = config.teacher.surfaces, for_size(config, len(rows.x))
+    surfaces = config.teacher.surfaces
+    config = for_size(config, len(rows.x))
     nuisances, teacher = teach(former, rows, config, rounds, seed, progress)
 
     # Stage II: slow student
-    known = None if former is None else former.replay
-    stays = partial(may_stay, known, config.memory.capacity)
-    labels = label_moves(
-        teacher, rows, config.moves, rounds, draw(seed, "moves", rounds), progress, stays
-    )
-    replay = remember(known, labels, config.memory.capacity)
-    student = None if former is None else former.student
+    memory = None if former is None else former.memory
+    stays = partial(may_stay, memory, config.memory.capacity)
+    move_seed = draw(seed, "moves", rounds)
+    labels = label_moves(teacher, rows, config.moves, rounds, move_seed, progress, stays)
+    memory = remember(memory, labels, config.memory.capacity)
+    student = former.student if former is not None else None
     student = distill(
-        replay, teacher.scaling, student, config.student, draw(seed, "student", rounds), progress
+        memory,
+        teacher.scaling.numpy(),
+        student if isinstance(student, Potential) else None,
+        config.student,
+        draw(seed, "student", rounds),
+        progress,
     )
-    weighing = of_all(teacher.weighing, config.teacher.surfaces, asked)
-    places = repeated_places(student, rows, nuisances)
-    return Learned(replay, student, nuisances.diagnostics, weighing, teacher.doubt, places)
+    return Learned(
+        memory=memory,
+        student=student,
+        nuisances=nuisances.diagnostics,
+        committee=of_all(teacher.weighing, config.teacher.surfaces, surfaces),
+        covariance=teacher.covariance,
+        mixes=repeated_mixes(student, rows, nuisances),
+    )
 
 
 Learner = Callable[[Learned | None, Window, Config, int, int, Progress], Learned]
@@ -160,49 +122,49 @@ def teach(
         progress,
     )
     surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network, factual=config.factual)
-    start = (
-        KernelStart(former.doubt.kernel)
-        if former is not None and former.doubt is not None
-        else None
-    )
+    start = None
+    if former is not None and former.covariance is not None:
+        start = KernelStart(to_kernel(former.covariance))
     seed = draw(seed, "teacher", rounds)
     return nuisances, fit_teacher(rows, nuisances, config.teacher, surfaces, seed, progress, start)
 
 
-def repeated_places(student: Potential, rows: Window, nuisances: Nuisances) -> Places | None:
+def repeated_mixes(student: GainModel, rows: Window, nuisances: Nuisances) -> RepeatedMixes | None:
     """What mixes that several units repeat are worth beyond the student."""
     owners = rows.units if rows.owners is None else rows.owners
-    return fit_places(rows.shares, owners, rows.weights, lambda: beyond(student, rows, nuisances))
+    return fit_mixes(rows.shares, owners, rows.weights, lambda: beyond(student, rows, nuisances))
 
 
 def of_all(
-    weighing: CommitteeWeights, fitted: tuple[str, ...], asked: tuple[str, ...]
+    committee: CommitteeWeights, fitted: tuple[str, ...], configured: tuple[str, ...]
 ) -> CommitteeWeights:
-    """The same for every surface that was asked for: those not fitted have no weight, and the error of nothing."""
-    weights, alone = (
-        dict(zip(fitted, part, strict=True)) for part in (weighing.weights, weighing.alone)
-    )
+    """The same for every configured surface; one that was not fitted has no weight, and the error of nothing."""
+    weights = dict(zip(fitted, committee.weights, strict=True))
+    alone = dict(zip(fitted, committee.alone, strict=True))
     return replace(
-        weighing,
-        weights=tuple(weights.get(name, 0.0) for name in asked),
-        alone=tuple(alone.get(name, weighing.nothing) for name in asked),
+        committee,
+        weights=tuple(weights.get(name, 0.0) for name in configured),
+        alone=tuple(alone.get(name, committee.nothing) for name in configured),
     )
 
 
-def beyond(student: Potential, rows: Window, nuisances: Nuisances) -> Floats:
+def beyond(student: GainModel, rows: Window, nuisances: Nuisances) -> Floats:
     """What the student leaves unexplained, y − m̂ − [s(p) − s(ê)], without the folds' offsets: (n,).
 
-    m̂ − s(ê) + s(p̄) is a function of the state, but every fold's models place it a little higher or lower. Readings of two
-    mixes in two folds would differ by that; a regression on the state with one constant per fold finds it.
+    m̂ − s(ê) + s(p̄) is a function of the state, but every fold's models place it a little higher or
+    lower. Readings of two mixes in two folds would differ by that; a regression on the state with
+    one constant per fold finds it.
     """
     usual = np.tile(np.average(rows.shares, axis=0, weights=rows.weights), (len(rows.x), 1))
-    baseline = nuisances.outcome - student.gain(rows.x, usual, nuisances.shares).mean(axis=0)
+    every = np.arange(len(rows.x))
+    ends = np.stack([nuisances.shares, rows.shares], axis=1)
+    gains = student.read(rows.x).mean_gain(every, usual, ends)  # (n, 2)
+    baseline = nuisances.outcome - gains[:, 0]
     fold = np.eye(int(rows.folds.max()) + 1)[rows.folds]
-    offset = np.linalg.lstsq(np.hstack([fold, rows.x.astype(np.float64)]), baseline)[0][
-        : fold.shape[1]
-    ]
+    design = np.hstack([fold, rows.x.astype(np.float64)])
+    offset = np.linalg.lstsq(design, baseline)[0][: fold.shape[1]]
     level = baseline - (fold - fold.mean(axis=0)) @ offset
-    return rows.outcome - level - student.gain(rows.x, usual, rows.shares).mean(axis=0)
+    return rows.outcome - level - gains[:, 1]
 
 
 def for_size(config: Config, rows: int) -> Config:
@@ -233,12 +195,14 @@ def check_same(state: RoundState | None, window: Logs, config: Config) -> None:
     """What a later round cannot change: the shapes of what is remembered."""
     if state is None:
         return
-    if not len(state.main.replay):
+    memory = state.main.memory
+    if not len(memory):
         raise ConfigError(
-            "Expected a model with its replay to learn further, got an exported one, which only answers. "
+            "Expected a model with its memory to learn further, got an exported one, which only answers. "
             "Update the store that it came from, and export again."
         )
-    members, places = state.main.student.members, state.main.replay.shares.shape[1]
+    members = len(memory.pair)
+    places = memory.shares.shape[1]
     if (members, places) != (config.teacher.members, config.moves.places):
         raise ConfigError(
             f"Expected {members} `members` in [teacher] and {places} `places` in [moves], as in the first round, "

@@ -1,17 +1,17 @@
 """Support coverage: the part of rows with a mix in the region of 95 % (`level`) of logged mixes.
 
 The region is conformal: it was calibrated on units that no fit had seen, so rows like those of
-training lie inside with probability `level`, whatever the model. Coverage that falls below it by
+training lie inside with probability `level`, whatever the model. SupportCoverage that falls below it by
 more than chance says that mixes, or the states in which they are chosen, are not those of the
 training windows any more. (Decisions ask for more: a safety margin around the region.)
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from realloc.logs import Logs
+from realloc.model.state import RoundState
 
 CLEAR = 4.0  # standard errors
 MATERIAL = 0.03  # of all rows: a smaller loss is no news
@@ -27,8 +27,8 @@ class SupportCoverage:
     fell: bool
 
 
-def measure_coverage(state: Any, logs: Logs) -> SupportCoverage | None:
-    """Measure the coverage of a log's rows; None where there are no rows."""
+def measure_coverage(state: RoundState, logs: Logs) -> SupportCoverage | None:
+    """Of the rows of a log by what a model has learned; None where there are no rows."""
     if not len(logs):
         return None
     support, shares = state.support, np.array(logs.shares)

@@ -1,7 +1,6 @@
 """An MLflow flavour, for teams that register models there: `mlflow.pyfunc.load_model(path).predict(frame)` recommends.
 
-What is logged is the model's own folder, checked to the last byte when it is loaded; predictions come from the scorer of the
-service, without torch. MLflow knows nothing of FROZEN, publish limits or the decision log: those belong to a store.
+What is logged is the model's own folder, checked to the last byte when it is loaded; predictions need no torch. MLflow knows nothing of FROZEN, publish limits or the decision log: those belong to a store.
 """
 
 import os
@@ -48,21 +47,21 @@ def log_model(model: "ReAlloc", name: str = "realloc", **further: Any) -> Any:
     )
 
 
-class Served:
+class MlflowModel:
     """What MLflow calls."""
 
     def __init__(self, folder: str) -> None:
-        from realloc.serve.scorer import open_model
+        from realloc.model.realloc import load
 
-        self.scorer = open_model(folder)
+        self.model = load(folder)
 
     def predict(self, frame: Any, params: dict[str, Any] | None = None) -> Any:
         """One row of advice per row; `params`: `constraints` or `pools` as of `recommend`."""
         given = params or {}
-        return self.scorer.recommend(
+        return self.model.recommend(
             frame, constraints=given.get("constraints"), pools=given.get("pools")
         )
 
 
-def _load_pyfunc(path: str) -> Served:  # pyright: ignore[reportUnusedFunction]  MLflow calls it by this name
-    return Served(path)
+def _load_pyfunc(path: str) -> MlflowModel:  # pyright: ignore[reportUnusedFunction]  MLflow calls it by this name
+    return MlflowModel(path)

@@ -3,13 +3,12 @@
 import pytest
 
 from realloc.base.errors import ConfigError
-from realloc.learn.student import StudentConfig
+from realloc.learn.student.config import StudentConfig
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"form": "brunch"}, r"Unknown `form` 'brunch' in \[student\]. Did you mean 'branch'\?"),
         ({"pair": "slop"}, r"Unknown `pair` 'slop' in \[student\]. Did you mean 'slope'\?"),
         (
             {"lambda_pair": -1.0},

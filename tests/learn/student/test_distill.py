@@ -8,27 +8,36 @@ import numpy as np
 import pytest
 import torch
 
+from realloc.learn.scaling import Scaling
 from realloc.learn.student.config import StudentConfig
-from realloc.learn.student.distill import average, distill, new_student, prepare, student_loss
-from realloc.learn.student.potential import open_channels
-from realloc.learn.teacher.sample import Scaling, scale
+from realloc.learn.student.distill import (
+    average,
+    distill,
+    new_network,
+    open_channels,
+    prepare,
+    student_loss,
+    to_potential,
+)
+from realloc.learn.teacher.sample import scale
 from tests.learn.memory.labelled import make_labels
+from tests.learn.student.asking import field, value
 
 QUICK = StudentConfig(least_steps=0, epochs=10, width=32, trunk=16, batch=32, rate=2e-2)
 TINY = StudentConfig(least_steps=0, epochs=2, width=8, trunk=4, batch=64)
-SCALING = Scaling(torch.full((3,), 1 / 3), torch.tensor([4.0, 5.0, 6.0]), 2.0)
+SCALING = Scaling(np.full(3, 1 / 3, np.float32), np.array([4.0, 5.0, 6.0], np.float32), 2.0)
 
 
 def parameters_of(student):
-    return torch.cat([p.detach().flatten() for p in student.network.parameters()])
+    return torch.cat([torch.from_numpy(values).flatten() for values in student.weights.values()])
 
 
-def randomised(student, seed=0):
+def randomised(network, seed=0):
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        for p in student.network.parameters():
+        for p in network.parameters():
             p.add_(torch.randn(p.shape, generator=generator) * 0.3)
-    return student
+    return network
 
 
 def quadratic(n=1000, members=2, places=2, seed=0):
@@ -53,27 +62,24 @@ def quadratic(n=1000, members=2, places=2, seed=0):
 
 
 def scaling_of(labels):
-    return scale(
-        labels.shares[:, 0].astype(float), np.random.default_rng(0).normal(size=len(labels))
-    )
+    outcome = np.random.default_rng(0).normal(size=len(labels))
+    return scale(labels.shares[:, 0].astype(float), outcome).numpy()
 
 
 def error_of(student, labels):
     """The part of the field's mean square that is missed."""
-    found = student.field(labels.x, labels.shares.astype(float))
+    found = field(student, labels.x, labels.shares.astype(float))
     return np.square(found - labels.field).sum() / np.square(labels.field).sum()
 
 
-@pytest.mark.parametrize("form", ["branch", "plain"])
-def test_with_slopes_the_loss_is_the_printed_formula(form):
+def test_with_slopes_the_loss_is_the_printed_formula():
     labels = make_labels(30)
-    config = StudentConfig(
-        form=form, pair="slope", lambda_pair=0.7, lambda_jac=0.3, width=8, trunk=4
-    )
-    student = randomised(new_student(labels, SCALING, config, 0))
+    config = StudentConfig(pair="slope", lambda_pair=0.7, lambda_jac=0.3, width=8, trunk=4)
+    network = randomised(new_network(labels, SCALING, config, 0))
+    student = to_potential(network, SCALING)
     rows = torch.stack([torch.arange(0, 10), torch.arange(5, 15)])
-    u = student.field(
-        labels.x, labels.shares.astype(float)
+    u = field(
+        student, labels.x, labels.shares.astype(float)
     )  # (M, n, q, K), in units of the outcome
     at = np.indices(labels.source.shape)
     marginal = u[:, *at, labels.target] - u[:, *at, labels.source]
@@ -83,29 +89,29 @@ def test_with_slopes_the_loss_is_the_printed_formula(form):
     expected = [
         ell[m, rows[m].numpy()].mean() / np.square(labels.field).sum(-1).mean() for m in range(2)
     ]
-    found = student_loss(student, prepare(labels, SCALING), rows, config).detach()
+    found = student_loss(network, prepare(labels, SCALING), rows, config).detach()
     assert found.tolist() == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.parametrize("form", ["branch", "plain"])
-def test_with_differences_a_move_is_compared_with_the_students_own(form):
+def test_with_differences_a_move_is_compared_with_the_students_own():
     labels = make_labels(30)
-    config = StudentConfig(form=form, lambda_pair=0.7, lambda_jac=0.0, width=8, trunk=4)
-    student = randomised(new_student(labels, SCALING, config, 0))
+    config = StudentConfig(lambda_pair=0.7, lambda_jac=0.0, width=8, trunk=4)
+    network = randomised(new_network(labels, SCALING, config, 0))
+    student = to_potential(network, SCALING)
     at = np.indices(labels.source.shape)
     here = labels.shares.astype(float)
     there = here.copy()
     there[*at, labels.source] -= labels.step
     there[*at, labels.target] += labels.step
-    found = (student.value(labels.x, there) - student.value(labels.x, here)) / labels.step
+    found = (value(student, labels.x, there) - value(student, labels.x, here)) / labels.step
     expected = (
         0.7 * np.square(found - labels.pair).mean((1, 2)) / np.square(labels.field).sum(-1).mean()
     )
     rows = torch.arange(30).expand(2, -1)
-    loss = student_loss(student, prepare(labels, SCALING), rows, config).detach()
+    loss = student_loss(network, prepare(labels, SCALING), rows, config).detach()
     assert loss.tolist() == pytest.approx(expected.tolist(), rel=1e-3)
     printed = student_loss(
-        student, prepare(labels, SCALING), rows, replace(config, pair="slope")
+        network, prepare(labels, SCALING), rows, replace(config, pair="slope")
     ).detach()
     assert not torch.allclose(printed, loss, rtol=1e-4)
 
@@ -116,14 +122,14 @@ def test_places_without_a_move_have_no_part_in_the_pair_term():
     wild = replace(labels, pair=labels.pair.copy())
     wild.pair[:, :, 1] = 1e6
     rows = torch.arange(30).expand(2, -1)
-    student = randomised(new_student(labels, SCALING, TINY, 0))
+    network = randomised(new_network(labels, SCALING, TINY, 0))
     clean, same = (
-        student_loss(student, prepare(x, SCALING), rows, TINY).detach() for x in (labels, wild)
+        student_loss(network, prepare(x, SCALING), rows, TINY).detach() for x in (labels, wild)
     )
     assert torch.equal(clean, same)
     wild.pair[:, :, 0] = 1e6
     assert not torch.allclose(
-        student_loss(student, prepare(wild, SCALING), rows, TINY).detach(), clean
+        student_loss(network, prepare(wild, SCALING), rows, TINY).detach(), clean
     )
 
 
@@ -155,9 +161,12 @@ def test_parameters_are_gamma_times_the_former_and_the_rest_new(ema):
     assert not torch.allclose(old, fresh, atol=1e-3)
 
 
-def test_without_memory_the_new_student_replaces_the_former_to_the_last_bit():
+def test_without_memory_the_new_network_replaces_the_former_to_the_last_bit():
     labels = make_labels(300)
-    former, fresh = (randomised(new_student(labels, SCALING, TINY, 0), seed) for seed in (1, 2))
+    former, fresh = (
+        to_potential(randomised(new_network(labels, SCALING, TINY, 0), seed), SCALING)
+        for seed in (1, 2)
+    )
     assert torch.equal(parameters_of(average(former, fresh, 0.0)), parameters_of(fresh))
     assert not torch.equal(parameters_of(average(former, fresh, 0.5)), parameters_of(fresh))
 
@@ -170,7 +179,7 @@ def test_the_former_student_is_left_as_it_was_and_its_units_stay():
     later = distill(labels, other, former, TINY, 1)
     assert torch.equal(parameters_of(former), before)
     assert later.scaling.outcome == former.scaling.outcome
-    assert torch.equal(later.scaling.inverse, former.scaling.inverse)
+    assert np.array_equal(later.scaling.inverse, former.scaling.inverse)
     assert not torch.equal(parameters_of(later), before)
 
 
@@ -184,16 +193,15 @@ def test_a_second_round_starts_at_the_former_student():
     )
 
 
-@pytest.mark.parametrize("form", ["branch", "plain"])
-def test_targets_that_are_all_zero_give_exactly_nothing(form):
+def test_targets_that_are_all_zero_give_exactly_nothing():
     labels = make_labels(300)
     silent = replace(labels, pair=0 * labels.pair, field=0 * labels.field)
-    student = distill(silent, SCALING, None, replace(TINY, form=form), 0)
-    assert not student.field(labels.x, labels.shares.astype(float)).any()
-    assert not np.ptp(student.value(labels.x, labels.shares.astype(float)))
+    student = distill(silent, SCALING, None, TINY, 0)
+    assert not field(student, labels.x, labels.shares.astype(float)).any()
+    assert not np.ptp(value(student, labels.x, labels.shares.astype(float)))
     assert parameters_of(student).isfinite().all()
-    learned = distill(labels, SCALING, None, replace(TINY, form=form), 0)
-    assert learned.field(labels.x, labels.shares.astype(float)).any()
+    learned = distill(labels, SCALING, None, TINY, 0)
+    assert field(learned, labels.x, labels.shares.astype(float)).any()
 
 
 def test_ten_times_the_outcome_is_ten_times_the_field():
@@ -203,7 +211,7 @@ def test_ten_times_the_outcome_is_ten_times_the_field():
     one = distill(labels, scaling, None, TINY, 0)
     ten = distill(larger, replace(scaling, outcome=10 * scaling.outcome), None, TINY, 0)
     p = labels.shares.astype(float)
-    a, b = ten.field(labels.x, p), 10 * one.field(labels.x, p)
+    a, b = field(ten, labels.x, p), 10 * field(one, labels.x, p)
     assert np.abs(a - b).max() < 1e-3 * np.abs(b).max()
 
 
@@ -222,20 +230,13 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not():
     assert not torch.equal(a, c)
 
 
-def test_what_comes_out_is_not_to_be_trained_by_accident():
-    student = distill(make_labels(100), SCALING, None, TINY, 0)
-    assert not any(p.requires_grad for p in student.network.parameters())
-    later = distill(make_labels(100), SCALING, student, TINY, 0)
-    assert not any(p.requires_grad for p in later.network.parameters())
-
-
 def test_channels_that_move_for_the_first_time_are_learned_and_change_nothing_before():
     """The first window never moved channels 1 and 2 (one alone is known from the others), the
     second one did.
     """
     labels = quadratic()
     still = replace(
-        scaling_of(labels), inverse=scaling_of(labels).inverse * torch.tensor([1.0, 0.0, 0.0])
+        scaling_of(labels), inverse=scaling_of(labels).inverse * np.array([1, 0, 0], np.float32)
     )
     former = distill(labels, still, None, QUICK, 0)
     opened = open_channels(former, scaling_of(labels))
@@ -243,5 +244,5 @@ def test_channels_that_move_for_the_first_time_are_learned_and_change_nothing_be
     assert (opened.scaling.inverse > 0).all()
     later = distill(labels, scaling_of(labels), former, replace(QUICK, ema=0.0), 1)
     assert error_of(later, labels) < 0.01 < error_of(former, labels) / 5
-    values, nudged = former.value(labels.x, p), former.value(labels.x, p + np.array([0, 0, 0.1]))
+    values, nudged = value(former, labels.x, p), value(former, labels.x, p + np.array([0, 0, 0.1]))
     assert np.allclose(values, nudged)

@@ -8,9 +8,9 @@ import torch
 
 from realloc.decide.search.polynomials import evaluate, exponents
 from realloc.learn.networks.branch import Branch, BranchShape
+from realloc.learn.scaling import Scaling
+from realloc.learn.student.distill import to_potential
 from realloc.learn.student.local_polynomial import Bend
-from realloc.learn.student.potential import Potential
-from realloc.learn.teacher.sample import Scaling
 
 RADIUS = 0.22
 
@@ -22,9 +22,8 @@ def potential(channels, steep=1.0):
             part.mul_(steep if name == "directions" else 1.0).add_(
                 0.1 * torch.randn(part.shape, generator=torch.Generator().manual_seed(1))
             )
-    return Potential(
-        network, Scaling(torch.full((channels,), 1 / channels), torch.full((channels,), 5.0), 2.0)
-    )
+    centre = np.full(channels, 1 / channels, np.float32)
+    return to_potential(network, Scaling(centre, np.full(channels, 5.0, np.float32), 2.0))
 
 
 def ways(channels, n=40, m=30):

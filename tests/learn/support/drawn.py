@@ -10,10 +10,12 @@ import numpy as np
 from realloc import Config, World
 from realloc.base.simplex import from_log_ratio
 from realloc.learn.features.encode import fit_encoder
-from realloc.learn.support import Logged, Support, SupportConfig, fit_support, remember_logged
+from realloc.learn.support.config import SupportConfig
+from realloc.learn.support.logged import Logged, remember_logged
+from realloc.learn.support.support import Support, fit_support
 from realloc.world.logging_policy import Law
 
-QUIET = SupportConfig(network=False)
+QUIET = SupportConfig()
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,9 @@ def bent(n: int, seed: int, noise: float = 0.3):
 
 
 @cache
-def bent_support(network: bool) -> Support:
+def bent_support() -> Support:
     x, shares, _ = bent(3000, seed=0)
-    return fit_support(logged_of(x, shares), SupportConfig(network=network), 0)
+    return fit_support(logged_of(x, shares), SupportConfig(), 0)
 
 
 def with_zeros(n: int = 600, seed: int = 0):

@@ -1,7 +1,7 @@
 import numpy as np
 
 from realloc.learn.support.density import fit_density
-from tests.learn.support.drawn import QUIET, bent, bent_support, drawn, logged_of, with_zeros
+from tests.learn.support.drawn import QUIET, bent, drawn, logged_of, with_zeros
 
 
 def centres(one):
@@ -97,13 +97,3 @@ def test_held_out_radii_are_those_of_fits_that_never_saw_the_unit():
     assert not np.allclose(
         radius[folds == 1], moved[folds == 1], rtol=1e-9
     )  # their fits did see it
-
-
-def test_the_network_narrows_a_border_that_an_additive_model_draws_wide():
-    x, _, centre = bent(1000, seed=3)
-    errors = []
-    for network in (True, False):
-        density = bent_support(network).density
-        true = (centre - density.origin) @ density.whiten
-        errors.append(np.square(density.at(x).centre - true).mean())
-    assert errors[0] < errors[1] / 2

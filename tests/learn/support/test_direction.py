@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from realloc.learn.support import SupportConfig, fit_support
+from realloc.learn.support.config import SupportConfig
 from realloc.learn.support.direction import ANCHOR, fit_direction
+from realloc.learn.support.support import fit_support
 from tests.learn.support.drawn import drawn, logged_of, zero_support
 
 
@@ -58,7 +59,7 @@ def test_a_place_that_is_usual_elsewhere_is_no_support_for_a_move_here():
     base = np.where(kind[:, None] == 1, [0.7, 0.2, 0.1], [0.1, 0.2, 0.7])
     shares = base * np.exp(0.2 * random.standard_normal((800, 3)))
     shares /= shares.sum(axis=1, keepdims=True)
-    support = fit_support(logged_of(x, shares), SupportConfig(network=False), 0)
+    support = fit_support(logged_of(x, shares), SupportConfig(), 0)
     opened = support.at(np.array([[1.0, 0.0]], np.float32))
     usual, elsewhere = opened.omega(np.array([0]), np.array([[[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]]]))[
         0
@@ -91,7 +92,7 @@ def test_many_channels_are_looked_up_along_their_widest_axes():
     random = np.random.default_rng(1)
     shares = random.dirichlet(np.full(50, 5.0), size=400)
     x = random.normal(size=(400, 3)).astype(np.float32)
-    support = fit_support(logged_of(x, shares), SupportConfig(network=False), 0)
+    support = fit_support(logged_of(x, shares), SupportConfig(), 0)
     assert support.direction.axes.shape[1] == 12
     assert np.allclose(support.direction.axes.T @ support.direction.axes, np.eye(12), atol=1e-9)
     omega = support.at(x).omega(np.arange(400), shares[:, None])

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 
 from realloc import Schema, read_logs
-from realloc.learn.support import remember_logged
+from realloc.learn.support.logged import remember_logged
 from tests.small import same_bits, window
 
 

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from realloc.base.simplex import from_log_ratio
-from realloc.learn.support import SupportConfig, fit_support
+from realloc.learn.support.config import SupportConfig
 from realloc.learn.support.serialization import from_parts, to_parts
+from realloc.learn.support.support import fit_support
 from tests.learn.support.drawn import (
     QUIET,
     bent,
@@ -44,18 +45,17 @@ def test_a_border_taken_from_the_rows_of_the_fit_itself_would_cover_too_little()
         0.3 * random.standard_normal((2000, 2)) * np.exp(0.4 * np.tanh(x[:, :1]))
     )
     support = fit_support(logged_of(x[:300], shares[:300]), QUIET, 0)
-    held_out = support.ladder.at(0.95)
+    held_out = support.ranks.at(0.95)
     own = np.quantile(radii(support, x[:300], shares[:300]), 0.95)
     found = radii(support, x[300:], shares[300:])
     assert own < held_out
     assert (found <= own).mean() < (found <= held_out).mean()
 
 
-def test_coverage_holds_where_the_network_speaks():
+def test_coverage_holds_where_the_additive_model_is_wrong():
     x, shares, _ = bent(3000, seed=9)
-    support = bent_support(True)
-    assert support.density.correction is not None
-    covered = (radii(support, x, shares) <= support.ladder.at(0.95)).mean()
+    support = bent_support()
+    covered = (radii(support, x, shares) <= support.ranks.at(0.95)).mean()
     assert abs(covered - 0.95) < binomial_room(0.95, 3000, 3000)
 
 
@@ -223,9 +223,7 @@ def round_trip(support):
     )
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: bent_support(True), zero_support], ids=["network", "zeros"]
-)
+@pytest.mark.parametrize("make", [bent_support, zero_support], ids=["positive", "zeros"])
 def test_what_is_saved_and_loaded_judges_alike_to_the_bit(make):
     support = make()
     again = round_trip(support)
@@ -251,7 +249,7 @@ def test_the_same_seed_gives_the_same_support_and_another_seed_other_members():
     logged = logged_of(*with_zeros(400))
     one, same, other = (fit_support(logged, QUIET, seed) for seed in (0, 0, 1))
     assert same_bits(one.density.centres, same.density.centres)
-    assert same_bits(one.ladder.values, same.ladder.values)
+    assert same_bits(one.ranks.values, same.ranks.values)
     assert not np.array_equal(one.density.centres, other.density.centres)
 
 

@@ -5,7 +5,7 @@ repeat.
 import numpy as np
 import pytest
 
-from realloc.learn.teacher.repeated_mixes import LEAST_REPEATS, MOST, Places, fit_places
+from realloc.learn.teacher.repeated_mixes import LEAST_REPEATS, MOST, RepeatedMixes, fit_mixes
 
 
 def never() -> np.ndarray:
@@ -26,7 +26,7 @@ def repeated(
 def fit(
     shares: np.ndarray, units: np.ndarray, residual: np.ndarray, weights: np.ndarray | None = None
 ):
-    return fit_places(
+    return fit_mixes(
         shares, units, np.ones(len(shares)) if weights is None else weights, lambda: residual
     )
 
@@ -85,25 +85,25 @@ def test_between_two_logged_mixes_the_surface_counts_only_as_far_as_readings_do_
 
 def test_without_repeats_there_are_no_places_and_residuals_are_not_even_asked_for():
     shares = np.random.default_rng(0).dirichlet(np.ones(3), 500)
-    assert fit_places(shares, np.arange(500), np.ones(500), never) is None
+    assert fit_mixes(shares, np.arange(500), np.ones(500), never) is None
 
 
 def test_too_few_repeats_are_none():
     shares = np.random.default_rng(0).dirichlet(np.ones(3), 500)
     shares[-LEAST_REPEATS + 1 :] = shares[0]
-    assert fit_places(shares, np.arange(500), np.ones(500), never) is None
+    assert fit_mixes(shares, np.arange(500), np.ones(500), never) is None
 
 
 def test_a_unit_that_keeps_its_mix_is_one_reading_of_it():
     """Else its own level would be taken for the mix's."""
     shares, _, _, _ = repeated()
-    assert fit_places(shares, np.repeat(np.arange(60), 6), np.ones(360), never) is None
+    assert fit_mixes(shares, np.repeat(np.arange(60), 6), np.ones(360), never) is None
 
 
 def test_more_mixes_than_a_table_holds_are_no_places():
     shares = np.random.default_rng(0).dirichlet(np.ones(3), MOST + 1)
     shares = np.concatenate([shares, shares])
-    assert fit_places(shares, np.arange(len(shares)), np.ones(len(shares)), never) is None
+    assert fit_mixes(shares, np.arange(len(shares)), np.ones(len(shares)), never) is None
 
 
 def test_pure_noise_has_no_places():
@@ -129,6 +129,6 @@ def test_exact_copies_are_taken_at_their_word():
     mixes = np.random.default_rng(1).dirichlet(np.ones(3), 30)
     worth = np.random.default_rng(2).normal(size=30)
     places = fit(np.tile(mixes, (2, 1)), np.arange(60), np.tile(worth, 2))
-    assert isinstance(places, Places)
+    assert isinstance(places, RepeatedMixes)
     assert places.rho.tolist() == [1.0] * 30
     assert places.gain(mixes[:1], mixes[None, 1:])[0] == pytest.approx(worth[1:] - worth[0])

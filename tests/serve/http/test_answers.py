@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from realloc import serve as serving
+import realloc
+from realloc import ReAlloc
 from realloc.decide.types import REASONS
 from realloc.serve.http.answers import Answers
 from realloc.serve.http.http_error import HttpError
-from realloc.serve.scorer import Scorer
 from realloc.storage.store import Store
 from tests.serve.http.asking import INTERNALS, ask, open_app, some_rows
 from tests.small import today
@@ -32,7 +32,7 @@ def is_kept(answers, reason):
 
 
 def test_answers_are_the_scorers_to_the_bit_and_name_their_version(app, made):
-    scorer = serving.open_model(Store(made)._kept(2, Store(made)._head()).folder / "model")
+    scorer = realloc.load(Store(made)._kept(2, Store(made)._head()).folder / "model")
     wanted = scorer.recommend(today(40))
     found = ask(app, "/v1/batch", {"rows": some_rows(40)})
     assert found.status == 200
@@ -54,7 +54,7 @@ def test_a_row_alone_is_the_row_in_a_batch(app):
 
 
 def test_explanations_fields_and_gains_of_wanted_shares(app, made):
-    scorer = serving.open_model(Store(made)._kept(2, Store(made)._head()).folder / "model")
+    scorer = realloc.load(Store(made)._kept(2, Store(made)._head()).folder / "model")
     rows, frame = some_rows(4), today(4)
     moved = next(
         i
@@ -123,7 +123,7 @@ def test_an_internal_failure_keeps_the_mix_and_says_nothing_of_the_inside(made, 
         raise RuntimeError("secret of the inside")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Scorer, "decide", fail)
+        patch.setattr(ReAlloc, "decide", fail)
         found = ask(app, "/v1/recommend", ROWS)
         assert found.status == 200
         assert is_kept(found.json["answers"], "internal_failure")
@@ -149,7 +149,7 @@ def test_so_do_failures_of_the_other_routes_and_outside_of_the_scorer(made, monk
     for fault in (lambda *_: 1 / 0, lambda *_: np.array([[0.0, np.nan, 0.0]])):
         for name, (body, told) in asked.items():
             with monkeypatch.context() as patch:
-                patch.setattr(Scorer, name, fault)
+                patch.setattr(ReAlloc, name, fault)
                 found = ask(app, "/v1/whatif" if name == "gain" else "/v1/field", body)
             assert (found.status, found.json[told], found.json["reason"]) == (
                 200,
@@ -157,7 +157,7 @@ def test_so_do_failures_of_the_other_routes_and_outside_of_the_scorer(made, monk
                 "internal_failure",
             )
     with monkeypatch.context() as patch:
-        patch.setattr(Scorer, "explain", lambda *_: 1 / 0)
+        patch.setattr(ReAlloc, "explain", lambda *_: 1 / 0)
         assert ask(app, "/v1/explain", {"row": some_rows(1)[0]}).json["transfers"] == []
     with monkeypatch.context() as patch:
         patch.setattr(app.queue, "submit", lambda *_: 1 / 0)
@@ -167,9 +167,9 @@ def test_so_do_failures_of_the_other_routes_and_outside_of_the_scorer(made, monk
 
 
 def test_a_reason_that_nobody_knows_is_no_label(made, monkeypatch):
-    app, real = open_app(made), Scorer.decide
+    app, real = open_app(made), ReAlloc.decide
     odd = np.full(3, "odd words")
-    monkeypatch.setattr(Scorer, "decide", lambda *asked: replace(real(*asked), reason=odd))
+    monkeypatch.setattr(ReAlloc, "decide", lambda *asked: replace(real(*asked), reason=odd))
     assert ask(app, "/v1/recommend", ROWS).json["answers"][0]["reason"] == "odd words"
     told = ask(app, "/metrics").body
     assert b'realloc_answers_total{reason="other"} 3.0' in told
@@ -213,9 +213,9 @@ def test_requests_of_several_routes_are_answered_with_their_own_rows(app):
 
 def test_a_bad_row_does_not_keep_others_from_being_decided_together(app, monkeypatch):
     sizes = []
-    real = Scorer.decide
+    real = ReAlloc.decide
     monkeypatch.setattr(
-        Scorer, "decide", lambda self, logs, *a: sizes.append(len(logs)) or real(self, logs, *a)
+        ReAlloc, "decide", lambda self, logs, *a: sizes.append(len(logs)) or real(self, logs, *a)
     )
     bodies = [("recommend", json.dumps({"rows": [row]}).encode()) for row in some_rows(6)]
     bodies.insert(3, ("recommend", bodies[0][1].replace(b'"ads"', b'"adz"')))
@@ -228,14 +228,14 @@ def test_a_bad_row_does_not_keep_others_from_being_decided_together(app, monkeyp
 
 def test_a_number_that_is_none_moves_nothing(made, monkeypatch):
     app = open_app(made)
-    real = Scorer.decide
+    real = ReAlloc.decide
 
     def broken(self, logs, *asked):
         decision = real(self, logs, *asked)
         n = len(logs)
         return replace(decision, gain=np.full(n, np.nan), reason=np.full(n, "moved"))
 
-    monkeypatch.setattr(Scorer, "decide", broken)
+    monkeypatch.setattr(ReAlloc, "decide", broken)
     rows = ask(app, "/v1/recommend", {"rows": some_rows(2)}).json["answers"]
     rows += ask(app, "/v1/explain", {"row": some_rows(1)[0]}).json["answers"]
     assert {(a["reason"], a["moved"], a["gain"]) for a in rows} == {

@@ -43,7 +43,7 @@ def test_no_broken_request_breaks_the_service(made):
     ("name", "plant"),
     [
         ("realloc.serve.http.answers.parse", json.loads),
-        ("realloc.serve.scorer.Scorer.decide", lambda *_: 1 / 0),
+        ("realloc.model.realloc.ReAlloc.decide", lambda *_: 1 / 0),
     ],
     ids=["another parser", "a scorer that fails"],
 )

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from realloc import ReAlloc
 from realloc.serve.http import queue
 from realloc.serve.http.answers import Answers
-from realloc.serve.scorer import Scorer
 from realloc.storage.store import Store
 from tests.serve.http.asking import ask_async, open_app, some_rows
 
@@ -27,9 +27,9 @@ def post(app, content, route="recommend"):
 
 def count_decisions(monkeypatch):
     """How many rows were decided on at once, call by call."""
-    sizes, real = [], Scorer.decide
+    sizes, real = [], ReAlloc.decide
     monkeypatch.setattr(
-        Scorer, "decide", lambda self, logs, *a: sizes.append(len(logs)) or real(self, logs, *a)
+        ReAlloc, "decide", lambda self, logs, *a: sizes.append(len(logs)) or real(self, logs, *a)
     )
     return sizes
 
@@ -38,14 +38,14 @@ def count_decisions(monkeypatch):
 def slow(monkeypatch):
     """A scorer that waits in the queue's threads until it is let go; the canary does not wait."""
     let_go = threading.Event()
-    real = Scorer.decide
+    real = ReAlloc.decide
 
     def wait(self, *asked):
         if threading.current_thread().name.startswith("scorer"):
             let_go.wait(20)
         return real(self, *asked)
 
-    monkeypatch.setattr(Scorer, "decide", wait)
+    monkeypatch.setattr(ReAlloc, "decide", wait)
     return let_go
 
 
@@ -111,7 +111,7 @@ def test_no_more_rows_are_scored_at_once_than_allowed(made, slow, monkeypatch):
     assert max(sizes) <= 3
 
 
-REAL_DECIDE = Scorer.decide
+REAL_DECIDE = ReAlloc.decide
 
 
 def inside_at_once(monkeypatch, app, count, seconds=0.3):
@@ -137,7 +137,7 @@ def inside_at_once(monkeypatch, app, count, seconds=0.3):
     async def run():
         return await asyncio.gather(*(one(number) for number in range(count)))
 
-    monkeypatch.setattr(Scorer, "decide", stay)
+    monkeypatch.setattr(ReAlloc, "decide", stay)
     found = asyncio.run(run())
     assert {a.status for a in found} == {200}
     assert len({str(a.json["answers"]) for a in found}) == 1
@@ -290,7 +290,7 @@ def test_a_body_that_does_not_arrive_is_given_up(made):
 
 
 def test_poison_among_requests_that_are_scored_together_spoils_only_itself(made, slow, monkeypatch):
-    app, wait = open_app(made), Scorer.decide
+    app, wait = open_app(made), ReAlloc.decide
     sizes = []
 
     def choke(self, logs, *asked):
@@ -299,7 +299,7 @@ def test_poison_among_requests_that_are_scored_together_spoils_only_itself(made,
             raise RuntimeError
         return wait(self, logs, *asked)
 
-    monkeypatch.setattr(Scorer, "decide", choke)
+    monkeypatch.setattr(ReAlloc, "decide", choke)
     bad = body().replace(some_rows(1)[0]["item_id"].encode(), b"poison")
 
     async def run():

@@ -10,7 +10,7 @@ import pytest
 
 from realloc import ReAlloc
 from realloc.base.errors import ConfigError, LedgerError
-from realloc.batch.audit import audit
+from realloc.monitor.redecide import audit
 from realloc.serve.http.config import ServeConfig
 from realloc.serve.http.records import Records
 from realloc.serve.http.server import Address, make_app

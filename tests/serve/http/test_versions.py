@@ -12,6 +12,7 @@ import pytest
 from realloc.serve.http import versions as module
 from realloc.serve.http.records import Records
 from realloc.storage.store import Store
+from realloc.storage.store import store as opening
 from realloc.storage.store.head import Head, read_head
 from tests.serve.http.asking import ask, call, open_app, real_server, some_rows
 
@@ -110,15 +111,14 @@ def test_a_version_whose_canary_dies_is_not_taken(own, monkeypatch):
     app, store = open_app(own), Store(own)
     store.rollback(to=1)
     with monkeypatch.context() as patch:
-        real = module.open_model
+        real = opening.open_saved
 
-        def other(folder):
-            found = real(folder)
-            outcome = next(iter(found.state.outcomes.values()))
-            outcome.student.directions[:] *= 1.01  # a scorer that computes something else
-            return found
+        def other(saved):
+            model = real(saved)
+            model.fitted.main.student.directions[:] *= 1.01  # it computes something else
+            return model
 
-        patch.setattr(module, "open_model", other)
+        patch.setattr(opening, "open_saved", other)
         assert not app.versions.look()
     assert ask(app, "/v1/recommend", ROWS).json["version"] == 2
     app.versions._failed = None

@@ -58,7 +58,6 @@ class LightStore(Store):
                 fingerprint={},
                 schema=SCHEMA,
                 money_digits=2,
-                machine="any",
                 model="",
             )
             weights = np.arange(3.0) + len(known)

@@ -7,7 +7,6 @@ import pytest
 from typer.testing import CliRunner
 
 import realloc
-from realloc import serve as serving
 from realloc.base.artifact import read_artifact
 from realloc.base.errors import ConfigError, StoreError
 from realloc.cli.main import app
@@ -35,7 +34,7 @@ def test_an_exported_model_answers_to_the_bit_and_is_smaller(tmp_path):
         found = read_artifact(tmp_path / "small", "model")
         assert found.meta["origin"] == {"version": version.number, "model": version.model}
         assert not any(
-            len(values) for name, values in found.tensors.items() if name.endswith("replay.x")
+            len(values) for name, values in found.tensors.items() if name.endswith("memory.x")
         )
     assert snapshot(store.path) == before
     whole = sum(path.stat().st_size for path in store.path.glob("versions/00000001-*/model/*"))
@@ -44,23 +43,15 @@ def test_an_exported_model_answers_to_the_bit_and_is_smaller(tmp_path):
         small.update(window(1))
 
 
-def test_the_command_writes_what_serving_reads_or_what_the_library_does(tmp_path):
+def test_the_command_writes_what_the_library_reads(tmp_path):
     store = committed(tmp_path / "store")
     run = CliRunner().invoke(
         app, ["export", "--store", str(store.path), "--out", str(tmp_path / "small")]
     )
-    assert "realloc.serve.open" in run.output
-    one = serving.open(tmp_path / "small").recommend(today())
-    assert one.equals(
-        serving.open_model(next(store.path.glob("versions/00000002-*/model"))).recommend(today())
-    )
-    found = read_artifact(tmp_path / "small", "serving")
-    assert found.meta["origin"]["version"] == 2
-    assert not [name for name in found.tensors if "replay" in name]
-    CliRunner().invoke(
-        app, ["export", "--store", str(store.path), "--out", str(tmp_path / "other"), "--loadable"]
-    )
-    assert realloc.load(tmp_path / "other").recommend(today()).moved.any()
+    assert "`realloc.load` reads it" in run.output.replace("\n", " ")
+    whole = realloc.load(next(store.path.glob("versions/00000002-*/model")))
+    assert realloc.load(tmp_path / "small").recommend(today()).equals(whole.recommend(today()))
+    assert read_artifact(tmp_path / "small", "model").meta["origin"]["version"] == 2
 
 
 def test_what_is_damaged_is_not_exported_and_the_store_is_no_place_for_it(tmp_path):

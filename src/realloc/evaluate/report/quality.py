@@ -4,7 +4,6 @@ from realloc.evaluate.report.section import Section, signed
 from realloc.evaluate.result import NAN, Estimate
 from realloc.logs import Check, Logs
 from realloc.model.realloc import ReAlloc
-from realloc.model.recommend import is_evident
 
 MOST_FINDINGS = 12
 
@@ -41,17 +40,17 @@ def nuisance_section(model: ReAlloc, logs: Logs) -> Section:
     figures: list[Estimate] = []
     for name, learned in state.outcomes.items():
         nuisances = learned.nuisances
-        t = learned.weighing.evidence
+        t = learned.committee.significance
         r2 = nuisances.outcome_r2
         slope = "" if nuisances.slope is None else f"{nuisances.slope:.3f}"
         rows.append((name, "constant" if r2 is None else f"{r2:.1%}", slope, signed(t)))
         figures.append(Estimate.point(f"{name}_r2", NAN if r2 is None else r2, nuisances.rows))
-        figures.append(Estimate.point(f"{name}_evidence", t, learned.weighing.rows))
+        figures.append(Estimate.point(f"{name}_significance", t, learned.committee.rows))
     main = state.main.nuisances
     # Shares, then what is left of both.
     lines = [line for line in main.lines(features, logs.schema.channels)[3:] if line]
     least = model.config.decision.min_significance
-    if not is_evident(state, model.config):
+    if not state.is_significant(model.config.decision):
         lines.append(
             f"The significance on held-out units is below {least:g}: the model moves nothing. "
             "Learn from more rows, or from rows with more variation of shares."

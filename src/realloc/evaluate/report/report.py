@@ -172,11 +172,14 @@ def _predicted(policy: Policy, advice: Advice) -> dict[str, float]:
         return {}
     logs = advice.logs
     x = policy.fitted.encoder.encode(logs).values
-    return {
-        name: float(learned.student.gain(x, np.array(logs.shares), advice.shares).mean())
-        for name, learned in policy.fitted.outcomes.items()
-        if name != logs.schema.outcome
-    }
+    rows = np.arange(len(logs))
+    changes: dict[str, float] = {}
+    for name, learned in policy.fitted.outcomes.items():
+        if name != logs.schema.outcome:
+            gains = learned.student.read(x)
+            ends = advice.shares[:, None]
+            changes[name] = float(gains.mean_gain(rows, np.array(logs.shares), ends).mean())
+    return changes
 
 
 def _glance(evidence: VerdictEvidence, advice: Advice) -> Section:

@@ -66,7 +66,7 @@ class Memory:
             return NotImplemented
         mine = self.to_arrays()
         others = other.to_arrays()
-        same = (np.array_equal(mine[name], others.get(name)) for name in mine)
+        same = (np.array_equal(mine[name], others[name]) for name in mine)
         return mine.keys() == others.keys() and all(same)
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]  arrays have none either

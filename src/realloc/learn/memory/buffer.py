@@ -8,7 +8,7 @@ Windows share the capacity evenly; what a small window does not need goes to the
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.learn.memory.moves import Labels
+from realloc.learn.memory.labels import Labels
 
 
 def remember(memory: Labels | None, fresh: Labels, capacity: int) -> Labels:

@@ -9,7 +9,6 @@ from them: the student is asked along whole traces, so it must know more than wh
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,13 +17,13 @@ from numpy.typing import NDArray
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import edges
 from realloc.learn.memory.config import MoveConfig
+from realloc.learn.memory.labels import Labels, Singles
 from realloc.learn.teacher.fit import Teacher
 from realloc.learn.window import Window
 
 Floats = NDArray[np.float64]
 
 CHUNK = 4096
-Singles = NDArray[np.float32]
 # ranks of a window's rows (n,) → the rows that a memory may keep
 Stays = Callable[[Floats], NDArray[np.int64]]
 
@@ -40,48 +39,6 @@ class Moves:
     def take(self, rows: NDArray[np.int64] | slice) -> "Moves":
         """Some of the rows."""
         return Moves(self.source[rows], self.target[rows], self.step[rows])
-
-
-@dataclass(frozen=True)
-class Labels:
-    """Targets of n rows × q places for M members.
-
-    A place without any feasible move has step 0 and pair 0.
-    """
-
-    x: Singles  # (n, d)
-    shares: Singles  # (n, q, K)
-    source: NDArray[np.int16]  # (n, q) k
-    target: NDArray[np.int16]  # (n, q) l
-    step: Singles  # (n, q) δ
-    pair: Singles  # (M, n, q) y
-    field: Singles  # (M, n, q, K) g
-    window: NDArray[np.int64]  # (n,) which round
-    rank: NDArray[np.float64]  # (n,) uniform draws that decide who stays in a bounded buffer
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-    def take(self, rows: NDArray[np.integer]) -> "Labels":
-        """Some of the rows."""
-        values = vars(self).items()
-        return Labels(**{k: v[:, rows] if k in BY_MEMBER else v[rows] for k, v in values})
-
-    def join(self, other: "Labels") -> "Labels":
-        """These rows and then the others."""
-        joined: dict[str, NDArray[Any]] = {}
-        for name, values in vars(self).items():
-            both = [values, getattr(other, name)]
-            joined[name] = np.concatenate(both, axis=1 if name in BY_MEMBER else 0)
-        return Labels(**joined)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory."""
-        return sum(values.nbytes for values in vars(self).values())
-
-
-BY_MEMBER = ("pair", "field")  # arrays whose first axis is the member and second the row
 
 
 def label_moves(

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from realloc.learn.nuisances.sample import Floats, NuisanceSample
 
@@ -136,13 +135,10 @@ def calibration(
     return slope, float(level - slope * at)
 
 
-def strongest(
-    x: NDArray[np.float32],
-    residuals: Floats,
-    *,
-    of_shares: bool,
-) -> Dependence:
-    """The largest |correlation| of residuals (n, t) with features (n, d), squares and ranks."""
+def strongest(x: NDArray[np.float32], residuals: Floats, *, of_shares: bool) -> Dependence:
+    """The largest |correlation| of residuals (n, t) with features (n, d), their squares and ranks."""
+    from scipy import stats
+
     n, d = x.shape
     # Not ranked: ranks of skewed residuals depend on features though their means do not.
     standard = _standard(residuals)

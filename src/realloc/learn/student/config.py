@@ -6,7 +6,7 @@ from realloc.base.errors import ConfigError
 from realloc.base.validation import check_types, nearest
 from realloc.learn.networks.config import TrainConfig
 
-FORMS, PAIRS = ("branch", "plain"), ("difference", "slope")
+PAIRS = ("difference", "slope")
 WIDEST = 4096
 
 
@@ -14,7 +14,6 @@ WIDEST = 4096
 class StudentConfig:
     """The student (table `[student]`)."""
 
-    form: str = "branch"  # or plain
     pair: str = "difference"  # or slope
     lambda_pair: float = 1.0
     lambda_jac: float = 1.0
@@ -33,12 +32,10 @@ class StudentConfig:
 
     def __post_init__(self) -> None:
         check_types(self, "[student]")
-        for name, known in (("form", FORMS), ("pair", PAIRS)):
-            value = getattr(self, name)
-            if value not in known:
-                raise ConfigError(
-                    f"Unknown `{name}` {value!r} in [student].{nearest(value, known)}"
-                )
+        if self.pair not in PAIRS:
+            raise ConfigError(
+                f"Unknown `pair` {self.pair!r} in [student].{nearest(self.pair, PAIRS)}"
+            )
         if min(self.lambda_pair, self.lambda_jac) < 0 or self.lambda_pair + self.lambda_jac == 0:
             raise ConfigError(
                 "Expected `lambda_pair` and `lambda_jac` of at least 0, and one of them above 0."

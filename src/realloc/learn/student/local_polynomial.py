@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from realloc.base.numerics.row_stable import in_tiles
 from realloc.base.simplex import Floats, tangent_basis
 from realloc.decide.search.polynomials import Polynomials, exponents
-
-Floats32 = NDArray[np.float32]
+from realloc.learn.networks.forward import silu
+from realloc.learn.scaling import Floats32
 
 DEGREE = 6  # even, so that the start is a node and its value exact
 MOST = 210  # coefficients; beyond, the network itself is not slower
@@ -128,12 +128,3 @@ class Bend:
 def _arrangements(powers: NDArray[np.int64]) -> int:
     """How often a term occurs in the power of a sum: 2 for d₁d₂ in (d₁ + d₂)²."""
     return factorial(int(powers.sum())) // prod(factorial(int(one)) for one in powers)
-
-
-def silu(x: Floats32) -> Floats32:
-    """x σ(x)."""
-    found = np.negative(x)
-    with np.errstate(over="ignore"):  # far below 0 the exponential is infinite and the value 0
-        np.exp(found, out=found)
-    found += 1
-    return np.divide(x, found, out=found)

@@ -1,173 +1,158 @@
-"""The student: a scalar potential s(x, p), so that gains of finite moves are differences and every way gives the same sum.
+"""The student: a scalar potential s(x, p), so that gains of finite moves are differences.
 
 u = P₀∇_p s,  M_{k→l} = u_l − u_k,  gain of p → p' = s(x, p') − s(x, p)
+
+s(x, z) = ⟨a(x), z⟩ + Σ_j w_j(x) [σ(⟨V_j, z⟩ + s_j(x)) − σ(s_j(x))],  z scaled shares
+
+A network of the state gives a, s and w once per state; a share vector then costs one small layer.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats
-from realloc.decide.conservative import MoveFunction
-from realloc.learn.networks.branch import Branch, BranchAt, BranchShape, OpenedPlain, Plain
-from realloc.learn.student.local_polynomial import Trunk, near
-from realloc.learn.teacher.sample import Scaling
+from realloc.learn.networks.forward import Network, read_network, silu
+from realloc.learn.scaling import Floats32, Scaling
+from realloc.learn.student.local_polynomial import Polynomials, Trunk, near
 
-CHUNK = 8192
-FORMS = {"branch": Branch, "plain": Plain}
+AT_ONCE = 1 << 18  # hidden values held at a time, so that they stay in the processor's cache
+CONTEXT = "context."
+Rows = NDArray[np.integer]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Potential:
-    """M members of s in units of the outcome."""
+    """M members of s in units of the outcome, by the weights that the training left."""
 
-    network: Branch | Plain
+    weights: Mapping[str, Floats32]  # `directions` V (M, K, W), `offsets` (M, 1, W), `context.…`
     scaling: Scaling
+
+    @property
+    def directions(self) -> Floats32:
+        """V (M, K, W)."""
+        return self.weights["directions"]
 
     @property
     def members(self) -> int:
         """M."""
-        return self.network.members
+        return len(self.directions)
 
-    @torch.no_grad()
-    def value(self, x: NDArray[np.float32], shares: Floats) -> Floats:
-        """s of every member at states (n, d) and shares (n, q, K), up to a function of the state: (M, n, q)."""
-        return self._chunks(x, shares, self._value)
+    @cached_property
+    def context(self) -> Network:
+        """The network of the state; refused where the weights do not fit together."""
+        members, channels, width = self.directions.shape
+        if self.weights["offsets"].shape != (members, 1, width):
+            raise ValueError(f"offsets have the shape {self.weights['offsets'].shape}")
+        own = {
+            name.removeprefix(CONTEXT): values
+            for name, values in self.weights.items()
+            if name.startswith(CONTEXT)
+        }
+        inputs = own["weights.0"].shape[1]
+        return read_network(own, inputs, channels + 2 * width)
 
-    @torch.no_grad()
-    def field(self, x: NDArray[np.float32], shares: Floats) -> Floats:
-        """u of every member at shares (n, q, K): (M, n, q, K)."""
-        return self._chunks(x, shares, self._field)
-
-    def gain(self, x: NDArray[np.float32], start: Floats, end: Floats) -> Floats:
-        """s(end) − s(start) of every member for shares (n, K): (M, n)."""
-        values = self.value(x, np.stack([start, end], axis=1))
-        return values[..., 1] - values[..., 0]
-
-    @torch.no_grad()
-    def read(self, x: NDArray[np.float32]) -> "Reading":
+    def read(self, x: Floats32) -> "PotentialAt":
         """Read states (n, d) once; any number of shares can then be valued cheaply."""
-        states = torch.from_numpy(np.array(x, dtype=np.float32))
-        return Reading(self.network.open(states.expand(self.members, -1, -1)), self.scaling)
-
-    def _value(self, x: Tensor, p: Tensor) -> Tensor:
-        return self.network.open(x).value(self.scaling.shares(p)) * self.scaling.outcome
-
-    def _field(self, x: Tensor, p: Tensor) -> Tensor:
-        return self.scaling.field(self.network.open(x).slopes(self.scaling.shares(p)))
-
-    def _chunks(
-        self, x: NDArray[np.float32], shares: Floats, compute: Callable[[Tensor, Tensor], Tensor]
-    ) -> Floats:
-        M, parts = self.members, []
-        for first in range(0, max(len(x), 1), CHUNK):
-            rows = slice(first, first + CHUNK)
-            states = torch.from_numpy(np.array(x[rows], dtype=np.float32))
-            places = torch.from_numpy(np.array(shares[rows], dtype=np.float32))
-            parts.append(
-                compute(states.expand(M, -1, -1), places.expand(M, *places.shape)).double().numpy()
-            )
-        return np.concatenate(parts, axis=1)
+        M, K, W = self.directions.shape
+        out = self.context(np.asarray(x, np.float32))  # (n, M, K + 2W)
+        shifts = out[..., K : K + W] + self.weights["offsets"][:, 0]
+        return PotentialAt(
+            a=np.ascontiguousarray(out[..., :K]),
+            s=np.ascontiguousarray(shifts).reshape(len(x), M * W),
+            w=np.ascontiguousarray(out[..., K + W :]).reshape(len(x), M * W),
+            directions=np.ascontiguousarray(self.directions.transpose(1, 0, 2)).reshape(K, M * W),
+            scaling=self.scaling,
+        )
 
 
-@dataclass(frozen=True)
-class Reading:
-    """The potential of n states that have been read."""
+@dataclass(frozen=True, eq=False)
+class PotentialAt:
+    """The potential at n states, members side by side: M·W units.
 
-    opened: BranchAt | OpenedPlain
+    Sums run over a row's own numbers, channel by channel, so no row depends on another.
+    """
+
+    a: Floats32  # (n, M, K)
+    s: Floats32  # (n, M·W)
+    w: Floats32  # (n, M·W)
+    directions: Floats32  # V (K, M·W)
     scaling: Scaling
-
-    @torch.no_grad()
-    def gain(self, rows: NDArray[np.integer], start: Floats, ends: Floats) -> Floats:
-        """s(end) − s(start) of every member for some of the states: starts (a, K), ends (a, m, K) → (M, a, m)."""
-        both = np.concatenate([start[:, None], ends], axis=1).astype(np.float32)
-        z = self.scaling.shares(torch.from_numpy(both))
-        opened = self.opened.take(torch.from_numpy(np.array(rows)))
-        values = opened.value(z.expand(self.members, *z.shape)).double().numpy()
-        return (values[..., 1:] - values[..., :1]) * self.scaling.outcome
-
-    def mean_gain(self, rows: NDArray[np.integer], start: Floats, ends: Floats) -> Floats:
-        """The members' mean of it, (a, m)."""
-        return self.gain(rows, start, ends).mean(axis=0)
-
-    @torch.no_grad()
-    def field(self, rows: NDArray[np.integer], shares: Floats) -> Floats:
-        """The members' mean u at shares (a, K) of some of the states: (a, K)."""
-        z = self.scaling.shares(torch.from_numpy(shares.astype(np.float32)))
-        opened = self.opened.take(torch.from_numpy(np.array(rows)))
-        return (
-            self.scaling.field(opened.slopes(z.expand(self.members, *z.shape)))
-            .mean(0)
-            .double()
-            .numpy()
-        )
-
-    def near(self, start: Floats, radius: float) -> MoveFunction | None:
-        """`mean_gain` on ways of at most `radius` around `start` (n, K), by polynomials; None where they would not be faster."""
-        opened = self.opened
-        if isinstance(opened, OpenedPlain) or not len(start):
-            return None
-        z = self.scaling.shares(torch.from_numpy(start.astype(np.float32)))
-        argument, w = (
-            part.transpose(0, 1).flatten(1) for part in (z @ opened.directions + opened.s, opened.w)
-        )
-        directions = opened.directions.transpose(0, 1).flatten(1)
-        trunk = Trunk(
-            *(part.detach().numpy() for part in (directions, argument, w, opened.a.sum(0)))
-        )
-        return near(
-            trunk, self.scaling.inverse.numpy(), self.scaling.outcome / self.members, start, radius
-        )
-
-    def drop(self, rate: float, draws: int, seed: int) -> "Reading":
-        """Monte-Carlo dropout: `draws` copies of every member, each without a random part of its trunk."""
-        if not isinstance(self.opened, BranchAt):
-            raise ConfigError('Expected `form = "branch"` in [student] for dropout, got "plain".')
-        a, s, w, heads = (
-            part.repeat(draws, 1, 1)
-            for part in (self.opened.a, self.opened.s, self.opened.w, self.opened.heads)
-        )
-        generator = torch.Generator().manual_seed(seed)
-        kept = torch.rand(len(w), 1, w.shape[2], generator=generator) >= rate
-        directions = self.opened.directions.repeat(draws, 1, 1)
-        return Reading(BranchAt(directions, a, s, w * kept / (1 - rate), heads), self.scaling)
 
     @property
     def members(self) -> int:
         """M."""
-        return (
-            len(self.opened.heads)
-            if isinstance(self.opened, BranchAt)
-            else self.opened.network.members
-        )
+        return self.a.shape[1]
 
+    @cached_property
+    def summed(self) -> Floats32:
+        """The members' sum of a, (n, K)."""
+        return self.a.sum(axis=1)
 
-def build(form: str, members: int, shape: BranchShape, scaling: Scaling, seed: int) -> Potential:
-    """A new potential: zero everywhere until it has learned, and flat along channels that never moved."""
-    network = FORMS[form](members, shape, seed)
-    still = scaling.inverse == 0
-    with torch.no_grad():
-        if isinstance(network, Branch):
-            network.directions[:, still] = 0
-        else:
-            network.network.weights[0][:, shape.inputs :][:, still] = 0
-    return Potential(network, scaling)
+    def gain(self, rows: Rows, start: Floats, ends: Floats) -> Floats:
+        """s(end) − s(start) of every member: starts (a, K), ends (a, m, K) → (M, a, m)."""
+        return np.moveaxis(self._gain(rows, start, ends), -1, 0)
 
+    def mean_gain(self, rows: Rows, start: Floats, ends: Floats) -> Floats:
+        """The members' mean of it, (a, m)."""
+        return self._gain(rows, start, ends).sum(axis=-1) / self.members
 
-def open_channels(former: Potential, scaling: Scaling) -> Potential:
-    """The same potential, able to learn about channels that move for the first time; along them it is still flat."""
-    old = former.scaling
-    still = old.inverse == 0
-    if not bool((still & (scaling.inverse > 0)).any()):
-        return former
-    opened = Scaling(
-        torch.where(still, scaling.centre, old.centre),
-        torch.where(still, scaling.inverse, old.inverse),
-        old.outcome,
-    )
-    return Potential(former.network, opened)
+    def fields(self, rows: Rows, shares: Floats) -> Floats:
+        """u of every member at shares (a, K): (M, a, K)."""
+        width = self.w.shape[1] // self.members
+        bend = self._bend(rows, shares).reshape(len(rows), self.members, width)  # (a, M, W)
+        along = self.directions.reshape(len(self.directions), self.members, width)  # (K, M, W)
+        slopes = self.a[rows] + np.stack([(bend * v).sum(axis=-1) for v in along], axis=-1)
+        return np.moveaxis(self.scaling.field(slopes), 1, 0)
+
+    def field(self, rows: Rows, shares: Floats) -> Floats:
+        """The members' mean u at shares (a, K): (a, K)."""
+        bend = self._bend(rows, shares)
+        along = np.stack([(bend * v).sum(axis=-1) for v in self.directions], axis=-1)
+        slopes = (self.summed[rows] + along) / self.members
+        return self.scaling.field(slopes.astype(np.float32, copy=False))
+
+    def near(self, start: Floats, radius: float) -> Polynomials | None:
+        """`mean_gain` of moves of at most `radius` from `start` (n, K), by polynomials.
+
+        None where polynomials would not be faster, or not near enough.
+        """
+        argument = self._arguments(self.scaling.shares(start), self.s)
+        trunk = Trunk(self.directions, argument, self.w, self.summed) if len(start) else None
+        scale = self.scaling.outcome / self.members
+        return near(trunk, self.scaling.inverse, scale, start, radius)
+
+    def _bend(self, rows: Rows, shares: Floats) -> Floats32:
+        """w σ' of every unit at shares (a, K): (a, M·W)."""
+        argument = self._arguments(self.scaling.shares(shares), self.s[rows])
+        with np.errstate(over="ignore"):
+            gate = 1 / (1 + np.exp(-argument))
+        bend = gate * (1 + argument * (1 - gate)) * self.w[rows]
+        return bend.astype(np.float32, copy=False)
+
+    def _arguments(self, z: Floats32, s: Floats32) -> Floats32:
+        """What the units see at scaled shares (…, K): (…, M·W)."""
+        argument = z[..., 0, None] * self.directions[0]
+        argument += s
+        for k in range(1, len(self.directions)):
+            argument += z[..., k, None] * self.directions[k]
+        return argument
+
+    def _gain(self, rows: Rows, start: Floats, ends: Floats) -> Floats:
+        """Of starts (a, K), ends (a, m, K), member by member: (a, m, M)."""
+        z = self.scaling.shares(np.concatenate([start[:, None], ends], axis=1))  # (a, 1 + m, K)
+        M = self.members
+        values = np.empty((*z.shape[:2], M))
+        size = max(1, AT_ONCE // (z.shape[1] * self.w.shape[1]))
+        for first in range(0, len(z), size):
+            part = slice(first, first + size)
+            states = rows[part]
+            bent = silu(self._arguments(z[part], self.s[states][:, None]))  # (a, 1 + m, M·W)
+            bent *= self.w[states][:, None]
+            values[part] = bent.reshape(*bent.shape[:2], M, bent.shape[2] // M).sum(axis=-1)
+            for k in range(z.shape[2]):
+                values[part] += z[part][..., k, None] * self.a[states, None, :, k]
+        return (values[:, 1:] - values[:, :1]) * self.scaling.outcome

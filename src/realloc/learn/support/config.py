@@ -16,9 +16,6 @@ class SupportConfig:
     margin: float = 3.0  # standard errors of its own border by which a place has to be inside
     coordinates: str = "auto"  # log_ratio where every logged share is above 0, else sphere
     members: int = 16  # refits on resampled units that say how sure the border is
-    network: bool = (
-        True  # a network on top of the additive model, where held-out units speak for it
-    )
     rows: int = 50_000  # logged actions that are remembered, balanced by window
     neighbours: int = 10  # logged actions near a place that count as full evidence
 

@@ -2,18 +2,18 @@
 
 r(x, p) = ‖W (u(p) − u₀) − m(x)‖ / s(x),   se² = h(x) + r² v(x)
 
-u are coordinates, W whitens them, m and s are an additive model with heavy tails (`location.py`) plus, where held-out units
-speak for it, a network (`correction.py`). Members are refits on resampled units: h is the variance of m among them in units of
-s (with that of the calibrated radius), v that of log s.
+u are coordinates, W whitens them, m and s are an additive model with heavy tails (`location.py`).
+Members are refits on resampled units: h is the variance of m among them in units of s (with that of
+the calibrated radius), v that of log s.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from realloc.base.numerics.row_stable import in_tiles
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, channels_first, tangent_basis
 from realloc.learn.support.basis import Basis, fit_basis
@@ -21,9 +21,6 @@ from realloc.learn.support.config import SupportConfig
 from realloc.learn.support.coordinates import bend, choose, locate
 from realloc.learn.support.location import Location, fit_location, refit
 from realloc.learn.support.logged import Logged
-
-if TYPE_CHECKING:
-    from realloc.learn.support.correction import Correction
 
 Rows = NDArray[np.integer]
 
@@ -43,7 +40,6 @@ class Density:
     location: Location
     centres: Floats  # (M, p, D) of the members
     log_scales: Floats  # (M, p)
-    correction: "Correction | None"
 
     def whitened(self, shares: Floats) -> Floats:
         """W (u(p) − u₀) of shares (..., K): (..., D), summed channel by channel, so that no place depends on another."""
@@ -82,11 +78,11 @@ class Density:
         return axes, self.origin @ self.whiten
 
     def at(self, x: NDArray[np.float32], limit_error: float = 0.0) -> "Border":
-        """The density of n states. `limit_error`: standard error of the radius that places will be compared with."""
-        return self.border_of(self.basis.design(x) @ self._every, x, limit_error)
+        """The density of n states.
 
-    def border_of(self, sums: Floats, x: NDArray[np.float32], limit_error: float) -> "Border":
-        """The border from the design times `_every`."""
+        `limit_error`: standard error of the radius that places will be compared with.
+        """
+        sums = in_tiles(lambda tiles: tiles @ self._every, self.basis.design(x))
         D, M = self.location.centre.shape[1], len(self.centres)
         every = np.ascontiguousarray(sums.T)
         centre, log_scale, centres, log_scales = np.split(every, [D, D + 1, D + 1 + M * D])
@@ -95,12 +91,6 @@ class Density:
         centre_variance = np.square(off).mean(axis=(0, 1)) / np.exp(2 * log_scale)
         scale_variance = np.square(log_scales - log_scale).mean(axis=0)
         centre = np.ascontiguousarray(centre.T)
-        if self.correction is not None:
-            found = self.correction.at(x)
-            centre = centre + found.centre * np.exp(log_scale)[:, None]
-            log_scale = log_scale + found.log_scale
-            centre_variance += found.centre_variance
-            scale_variance += found.scale_variance
         return Border(
             self, centre, np.exp(log_scale), centre_variance + limit_error**2, scale_variance
         )
@@ -144,31 +134,21 @@ def fit_density(
     v = (u - origin) @ whiten
     location = fit_location(design, v)
     count = int(folds.max()) + 1
-    z, tails = (
-        np.empty((count, *v.shape)),
-        [],
-    )  # (M, n, D): what each fold's fit leaves of every row
+    radius = np.empty(len(v))
     for fold in range(count):
         own = folds != fold
         there, back = _whitening(
             design[own], u[own]
         )  # or many channels would know the rows they are judged by
         part = fit_location(design[own], (u[own] - there) @ back)
-        z[fold] = part.leave(design, (u - there) @ back)
-        tails.append(part.tail)
+        judged = folds == fold
+        left = part.leave(design[judged], (u[judged] - there) @ back)
+        radius[judged] = np.linalg.norm(left, axis=1)
         progress("support: folds", fold + 1, count)
-    radius, correction = np.linalg.norm(z[folds, np.arange(len(v))], axis=1), None
-    if config.network:
-        from realloc.learn.support.correction import fit_correction
-
-        correction, radius = fit_correction(
-            logged.x, z, folds, float(np.median(tails)), radius, seed, progress
-        )
     members = _members(location, design, v, logged.unit, config.members, seed)
-    centres, log_scales = (
-        np.stack([getattr(one, name) for one in members]) for name in ("centre", "log_scale")
-    )
-    return Density(kind, origin, whiten, basis, location, centres, log_scales, correction), radius
+    centres = np.stack([member.centre for member in members])
+    log_scales = np.stack([member.log_scale for member in members])
+    return Density(kind, origin, whiten, basis, location, centres, log_scales), radius
 
 
 def _members(

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from realloc.base.simplex import Floats
-from realloc.learn.support.calibration import Ladder
+from realloc.decide.model import Neighbours
+from realloc.learn.support.conformal import ConformalRanks
 from realloc.learn.support.density import Border, Density
 from realloc.learn.support.logged import Logged
 
@@ -24,22 +25,13 @@ ANCHOR = 0.5  # how much the usual place counts against the place itself
 
 
 @dataclass(frozen=True)
-class Neighbours:
-    """For m places: ω, how many logged actions are near, and which are nearest (rows of the memory, nearest first)."""
-
-    omega: Floats
-    count: NDArray[np.int64]
-    nearest: NDArray[np.int64]  # (m, k)
-
-
-@dataclass(frozen=True)
 class Direction:
     """An exact index of the logged actions."""
 
     tree: KDTree
     axes: Floats  # (2D, dimensions)
     unit: float  # one standard deviation of an action given its state
-    ladder: Ladder
+    ranks: ConformalRanks
     near: float  # the distance within which a typical action has k neighbours
     k: int
 
@@ -47,26 +39,24 @@ class Direction:
         """Neighbours of shares (a, K) of some of the border's states."""
         points = self._points(border.density.whitened(shares), border.centre[rows])
         distance, nearest = self.tree.query(points, k=self.k)
-        distance, nearest = (
-            distance.reshape(len(points), self.k),
-            nearest.reshape(len(points), self.k),
-        )
+        furthest = distance.reshape(len(points), self.k)[:, -1]
         count = self.tree.query_ball_point(points, self.near, return_length=True)
         return Neighbours(
-            self.ladder.score(distance[:, -1]), np.asarray(count, dtype=np.int64), nearest
+            omega=self.ranks.score(furthest),
+            count=np.asarray(count, dtype=np.int64),
+            nearest=nearest.reshape(len(points), self.k),
         )
 
     def omega(self, border: Border, rows: Rows, shares: Floats) -> Floats:
         """ω alone."""
         points = self._points(border.density.whitened(shares), border.centre[rows])
         distance, _ = self.tree.query(points, k=self.k)
-        return self.ladder.score(distance.reshape(len(points), self.k)[:, -1])
+        return self.ranks.score(distance.reshape(len(points), self.k)[:, -1])
 
     def _points(self, place: Floats, centre: Floats) -> Floats:
         both = np.concatenate([place, ANCHOR * centre], axis=1)
-        return (both[:, None] @ self.axes)[
-            :, 0
-        ] / self.unit  # one product a row, so that none depends on another
+        # one product a row, so that no row depends on another
+        return (both[:, None] @ self.axes)[:, 0] / self.unit
 
 
 def fit_direction(logged: Logged, density: Density, neighbours: int) -> Direction:
@@ -80,7 +70,7 @@ def fit_direction(logged: Logged, density: Density, neighbours: int) -> Directio
     tree = index(points)
     distance, _ = tree.query(points, k=k + 1)  # the nearest is the action itself
     own = np.sort(distance[:, -1])
-    return Direction(tree, axes, unit, Ladder(own), float(np.median(own)), k)
+    return Direction(tree, axes, unit, ConformalRanks(own), float(np.median(own)), k)
 
 
 def index(points: Floats) -> KDTree:

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats
+from realloc.decide.model import Neighbours
 from realloc.decide.search.compiled import SupportRegion
-from realloc.learn.support.calibration import Ladder
 from realloc.learn.support.config import SupportConfig
+from realloc.learn.support.conformal import ConformalRanks
 from realloc.learn.support.coordinates import SMALLEST, channel_codes, pattern_codes
 from realloc.learn.support.density import Border, Density, fit_density
-from realloc.learn.support.direction import Direction, Neighbours, fit_direction
+from realloc.learn.support.direction import Direction, fit_direction
 from realloc.learn.support.logged import Logged
 
 Rows = NDArray[np.integer[Any]]
@@ -37,7 +38,7 @@ class Support:
 
     logged: Logged
     density: Density
-    ladder: Ladder
+    ranks: ConformalRanks
     config: SupportConfig
 
     @cached_property
@@ -55,15 +56,17 @@ class Support:
         """Standard error of the calibrated radius: of a quantile of n held-out actions."""
         level, n = self.config.level, len(self.logged)
         off = np.sqrt(level * (1 - level) / n)
-        return (self.ladder.at(min(level + off, 1 - 1 / n)) - self.ladder.at(level - off)) / 2
+        return (self.ranks.at(min(level + off, 1 - 1 / n)) - self.ranks.at(level - off)) / 2
 
-    def at(self, x: NDArray[np.float32]) -> "Opened":
+    def at(self, x: NDArray[np.float32]) -> "StateSupport":
         """The support of n states."""
-        return Opened(self, self.density.at(x, self.limit_error), self.ladder.at(self.config.level))
+        return StateSupport(
+            self, self.density.at(x, self.limit_error), self.ranks.at(self.config.level)
+        )
 
 
 @dataclass(frozen=True)
-class Opened:
+class StateSupport:
     """The support of n states, ready to judge places and ways."""
 
     support: Support
@@ -127,7 +130,7 @@ class Opened:
         way = (1 - s) * start[:, None] + s * end[:, None]
         worst = self.border.radius(rows, way, self.support.config.margin).max(axis=1)
         known = self._known_pattern(end[:, None])[:, 0]
-        return np.where(known, self.support.ladder.score(worst), 0.0)
+        return np.where(known, self.support.ranks.score(worst), 0.0)
 
     def neighbours(self, rows: Rows, shares: Floats) -> Neighbours:
         """Logged moves like the one that ends at shares (a, K)."""
@@ -155,4 +158,4 @@ def fit_support(
     count = min(FOLDS, int(code.max()) + 1)
     folds = (np.random.default_rng(seed).permutation(code.max() + 1) % count)[code]
     density, radius = fit_density(logged, folds, config, seed, progress)
-    return Support(logged, density, Ladder(np.sort(radius)), config)
+    return Support(logged, density, ConformalRanks(np.sort(radius)), config)

@@ -13,13 +13,11 @@ was learned and nothing will be moved.
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from scipy.optimize import nnls
-from torch import Tensor
+
+from realloc.base.simplex import Floats
 
 APART = 0.05
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,18 +29,22 @@ class CommitteeWeights:
     alone: tuple[float, ...]
     together: float
     rows: int
-    evidence: float  # t
+    significance: float  # t of the improvement
 
 
 def weigh(
-    residual: Tensor, contrasts: list[Tensor], weights: Tensor, units: Tensor, prior: list[float]
+    residual: NDArray[np.float32],
+    contrasts: list[NDArray[np.float32]],
+    weights: NDArray[np.float32],
+    units: NDArray[np.int64],
+    prior: list[float],
 ) -> CommitteeWeights:
-    """Shrunk non-negative least squares of `residual` (n,) on `contrasts`, where all are known."""
-    design = torch.stack(contrasts, dim=1).double()  # (n, S)
-    known = design.isfinite().all(dim=1)
-    A = design[known].numpy()
-    y = residual[known].double().numpy()
-    w = weights[known].double().numpy()
+    """Shrunk non-negative least squares of `residual` (n,) on `contrasts`, on rows that have all."""
+    design = np.stack(contrasts, axis=1).astype(np.float64)  # (n, S)
+    known = np.isfinite(design).all(axis=1)
+    A = design[known]
+    y = residual[known].astype(np.float64)
+    w = weights[known].astype(np.float64)
     root = np.sqrt(w)
     solved = _solve(A * root[:, None], y * root, np.array(prior) / sum(prior), float(w.sum()))
 
@@ -50,7 +52,7 @@ def weigh(
         return float(np.average(np.square(y - fitted), weights=w))
 
     improved = w * (np.square(y) - np.square(y - A @ solved))
-    by_unit = np.bincount(units[known].numpy(), weights=improved)
+    by_unit = np.bincount(units[known], weights=improved)
     spread = float(np.sqrt(np.square(by_unit).sum()))
     t = float(by_unit.sum()) / spread if spread else 0.0
     shrunk = solved * (max(0.0, 1 - 1 / t**2) if t > 0 else 0.0)
@@ -60,12 +62,14 @@ def weigh(
         alone=tuple(error(column) for column in A.T),
         together=error(A @ shrunk),
         rows=len(y),
-        evidence=t,
+        significance=t,
     )
 
 
 def _solve(A: Floats, y: Floats, prior: Floats, n: float) -> Floats:
     """argmin ‖y − Aw‖²/σ² + ‖w − w̄‖²/APART² over w of at least 0, w̄ a multiple of `prior`."""
+    from scipy.optimize import nnls
+
     noise = float(np.square(y - A @ nnls(A, y)[0]).sum()) / n if n else 0.0
     # A surface that points the wrong way has no prior weight: it must not spoil the others' mean.
     prior = prior * (A.T @ y > 0)

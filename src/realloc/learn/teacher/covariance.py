@@ -1,124 +1,164 @@
-"""How far a learned gain may be off: the posterior covariance of the field, by the Gaussian-process surface.
+"""How far a learned gain may be off: the posterior covariance of the field, by the kernel surface.
 
-sd(p → p')² = (p' − p)ᵀ V(x, p) (p' − p),   V = (v + δ²) I − ΦᵀΦ,   Φ (r, K) = Fᵀ · (slopes of the kernel)
+sd(p → p')² = (p' − p)ᵀ V(x, p) (p' − p),  V = (v + δ²) I − ΦᵀΦ,  Φ (r, K) = Fᵀ · (slopes of the kernel)
 
-Members of an ensemble agree about what none of them has learned. A Gaussian process knows what it has not: v is the prior
-variance of a slope, and ΦᵀΦ takes off what the rows have settled, F Fᵀ = Wᵀ [I − σ²(Σφφᵀ + σ²I)⁻¹] W with W that whitens
-the inducing rows. Of F only the r directions that settle anything are kept: what is left out makes σ̂² larger, by at most
-`LEFT_OUT` of it at every inducing row. δ² stays for what the process itself may be wrong about: how far surfaces of other
-kinds disagree with it about moves, or η² v where there is no other. docs/decisions/0006 says how δ and η were chosen.
+Members of an ensemble agree about what none of them has learned. A Gaussian process knows what it
+has not: v is the prior variance of a slope, and ΦᵀΦ takes off what the rows have settled,
+F Fᵀ = Wᵀ [I − σ²(Σφφᵀ + σ²I)⁻¹] W with W that whitens the inducing rows. Of F only the r directions
+that settle anything are kept (`posterior.py`). δ² stays for what the process itself may be wrong
+about: how far surfaces of other kinds disagree with it about moves, or η² v where there is no other.
+docs/decisions/0006 says how δ and η were chosen. Gains ask only about directions in which shares
+sum to 0, so slopes are taken along K − 1 of them.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
+from realloc.base.numerics.row_stable import in_tiles
 from realloc.base.simplex import Floats, tangent_basis
-from realloc.learn.teacher.kernel import Kernel
-from realloc.learn.teacher.sample import Scaling
+from realloc.learn.scaling import Floats32, Scaling
 
-ALONE = 0.45  # η
-DISAGREEMENT = 1.6  # δ as a multiple of the surfaces' standard deviation
-REACH, MOVES = 0.2, 3000  # longest move about which surfaces are asked, and how many
-LEFT_OUT = 3e-2
-CHUNK = 2048
+HALF = np.float32(0.5)
 
 
-@dataclass(frozen=True)
-class KernelParts:
-    """What a fitted kernel surface leaves behind: inducing rows, what whitens them, Σφφᵀ (m, m) and σ²."""
+@dataclass(frozen=True, eq=False)
+class Bump:
+    """scale · exp(−½ distance²) between points (…, d) and fixed ones (m, d), as one product."""
 
-    kernel: Kernel
-    x: Tensor
-    z: Tensor
-    whiten: Tensor
-    gram: Tensor
-    noise: float
+    scale: Floats32  # (d,) one over the length
+    fixed: Floats32  # (d + 2, m)
+
+    def __call__(self, points: Floats32) -> Floats32:
+        """(…, m)."""
+        scaled = points * self.scale
+        size = -HALF * np.square(scaled).sum(axis=-1, keepdims=True)
+        exponent = np.concatenate([scaled, size, np.ones_like(size)], axis=-1) @ self.fixed
+        return np.exp(exponent, out=exponent)
 
 
-@dataclass(frozen=True)
-class Doubt:
+def make_bump(scale: Floats32, log_amplitude: float, fixed: Floats32) -> Bump:
+    """Around the points `fixed` (m, d)."""
+    scaled = fixed * scale
+    size = log_amplitude - HALF * np.square(scaled).sum(axis=-1)
+    rows = [scaled.T, np.ones((1, len(fixed))), size[None]]
+    return Bump(scale, np.concatenate(rows).astype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """One part of the kernel between states and the inducing rows: a bump, a linear part, a constant."""
+
+    bump: Bump
+    linear: Floats32  # (d,)
+    amplitude: np.float32
+    constant: np.float32
+    fixed: Floats32  # (d, m) the inducing rows, each column weighted
+
+    def between(self, x: Floats32) -> Floats32:
+        """Of tiles of states (t, T, d): (t, T, m)."""
+        near = self.bump(x)
+        near += x @ self.fixed
+        near += self.constant
+        return near
+
+    def own(self, x: Floats32) -> Floats32:
+        """Of every state with itself."""
+        return self.amplitude + (np.square(x) * self.linear).sum(axis=-1) + self.constant
+
+
+@dataclass(frozen=True, eq=False)
+class GainCovariance:
     """The kernel, its inducing rows, and what the rows have settled."""
 
-    kernel: Kernel
-    x: Tensor  # (m, d)
-    z: Tensor  # (m, K)
-    factor: Tensor  # F (m, r)
+    alone: ClassVar[float] = 0.45  # η
+
+    kernel: Mapping[str, Floats32]  # logarithms of its parameters, by name
+    x: Floats32  # (m, d)
+    z: Floats32  # (m, K)
+    factor: Floats32  # F (m, r)
     scaling: Scaling
     misfit: float | None = None  # δ², in units of scaled shares and outcome; None: η² v
 
-    @torch.no_grad()
-    def covariance(self, x: NDArray[np.float32], shares: Floats) -> Floats:
+    def covariance(self, x: Floats32, shares: Floats) -> Floats:
         """V of states (n, d) at shares (n, K), in units of the outcome and of shares: (n, K, K)."""
-        parts = [
-            self._covariance(
-                torch.from_numpy(np.array(x[first : first + CHUNK], dtype=np.float32)),
-                self.scaling.shares(
-                    torch.from_numpy(np.array(shares[first : first + CHUNK], dtype=np.float32))
-                ),
-            )
-            for first in range(0, max(len(x), 1), CHUNK)
-        ]
-        scale = self.scaling.inverse.double() * self.scaling.outcome
-        return (torch.cat(parts).double() * scale[:, None] * scale).numpy()
+        z = self.scaling.shares(shares)
+        along = in_tiles(self._along_moves, np.asarray(x, np.float32), z)  # (n, D, D)
+        Q = tangent_basis(shares.shape[1])
+        spread = np.einsum("ki,lj->ijkl", Q, Q) * self.scaling.outcome**2
+        total = np.zeros((len(x), *spread.shape[2:]))
+        for i in range(Q.shape[1]):
+            for j in range(Q.shape[1]):
+                total += along[:, i, j, None, None] * spread[i, j]
+        return total
 
-    def prior(self, x: Tensor) -> Tensor:
-        """v + δ² of states."""
-        prior = self.kernel.slope_variance(x)
-        return prior * (1 + ALONE**2) if self.misfit is None else prior + self.misfit
+    def _along_moves(self, x: Floats32, z: Floats32) -> Floats32:
+        """V along orthonormal directions of moves, of tiles of states and places: (t, T, D, D)."""
+        phi = self._slopes(x, z) @ self.factor  # (t, D, T, r): one product per tile and direction
+        variance = self._slope.own(x) + self._curve.own(x) * self._reach
+        own_misfit = variance * self.alone**2 if self.misfit is None else self.misfit
+        prior = (variance + own_misfit).astype(np.float32, copy=False)
+        metric = self._directions.T @ self._directions
+        D = len(metric)
+        covariance = np.empty((*z.shape[:2], D, D), np.float32)
+        for k in range(D):
+            for l in range(k + 1):
+                settled = (phi[:, k] * phi[:, l]).sum(axis=-1)
+                covariance[..., k, l] = prior * metric[k, l] - settled
+                covariance[..., l, k] = covariance[..., k, l]
+        return covariance
 
-    def _covariance(self, x: Tensor, z: Tensor) -> Tensor:
-        phi = torch.stack(
-            [slopes @ self.factor for slopes in self.kernel.slope_features(x, z, self.x, self.z)],
-            dim=1,
+    def _slopes(self, x: Floats32, z: Floats32) -> Floats32:
+        """Slopes of the kernel along the directions, of tiles of states and places: (t, D, T, m)."""
+        bumps = self._curve.between(x)
+        bumps *= self._shares_bump(z)
+        both = self._slope.between(x)
+        both += bumps
+        own = z @ self._directions
+        slopes = np.empty((len(x), own.shape[-1], *both.shape[1:]), np.float32)
+        for k, inducing in enumerate(self._inducing_along):
+            np.multiply(both, inducing, out=slopes[:, k])
+            slopes[:, k] -= bumps * own[..., k, None]
+        return slopes
+
+    @cached_property
+    def _slope(self) -> Context:
+        return self._context("slope")
+
+    @cached_property
+    def _curve(self) -> Context:
+        return self._context("curve")
+
+    def _context(self, part: str) -> Context:
+        amplitude = self.kernel[f"amplitude.{part}"]
+        linear = np.exp(self.kernel[f"linear.{part}"])
+        return Context(
+            bump=make_bump(np.exp(-self.kernel[f"length.{part}"]), float(amplitude), self.x),
+            linear=linear,
+            amplitude=np.float32(np.exp(amplitude)),
+            constant=np.float32(np.exp(self.kernel[f"constant.{part}"])),
+            fixed=np.ascontiguousarray((self.x * linear).T),
         )
-        return self.prior(x)[:, None, None] * torch.eye(z.shape[1]) - phi @ phi.transpose(1, 2)
 
+    @cached_property
+    def _reach(self) -> np.float32:
+        """1/ζ²."""
+        return np.float32(np.exp(-2 * self.kernel["reach"]))
 
-def fit_doubt(parts: KernelParts, scaling: Scaling) -> Doubt:
-    """From a fitted kernel surface, with all of F."""
-    gram = parts.gram.to(torch.float64, copy=True)
-    gram.diagonal().add_(parts.noise)
-    inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
-    whole = parts.whiten.T.double() @ root_of(
-        torch.eye(len(gram), dtype=torch.float64) - parts.noise * inverse
-    )
-    return Doubt(parts.kernel, parts.x, parts.z, whole.float(), scaling)
+    @cached_property
+    def _directions(self) -> Floats32:
+        """What moves along orthonormal directions are in scaled shares, (K, D)."""
+        basis = tangent_basis(self.z.shape[1])
+        return (self.scaling.inverse[:, None] * basis).astype(np.float32)
 
+    @cached_property
+    def _inducing_along(self) -> Floats32:
+        return np.ascontiguousarray((self.z @ self._directions).T)
 
-def root_of(taken: Tensor) -> Tensor:
-    """R with R Rᵀ = taken."""
-    found, failed = torch.linalg.cholesky_ex(taken)
-    if not int(failed):
-        return found
-    values, vectors = torch.linalg.eigh(
-        taken
-    )  # some directions are settled by nothing, up to float error
-    return vectors * values.clamp_min(0).sqrt()
-
-
-@torch.no_grad()
-def slim(doubt: Doubt) -> Doubt:
-    """With those directions of F alone that take anything off at the inducing rows, along moves."""
-    kernel, K = doubt.kernel, doubt.z.shape[1]
-    along = doubt.scaling.inverse[:, None] * torch.from_numpy(
-        np.array(tangent_basis(K), dtype=np.float32)
-    )  # (K, D)
-    slopes = kernel.slope_features(doubt.x, doubt.z, doubt.x, doubt.z)
-    moves = [
-        sum((along[k, d] * slopes[k] for k in range(1, K)), start=along[0, d] * slopes[0])
-        for d in range(K - 1)
-    ]
-    phi = torch.cat(moves) @ doubt.factor  # (D·m, m)
-    _, axes = torch.linalg.eigh(phi.T @ phi)  # what settles least comes first
-    taken = (phi @ axes).square()
-    prior = (along.square().sum(0)[:, None] * doubt.prior(doubt.x)).flatten()
-    own = (prior - taken.sum(1)).clamp_min(
-        1e-6 * prior
-    )  # V at every inducing row, along every move
-    worst = (taken.cumsum(1) / own[:, None]).amax(0)  # if all up to here are left out
-    kept = axes[:, int((worst <= LEFT_OUT).sum()) :]
-    return replace(doubt, factor=(doubt.factor @ kept).contiguous())
+    @cached_property
+    def _shares_bump(self) -> Bump:
+        scale = np.full(self.z.shape[1], np.sqrt(self._reach), np.float32)
+        return make_bump(scale, float(np.log(self._reach)), self.z)

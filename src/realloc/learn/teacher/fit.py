@@ -15,15 +15,19 @@ from realloc.base.progress import Progress, silent
 from realloc.learn.nuisances.crossfit import Nuisances
 from realloc.learn.teacher.committee import CommitteeWeights, weigh
 from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
-from realloc.learn.teacher.covariance import DISAGREEMENT, MOVES, REACH, Doubt, slim
+from realloc.learn.teacher.covariance import GainCovariance
 from realloc.learn.teacher.gaussian import fit_kernel
 from realloc.learn.teacher.kernel import Kernel
 from realloc.learn.teacher.network import NetworkSurface, fit_network
-from realloc.learn.teacher.sample import Scaling, TeacherSample, scale
+from realloc.learn.teacher.posterior import slim
+from realloc.learn.teacher.sample import TeacherSample, TensorScaling, scale
 from realloc.learn.teacher.sparse import fit_sparse
 from realloc.learn.teacher.surface import Fit, Surface
 from realloc.learn.window import Window
 
+DISAGREEMENT = 1.6  # δ as a multiple of the surfaces' standard deviation
+REACH = 0.2  # longest move about which surfaces are asked
+MOVES = 3000  # about which surfaces are asked
 # The sparse surface errs little and unlike the others: its prior weight is so many times theirs.
 SPARSE_PRIOR = 3.0
 Floats = NDArray[np.float64]
@@ -35,8 +39,8 @@ class Teacher:
 
     surfaces: tuple[Surface, ...]
     weighing: CommitteeWeights
-    scaling: Scaling
-    doubt: Doubt | None = None  # of the kernel surface, where there is one
+    scaling: TensorScaling
+    covariance: GainCovariance | None = None  # of the kernel surface, where there is one
 
     @property
     def members(self) -> int:
@@ -134,20 +138,21 @@ def fit_teacher(
             fit = fit_sparse(sample, members, seed + 3, progress)
         fits.append(fit)
     prior = [SPARSE_PRIOR if name == "sparse" else 1.0 for name in config.surfaces]
-    contrasts = [fit.contrast for fit in fits]
     weighing = weigh(
-        sample.y - sample.m,
-        contrasts,
-        sample.weights,
-        sample.units,
+        (sample.y - sample.m).numpy(),
+        [fit.contrast.numpy() for fit in fits],
+        sample.weights.numpy(),
+        sample.units.numpy(),
         prior,
     )
     parts = tuple(fit.surface for fit in fits)
-    doubt = next((fit.doubt for fit in fits if fit.doubt is not None), None)
-    if doubt is not None and len(parts) > 1:
-        apart = disagreement(sample, window.shares, parts, seed)
-        doubt = replace(doubt, misfit=(DISAGREEMENT * apart) ** 2)
-    return Teacher(parts, weighing, sample.scaling, None if doubt is None else slim(doubt))
+    covariance = next((fit.covariance for fit in fits if fit.covariance is not None), None)
+    if covariance is not None:
+        if len(parts) > 1:
+            apart = disagreement(sample, window.shares, parts, seed)
+            covariance = replace(covariance, misfit=(DISAGREEMENT * apart) ** 2)
+        covariance = slim(covariance)
+    return Teacher(parts, weighing, sample.scaling, covariance)
 
 
 def disagreement(
@@ -174,7 +179,7 @@ def disagreement(
 
 
 def draw_sample(
-    window: Window, nuisances: Nuisances, scaling: Scaling | None = None
+    window: Window, nuisances: Nuisances, scaling: TensorScaling | None = None
 ) -> TeacherSample:
     """The window's rows in the units a teacher learns in: its own, or those of a former teacher."""
     counted = window.weights > 0

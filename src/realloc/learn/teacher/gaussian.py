@@ -21,8 +21,8 @@ from torch import Tensor
 from realloc.base.progress import Progress, silent
 from realloc.learn.networks.train import one_cycle
 from realloc.learn.teacher.config import KernelConfig
-from realloc.learn.teacher.covariance import KernelParts, fit_doubt
 from realloc.learn.teacher.kernel import Kernel
+from realloc.learn.teacher.posterior import KernelParts, fit_covariance
 from realloc.learn.teacher.sample import TeacherSample
 from realloc.learn.teacher.surface import Fit, in_chunks
 
@@ -126,16 +126,9 @@ def fit_kernel(
 
         contrast = _contrast(sample, without)
         crowded = noise * _crowding(sums, noise)
-        parts = KernelParts(
-            kernel,
-            surface.x,
-            surface.z,
-            whiten,
-            sums.gram.sum(0),
-            crowded,
-        )
-        doubt = fit_doubt(parts, sample.scaling)
-    return Fit(replace(surface, weights=weights.float()), contrast, doubt)
+        parts = KernelParts(kernel, surface.x, surface.z, whiten, sums.gram.sum(0), crowded)
+        covariance = fit_covariance(parts, sample.scaling)
+    return Fit(replace(surface, weights=weights.float()), contrast, covariance)
 
 
 def learn_kernel(

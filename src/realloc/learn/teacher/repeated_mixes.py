@@ -5,7 +5,7 @@ r = y − m̂ − [f(p) − f(ê)] = a(p) + ε,   â = ρ r̄,   ρ = σ_a² / (
 Logs of recipes, tariffs or bundles hold the same mixes again and again. What their residuals r share is a lasting property
 a of the mix, what they do not share is noise ε; both variances come from the repeats (method of moments). A mix counts once
 per unit, because a unit that never changes its mix says nothing about the mix apart from itself. Where mixes do not repeat
-the two cannot be told apart: then there are no places, and nothing is added to any gain.
+the two cannot be told apart: then nothing is added to any gain.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ CELLS = 999_983  # per share; a prime, so that no usual fraction lies on the bor
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class RepeatedMixes:
     """Logged mixes (G, K), their mean residuals around 0 and their units (G,), and both variances."""
 
     shares: NDArray[np.float64]
@@ -63,9 +63,9 @@ class Places:
         return np.asarray(found, dtype=np.int64)
 
 
-def fit_places(
+def fit_mixes(
     shares: Floats, units: NDArray[np.integer], weights: Floats, residual: Callable[[], Floats]
-) -> Places | None:
+) -> RepeatedMixes | None:
     """Learn both variances from repeats of shares (n, K) by different units; None where nothing lasting shows."""
     counted = weights > 0
     _, first, mix = np.unique(
@@ -85,7 +85,7 @@ def fit_places(
     return _separate(shares[first[present]], reading, owner)
 
 
-def _separate(mixes: Floats, reading: Floats, owner: NDArray[np.int64]) -> Places | None:
+def _separate(mixes: Floats, reading: Floats, owner: NDArray[np.int64]) -> RepeatedMixes | None:
     """Variance components of readings (J,) by their mix: within mixes the noise, between them what lasts."""
     J, G = len(reading), len(mixes)
     count = np.bincount(owner, minlength=G)
@@ -97,4 +97,6 @@ def _separate(mixes: Floats, reading: Floats, owner: NDArray[np.int64]) -> Place
 
     if not lasting > 0 or between < noise * f_law.ppf(SURE, G - 1, J - G):
         return None  # noise alone would look like this
-    return Places(np.array(mixes, dtype=np.float64), mean - reading.mean(), count, lasting, noise)
+    return RepeatedMixes(
+        np.array(mixes, dtype=np.float64), mean - reading.mean(), count, lasting, noise
+    )

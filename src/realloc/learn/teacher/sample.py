@@ -7,14 +7,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from realloc.learn.scaling import Scaling
+
 Floats = NDArray[np.float64]
 # A share with a smaller standard deviation never moved: nothing can be learned about it.
 STILL = 1e-4
 
 
 @dataclass(frozen=True)
-class Scaling:
-    """z = (p − centre) · inverse, y in units of `outcome`; inverse 0 for a channel never moved."""
+class TensorScaling:
+    """z = (p − centre) · inverse, y in units of `outcome`; inverse 0 where a channel never moved."""
 
     centre: Tensor  # (K,)
     inverse: Tensor  # (K,)
@@ -29,13 +31,17 @@ class Scaling:
         field = slopes * self.inverse * self.outcome
         return field - field.mean(-1, keepdim=True)
 
+    def numpy(self) -> Scaling:
+        """The same for whoever decides without torch."""
+        return Scaling(np.array(self.centre.numpy()), np.array(self.inverse.numpy()), self.outcome)
 
-def scale(shares: Floats, outcome: Floats) -> Scaling:
+
+def scale(shares: Floats, outcome: Floats) -> TensorScaling:
     """The scaling of a window's shares (n, K) and outcomes (n,)."""
     spread = shares.std(axis=0)
     inverse = np.where(spread > STILL, 1 / np.maximum(spread, STILL), 0.0)
     centre = torch.from_numpy(shares.mean(axis=0)).float()
-    return Scaling(centre, torch.from_numpy(inverse).float(), float(outcome.std()) or 1.0)
+    return TensorScaling(centre, torch.from_numpy(inverse).float(), float(outcome.std()) or 1.0)
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class TeacherSample:
     folds: Tensor  # (n,)
     units: Tensor  # (n,) codes
     weights: Tensor  # (n,) of mean 1
-    scaling: Scaling
+    scaling: TensorScaling
 
     @property
     def count(self) -> int:

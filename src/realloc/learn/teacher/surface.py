@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from realloc.learn.teacher.covariance import Doubt
+from realloc.learn.teacher.covariance import GainCovariance
 
 
 class Surface(Protocol):
@@ -34,7 +34,7 @@ class Fit:
     surface: Surface
     # (n,) f(x, z) − f(x, e) by members that never saw the row's unit; NaN where there are none
     contrast: Tensor
-    doubt: Doubt | None = None  # how far gains may be off, where the surface knows
+    covariance: GainCovariance | None = None  # of its gains, where the surface knows it
 
 
 def in_chunks(rows: int, size: int, compute: Callable[[slice], Tensor]) -> Tensor:

@@ -21,11 +21,12 @@ from realloc.base.validation import from_table
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.types import REASONS, Decision, keep, tabulate
 from realloc.logs.reading.read import Today, load_today
+from realloc.model.realloc import ReAlloc
 from realloc.serve.http.http_error import HttpError
 from realloc.serve.http.json_reader import parse
 from realloc.serve.http.json_writer import answer_rows
 from realloc.serve.http.rows import bad_rows
-from realloc.serve.http.versions import LoadedVersion, Model, Versions
+from realloc.serve.http.versions import LoadedVersion, Versions
 
 log = logging.getLogger("realloc.serve.http")
 
@@ -239,7 +240,7 @@ class Answers:
         gains, reason = self._ask(lambda model: _finite(model.gain(table, to)))
         return {"gains": gains, "reason": reason}
 
-    def _ask(self, ask: Callable[[Model], T]) -> tuple[T | None, str | None]:
+    def _ask(self, ask: Callable[[ReAlloc], T]) -> tuple[T | None, str | None]:
         """Return what the model says, or None and the reason why it says nothing."""
         reason = self.versions.kept_because(self.current)
         model = self.current.model

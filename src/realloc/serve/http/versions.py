@@ -19,19 +19,18 @@ from realloc.base.errors import ReallocError, StoreError
 from realloc.base.validation import from_table
 from realloc.decide.types import Decision
 from realloc.logs import Logs, Schema
+from realloc.model.realloc import ReAlloc
 from realloc.model.request import read_constraints
-from realloc.serve.canary import check
 from realloc.serve.http.config import ServeConfig
 from realloc.serve.http.metrics import Metrics
 from realloc.serve.http.records import Records
 from realloc.serve.http.rows import RequestColumns
-from realloc.serve.scorer import Scorer, open_model, settings_of
+from realloc.serve.load import settings_of
 from realloc.storage.store.frozen import newest_record, why_frozen
 from realloc.storage.store.head import Head, read_head
 from realloc.storage.store.place import is_store
-from realloc.storage.store.versions import MODEL, Version, check_model, list_versions, read_version
-
-Model = Scorer
+from realloc.storage.store.store import open_kept
+from realloc.storage.store.versions import Version, list_versions, read_version
 
 log = logging.getLogger("realloc.serve.http")
 
@@ -46,7 +45,7 @@ class LoadedVersion:
     version: Version
     digest: str
     schema: Schema
-    model: Model | None
+    model: ReAlloc | None
 
     @cached_property
     def types(self) -> dict[str, str]:
@@ -71,7 +70,7 @@ class LoadedVersion:
         if self.model is None:
             return False
         capped = self.model.config.constraints.largest_move_per_day is not None
-        return capped or self.model.state.encoder.history is not None
+        return capped or self.model.fitted.encoder.history is not None
 
     def decide(self, logs: Logs, constraints: Any) -> tuple[Decision, dict[str, Any]]:
         """Decide on rows; also return the settings that decided, for the decision log."""
@@ -101,10 +100,8 @@ def load_version(root: Path, head: Head) -> LoadedVersion:
             f"Expected version {head.number} in the store, as HEAD says, but there is none."
         )
     kept = read_version(folders[head.number], head.digest)
-    check_model(kept)
-    model = open_model(kept.folder / MODEL)
-    check(model, kept.canary)
-    return LoadedVersion(kept.version, head.digest, model.schema, model)
+    model = open_kept(kept)
+    return LoadedVersion(kept.version, head.digest, model.known_schema, model)
 
 
 class Versions:

@@ -39,6 +39,7 @@ TMP = "tmp"
 ATTEMPTS = 1000
 TAKEN = {errno.ENOTEMPTY, errno.EEXIST}
 STALE_SECONDS = 7 * 86400  # after which what lies in tmp belongs to nobody
+DECISIONS = "decisions"  # the folder of a store that holds its log
 
 
 @dataclass(frozen=True)

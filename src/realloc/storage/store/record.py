@@ -8,7 +8,6 @@ import numpy as np
 
 from realloc.logs import Logs
 from realloc.logs.summary import summary
-from realloc.storage.store.canary import machine
 from realloc.storage.store.versions import Kept, Version
 from realloc.storage.store.windows import WindowId
 
@@ -38,7 +37,6 @@ def next_version(
         fingerprint=_fingerprint(window),
         schema=_plain(asdict(model.known_schema)),
         money_digits=model.config.money_digits,
-        machine=machine(),
         model="",
     )
 
@@ -51,7 +49,10 @@ def stamp(now: datetime, parent: str | None) -> str:
 
 def _metrics(model: "ReAlloc") -> dict[str, float]:
     main = model.fitted.main
-    found = {"evidence": float(main.weighing.evidence), "replay_rows": float(len(main.replay))}
+    found = {
+        "significance": float(main.committee.significance),
+        "memory_rows": float(len(main.memory)),
+    }
     return {name: value for name, value in found.items() if np.isfinite(value)}
 
 

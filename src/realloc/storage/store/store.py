@@ -6,15 +6,15 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from realloc.base import disk
 from realloc.base.errors import ArtifactError, StoreError
 from realloc.base.lock import is_locked, locked
 from realloc.logs import Logs
+from realloc.model.files import pack_model, rebuild_model, write_model
+from realloc.model.realloc import ReAlloc, load, open_saved
 from realloc.storage.store import canary, frozen
 from realloc.storage.store.commit import Canary, clear_unfinished, forget_old, publish
-from realloc.storage.store.export import Writer, write_small
 from realloc.storage.store.head import Head, read_head
 from realloc.storage.store.place import (
     LOCK,
@@ -42,9 +42,6 @@ from realloc.storage.store.versions import (
     read_version,
 )
 from realloc.storage.store.windows import WindowId, check_order, count_repeats, identify
-
-if TYPE_CHECKING:
-    from realloc.model.realloc import ReAlloc
 
 READ_ATTEMPTS = 5
 
@@ -103,22 +100,16 @@ class Store:
                     records.append(read_version(folder).version)
         return tuple(records)
 
-    def load(self, number: int | None = None) -> "ReAlloc":
-        """The model of a version, checked to the last byte and by its canary."""
-        self._head()  # or its sentence, before torch is waited for
-        from realloc.model.realloc import load
+    def load(self, number: int | None = None) -> ReAlloc:
+        """The model of a version, by default the current."""
+        return self.open(number)[0]
 
+    def open(self, number: int | None = None) -> tuple[ReAlloc, Version]:
+        """The model of a version and its record."""
         for head in self._heads():
             try:
                 kept = self._kept(number or head.number, head)
-                check_model(kept)
-                if not kept.canary:
-                    raise StoreError(
-                        f"Expected a canary in {str(kept.folder)!r}, but there is none."
-                    )
-                model = load(kept.folder / MODEL)
-                canary.check(model, kept.canary, kept.version.machine == canary.machine())
-                return model
+                return open_kept(kept), kept.version
             except (ArtifactError, StoreError, OSError) as problem:
                 if self._pointer() == head:
                     raise self._unusable(number or head.number, problem) from problem
@@ -167,7 +158,7 @@ class Store:
 
     def commit(
         self,
-        model: "ReAlloc",
+        model: ReAlloc,
         window: Logs,
         *,
         metrics: Mapping[str, float] | None = None,
@@ -192,13 +183,15 @@ class Store:
             version = next_version(model, window, (*known, new), parent, self.clock())
             version = replace(version, metrics=version.metrics | dict(metrics or {}))
             return self._publish(
-                version, self._pack(model), canary.ask(model, canary.choose_rows(window))
+                version,
+                pack_model(self.path / MODEL, model.saved),
+                canary.ask(model, canary.choose_rows(window)),
             )
 
     def check_window(
         self,
         window: Logs,
-        model: "ReAlloc",
+        model: ReAlloc,
         *,
         allow_gap: bool = False,
         allow_overlap: bool = False,
@@ -228,26 +221,17 @@ class Store:
             put_damaged_aside(self.path, head.number)
             return restored
 
-    def export(
-        self, path: str | os.PathLike[str], number: int | None = None, write: Writer = write_small
-    ) -> Version:
+    def export(self, path: str | os.PathLike[str], number: int | None = None) -> Version:
         """Write a copy of a version that answers alike, without what only the next round needs."""
-        self.load(
-            number
-        )  # refused here if a byte was changed, or if this program decides otherwise
-        head = self._head()
-        kept = self._kept(number or head.number, head)
+        model, version = self.open(number)
         target = Path(path).absolute()
         if os.path.realpath(target).startswith(os.path.join(os.path.realpath(self.path), "")):
             raise StoreError(
                 f"Expected a place outside of the store, got {str(target)!r}. Choose another folder."
             )
-        write(
-            kept.folder / MODEL,
-            target,
-            {"version": kept.version.number, "model": kept.version.model},
-        )
-        return kept.version
+        origin = {"version": version.number, "model": version.model}
+        write_model(target, model.saved.without_memory(), origin)
+        return version
 
     def freeze(self, reason: str) -> None:
         """Every answer is "no change" from now on, also where no model can be loaded."""
@@ -342,33 +326,34 @@ class Store:
         self._writing = True
         stack.callback(setattr, self, "_writing", False)
 
-    def _pack(self, model: "ReAlloc") -> dict[str, bytes]:
-        from realloc.model.files import pack_model
-
-        return pack_model(self.path / MODEL, model.fitted, model.config, model.known_schema)
-
-    def _gate(self, folder: Path, version: Version, expected: Canary) -> Canary:
-        """Read back what was written: it must load and answer the canary as the model did."""
-        from realloc.model.realloc import load
-
-        canary.check(load(folder), expected, version.machine == canary.machine())
-        return expected
-
     def _publish(self, version: Version, files: Mapping[str, bytes], expected: Canary) -> Version:
-        head = publish(
-            self.path, version, files, lambda folder: self._gate(folder, version, expected)
-        )
+        def read_back(folder: Path) -> Canary:
+            """It must load and answer the canary as the model did."""
+            canary.check(load(folder), expected)
+            return expected
+
+        head = publish(self.path, version, files, read_back)
         with suppress(OSError):  # the version is current; what is old now, the next writer removes
             needed = {n for n in (version.number, version.parent, version.former) if n}
             forget_old(self.path, self.keep, needed)
         return self._kept(head.number, head).version
 
 
+def open_kept(kept: Kept) -> ReAlloc:
+    """The model of a version, checked to the last byte and by its canary."""
+    artifact = check_model(kept)
+    if not kept.canary:
+        raise StoreError(f"Expected a canary in {str(kept.folder)!r}, but there is none.")
+    model = open_saved(rebuild_model(artifact, kept.folder / MODEL))
+    canary.check(model, kept.canary)
+    return model
+
+
 def _has(version: Version, window: WindowId) -> bool:
     return window.digest in {known.digest for known in version.windows}
 
 
-def _check_round(model: "ReAlloc", current: Version | None, again: bool) -> None:
+def _check_round(model: ReAlloc, current: Version | None, again: bool) -> None:
     """Refuse a model that neither follows the current version nor starts over."""
     before = None if again else current
     wanted = before.rounds + 1 if before else 1
@@ -380,7 +365,7 @@ def _check_round(model: "ReAlloc", current: Version | None, again: bool) -> None
         )
 
 
-def _check_new(window: Logs, model: "ReAlloc", rounds: int, allow_overlap: bool) -> None:
+def _check_new(window: Logs, model: ReAlloc, rounds: int, allow_overlap: bool) -> None:
     """Refuse rows that the model remembers from its first `rounds` rounds."""
     logged = model.fitted.support.logged
     before = logged.window < rounds

@@ -48,7 +48,6 @@ class Version:
     fingerprint: dict[str, Any]  # of the last window: units, mean shares, budget and outcome
     schema: dict[str, Any]
     money_digits: int
-    machine: str  # where the canary's answers are expected to the bit
     model: str  # SHA-256 of the model's manifest
 
     def __post_init__(self) -> None:

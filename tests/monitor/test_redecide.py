@@ -1,3 +1,4 @@
+# ruff: noqa: F811
 """Audit replay and the way back to outcomes."""
 
 import numpy as np
@@ -6,24 +7,24 @@ import pyarrow.parquet as pq
 import pytest
 
 from realloc.base.errors import LedgerError
-from realloc.batch.audit import audit
+from realloc.monitor.redecide import audit
 from realloc.storage.ledger import Ledger, join
 from realloc.storage.store import Store
-from tests.batch.conftest import answers, recommend
+from tests.batch.conftest import _made, answers, place, recommend  # noqa: F401  fixtures
 from tests.small import fitted, window
 
 
-def replays(place, **how):
+def redecided(place, **how):
     return list(audit(Store(place / "store"), Ledger(place / "store" / "decisions"), **how))
 
 
 def test_logged_inputs_decide_the_same_to_the_bit(place):
     told = recommend(place, chunk_rows=40).summary.to_json()
-    (found,) = replays(place)
+    (found,) = redecided(place)
     assert (found.run, found.version, found.rows, found.differ) == (told["run"], 1, 150, 0)
-    (few,) = replays(place, most_rows=12)
+    (few,) = redecided(place, most_rows=12)
     assert (few.rows, few.differ) == (12, 0)
-    assert replays(place, run="another") == []
+    assert redecided(place, run="another") == []
 
 
 def test_rules_pools_and_a_freeze_are_replayed_too(place):
@@ -32,7 +33,7 @@ def test_rules_pools_and_a_freeze_are_replayed_too(place):
     store.freeze("a test")
     recommend(place, "b.parquet")
     store.unfreeze()
-    assert [(one.rows, one.differ, one.problem) for one in replays(place)] == [
+    assert [(one.rows, one.differ, one.problem) for one in redecided(place)] == [
         (150, 0, None),
         (150, 0, None),
     ]
@@ -42,7 +43,7 @@ def test_a_cap_over_all_rows_is_replayed_over_all_of_them(place):
     recommend(place)
     cap = round(float(answers(place).spend_coupon.sum()) * 0.97, 2)
     recommend(place, "capped.parquet", pools={"coupon": cap})
-    assert [(one.rows, one.differ) for one in replays(place)] == [(150, 0), (150, 0)]
+    assert [(one.rows, one.differ) for one in redecided(place)] == [(150, 0), (150, 0)]
 
 
 def test_control_inputs_that_were_others_are_found(place):
@@ -58,7 +59,7 @@ def test_control_inputs_that_were_others_are_found(place):
     )
     pq.write_table(changed, place / "changed.parquet")
     ledger.append(entry, [place / "changed.parquet"])
-    _, second = replays(place)
+    _, second = redecided(place)
     assert (second.differ, second.first.split()[-1]) == (1, "fingerprint")
 
 
@@ -75,7 +76,7 @@ def test_control_a_decision_that_was_another_is_found(place):
     pq.write_table(table.set_column(table.column_names.index("gain"), "gain", pa.array(gain)), part)
     ledger.append(entry, [part])
     assert ledger.verify() == ()
-    first, second = replays(place)
+    first, second = redecided(place)
     assert first.differ == 0
     assert second.differ == 1
     assert f"row {row} of unit" in second.first
@@ -87,7 +88,7 @@ def test_a_version_that_is_gone_is_said(place):
     store = Store(place / "store", keep=2)
     for number in (1, 2, 3):
         store.commit(fitted(), window(number), again=True)
-    (found,) = replays(place)
+    (found,) = redecided(place)
     assert found.problem is not None
     assert "got 1" in found.problem
 

@@ -8,9 +8,6 @@ from typing import Any
 import pyarrow as pa
 
 from realloc.base.errors import LogError
-from realloc.batch.asked import Asked, Opened, open_asked
-from realloc.batch.run import DECISIONS
-from realloc.batch.summary import UNKNOWN
 from realloc.logs import Logs, read_logs
 from realloc.logs.reading.read import load_today
 from realloc.logs.reading.source import open_source
@@ -18,8 +15,9 @@ from realloc.monitor.age import age_of
 from realloc.monitor.coverage import measure_coverage
 from realloc.monitor.drift import count_columns, measure
 from realloc.monitor.realised import CONTROL, TREATMENT, measure_realised
+from realloc.serve.load import LoadedModel, ModelRequest, load_model
 from realloc.storage.ledger.join import join
-from realloc.storage.ledger.ledger import Ledger
+from realloc.storage.ledger.ledger import DECISIONS, Ledger
 from realloc.storage.store import Store
 
 SHOWN = 8  # columns
@@ -29,18 +27,20 @@ def watch(
     store: Store, window: Any, arm: str | None = None, decisions: Path | None = None
 ) -> dict[str, Any]:
     """What a window says about the current version, as plain values; what is not known is None, never 0."""
-    opened = open_asked(Asked(store.path, None, allow_network=store.allow_network))
-    schema, record, states = opened.decider.schema, opened.record, opened.decider.states
-    today = load_today(window, schema)
-    logs, limits, now = today.logs, opened.limits, store.clock()
+    loaded = load_model(ModelRequest(store.path, allow_network=store.allow_network))
+    record = loaded.record
+    states = loaded.states
+    limits = loaded.limits
+    today = load_today(window, loaded.schema)
+    logs = today.logs
     drifts = None
     if states is not None and len(logs):
         drifts = [
             asdict(one)
             for one in measure(states, count_columns(states, logs), len(logs) / logs.unit_count)
         ]
-    age = age_of(record.created, record.windows[-1].last, now)
-    coverage = measure_coverage(opened.state, logs)
+    age = age_of(record.created, record.windows[-1].last, store.clock())
+    coverage = measure_coverage(loaded.model.fitted, logs) if loaded.model else None
     told: dict[str, Any] = {
         "version": record.number,
         "frozen": store.frozen,
@@ -49,16 +49,17 @@ def watch(
         "usable": len(logs),
         "drift": drifts,
         "coverage": asdict(coverage) if coverage else None,
-        "realised": _realised(store, window, opened, arm, decisions),
+        "realised": _realised(store, window, loaded, arm, decisions),
     }
     return told | {"alarms": list(_alarms(told, limits.max_drift, limits.max_age_days))}
 
 
 def _realised(
-    store: Store, window: Any, opened: Opened, arm: str | None, decisions: Path | None
+    store: Store, window: Any, loaded: LoadedModel, arm: str | None, decisions: Path | None
 ) -> dict[str, Any] | str:
     """Decisions against outcomes, or the reason why there is nothing to say."""
-    schema, ledger = opened.decider.schema, Ledger(decisions or store.path / DECISIONS)
+    schema = loaded.schema
+    ledger = Ledger(decisions or store.path / DECISIONS)
     if not ledger.numbers():
         return "no decisions are logged yet"
     if schema.outcome not in open_source(window).columns.names:
@@ -67,7 +68,7 @@ def _realised(
     joined = join(ledger, logs)
     if not joined.num_rows:
         return "no decision was made on these units and times"
-    rules = opened.config.decision if opened.config else None
+    rules = loaded.model.config.decision if loaded.model else None
     arms = None if arm is None else _arms(window, logs, joined, arm)
     found = measure_realised(
         joined, arms, rules.beta if rules else 0.0, rules.threshold if rules else 0.0
@@ -123,9 +124,9 @@ def lines(told: dict[str, Any]) -> Iterator[str]:
     age = f"{told['age']['days']:.1f} days old"
     yield f"Version {told['version']}, {age}; {told['usable']:,} of {told['rows']:,} rows can be read."
     if told["drift"] is None:
-        yield f"Drift against training: {UNKNOWN} (the version keeps no summary of its window)."
+        yield f"Drift against training: not known (the version keeps no summary of its window)."
     for one in (told["drift"] or ())[:SHOWN]:
-        usual = UNKNOWN if one["usual"] is None else f"{one['usual']:.3f}"
+        usual = "not known" if one["usual"] is None else f"{one['usual']:.3f}"
         mark = "  drifted" if one["drifted"] else ""
         yield f"{one['name']:32} PSI {one['psi']:.3f}, usual up to {usual}, beyond {one['excess']:.3f}{mark}"
     coverage = told["coverage"]
@@ -134,9 +135,9 @@ def lines(told: dict[str, Any]) -> Iterator[str]:
         yield f"Support: {coverage['now']:.1%} of the rows hold a mix like those that were logged, {expected}."
     realised = told["realised"]
     if isinstance(realised, str):
-        yield f"Realised gains: {UNKNOWN}, {realised}."
+        yield f"Realised gains: not known, {realised}."
         return
-    followed = UNKNOWN if realised["followed"] is None else f"{realised['followed']:.0%}"
+    followed = "not known" if realised["followed"] is None else f"{realised['followed']:.0%}"
     yield f"{realised['joined']:,} decisions met their outcome; advice to move was followed in {followed} of them."
     calibration, why = realised["calibration"], realised["why_not"]
-    yield f"Realised gains: {calibration['sentence'] if calibration else f'{UNKNOWN}, {why}.'}"
+    yield f"Realised gains: {calibration['sentence'] if calibration else f'not known, {why}.'}"

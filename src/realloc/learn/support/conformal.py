@@ -8,7 +8,7 @@ from realloc.base.simplex import Floats
 
 
 @dataclass(frozen=True)
-class Ladder:
+class ConformalRanks:
     """Values of held-out logged actions in rising order."""
 
     values: Floats
@@ -16,7 +16,7 @@ class Ladder:
     def score(self, found: Floats) -> Floats:
         """(1 + how many held-out actions are at least as far) / (n + 1): near 1 in the midst, near 0 far away.
 
-        >>> Ladder(np.array([1.0, 2.0, 3.0])).score(np.array([0.5, 2.5, 9.0])).tolist()
+        >>> ConformalRanks(np.array([1.0, 2.0, 3.0])).score(np.array([0.5, 2.5, 9.0])).tolist()
         [1.0, 0.5, 0.25]
         """
         n = len(self.values)

@@ -1,0 +1,185 @@
+"""What a model has learned: everything that decides, and what the next round goes on from.
+
+Nothing here imports torch; learning does (`round.py`).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from realloc.base.errors import ConfigError
+from realloc.base.simplex import Floats
+from realloc.base.validation import nearest
+from realloc.decide.config import DecisionConfig
+from realloc.decide.conservative import MoveFunction, OutcomeTerm, spread
+from realloc.decide.gain_std import GainStd
+from realloc.decide.model import GainModel, GainsAt, States
+from realloc.learn.features.encode import Encoder
+from realloc.learn.memory.labels import Labels
+from realloc.learn.nuisances.diagnostics import Diagnostics
+from realloc.learn.support.support import StateSupport, Support
+from realloc.learn.teacher.committee import CommitteeWeights
+from realloc.learn.teacher.covariance import GainCovariance
+from realloc.learn.teacher.repeated_mixes import RepeatedMixes
+from realloc.logs import Logs
+
+SHOWN = 3  # neighbours named per row
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What is known about one outcome."""
+
+    memory: Labels
+    student: GainModel
+    nuisances: Diagnostics  # of the last window
+    committee: CommitteeWeights  # of the last teacher's surfaces
+    covariance: GainCovariance | None  # of gains, by the last teacher
+    mixes: RepeatedMixes | None = (
+        None  # what repeated mixes of the last window say beyond the student
+    )
+
+    def gain(self, gains: GainsAt) -> MoveFunction:
+        """Ĝ: the student's, and between logged mixes what their repeats say beyond it."""
+        return _beyond(gains.mean_gain, self.mixes)
+
+    def local_gain(self, gains: GainsAt, start: Floats, radius: float) -> MoveFunction | None:
+        """The same, cheap to compare ends near `start` (n, K) by."""
+        near = gains.near(start, radius)
+        return None if near is None else _beyond(near, self.mixes)
+
+    def sigma(self, gains: GainsAt, x: States, start: Floats, uncertainty: str) -> MoveFunction:
+        """σ̂: the teacher's posterior where there is one, else the spread of the members."""
+        surface: MoveFunction = lambda rows, p, ends: spread(gains.gain(rows, p, ends))
+        if uncertainty == "posterior" and self.covariance is not None:
+            surface = GainStd(self.covariance.covariance(x, start))
+        mixes = self.mixes
+        if mixes is None:
+            return surface
+        return lambda rows, p, ends: mixes.sigma(surface(rows, p, ends), p, ends)
+
+
+def _beyond(gain: MoveFunction, mixes: RepeatedMixes | None) -> MoveFunction:
+    if mixes is None:
+        return gain
+    return lambda rows, p, ends: gain(rows, p, ends) + mixes.gain(p, ends)
+
+
+@dataclass(frozen=True)
+class RoundState:
+    """Everything that one round hands to the next, and every decision's `DecisionModel`.
+
+    Its size does not grow with the number of rounds.
+    """
+
+    encoder: Encoder
+    outcomes: dict[str, Learned]  # the outcome first, then its guardrails
+    support: Support
+    rounds: int
+
+    @property
+    def main(self) -> Learned:
+        """Of the outcome itself."""
+        return next(iter(self.outcomes.values()))
+
+    @property
+    def mixes(self) -> Floats | None:
+        """Logged mixes that repeat (m, K)."""
+        return None if self.main.mixes is None else self.main.mixes.shares
+
+    def encode(self, logs: Logs) -> States:
+        """States (n, d)."""
+        return self.encoder.encode(logs).values
+
+    def field(self, logs: Logs) -> Floats:
+        """The student's field at the log's own shares, of every member: (M, n, K)."""
+        return self.main.student.read(self.encode(logs)).fields(np.arange(len(logs)), logs.shares)
+
+    def gain(self, logs: Logs, to: Floats) -> Floats:
+        """The gain of going to the shares `to` (n, K), by every member: (M, n)."""
+        start = np.array(logs.shares)
+        student = self.main.student.read(self.encode(logs))
+        gains = student.gain(np.arange(len(logs)), start, to[:, None])[..., 0]
+        mixes = self.main.mixes
+        return gains if mixes is None else gains + mixes.gain(start, to[:, None])[:, 0]
+
+    def terms(self, x: States, start: Floats, config: DecisionConfig) -> tuple[OutcomeTerm, ...]:
+        """Gains, uncertainty and slopes of every outcome."""
+        objective = self._objective(config)
+        terms: list[OutcomeTerm] = []
+        for name, learned in self.outcomes.items():
+            gains = learned.student.read(x)
+            is_main = learned is self.main
+
+            def local(
+                near: Floats, radius: float, learned: Learned = learned, gains: GainsAt = gains
+            ) -> MoveFunction | None:
+                return learned.local_gain(gains, near, radius)
+
+            terms.append(
+                OutcomeTerm(
+                    name=name,
+                    gain=learned.gain(gains),
+                    sigma=learned.sigma(gains, x, start, config.uncertainty),
+                    slopes=gains.field,
+                    weight=objective.get(name, 0.0),
+                    tolerance=None if is_main else config.tolerances.get(name, 0.0),
+                    local_gain=local,
+                )
+            )
+        return tuple(terms)
+
+    def support_at(self, x: States) -> StateSupport:
+        """The support at n states."""
+        return self.support.at(x)
+
+    def is_significant(self, config: DecisionConfig) -> bool:
+        """Whether held-out units, or repeated mixes, speak for any outcome of the objective."""
+        objective = self._objective(config)
+        return any(
+            learned.mixes is not None or learned.committee.significance >= config.min_significance
+            for name, learned in self.outcomes.items()
+            if objective.get(name)
+        )
+
+    def has_posterior(self, config: DecisionConfig) -> bool:
+        """Whether σ̂ of every outcome is the teacher's posterior, which the radius was chosen for."""
+        return config.uncertainty == "posterior" and all(
+            learned.covariance is not None for learned in self.outcomes.values()
+        )
+
+    def used_channels(self, logs: Logs) -> NDArray[np.bool_]:
+        """Which channels each row's unit was ever seen to use, (n, K); today's count."""
+        names, used = self.support.logged.used_by
+        texts = logs.units.cast("string").to_numpy(zero_copy_only=False)
+        units = np.asarray(texts, dtype=np.str_)[logs.unit_codes]
+        place = np.minimum(np.searchsorted(names, units), len(names) - 1)
+        known = np.where((names[place] == units)[:, None], used[place], False)
+        return known | (logs.shares > 0)
+
+    def label_neighbours(self, nearest: NDArray[np.int64]) -> NDArray[np.str_]:
+        """Unit and time of the nearest logged actions."""
+        labels = self.support.logged.labels
+        text = labels[nearest[:, 0]]
+        for column in range(1, min(SHOWN, nearest.shape[1])):
+            text = np.char.add(np.char.add(text, "; "), labels[nearest[:, column]])
+        return text
+
+    def without_memory(self) -> "RoundState":
+        """The same answers without the labelled moves that only the next round needs."""
+        nothing = np.array([], dtype=np.int64)
+        outcomes = {
+            name: replace(learned, memory=learned.memory.take(nothing))
+            for name, learned in self.outcomes.items()
+        }
+        return replace(self, outcomes=outcomes)
+
+    def _objective(self, config: DecisionConfig) -> dict[str, float]:
+        """Weights of the outcomes; by default the outcome alone."""
+        for table in ("weights", "tolerances"):
+            for name in getattr(config, table):
+                if name not in self.outcomes:
+                    hint = nearest(name, self.outcomes)
+                    raise ConfigError(f"Unknown outcome {name!r} in `{table}` of [decision].{hint}")
+        return dict(config.weights) or {next(iter(self.outcomes)): 1.0}
