@@ -311,7 +311,7 @@ def _(tensors, meta):
 
 @changed("a canary without answers", "record")
 def _(tensors, meta):
-    del tensors["gain"], tensors["turned"]
+    del tensors["gain"], tensors["fixed_gain"]
 
 
 @changed("another model's answers", "record")

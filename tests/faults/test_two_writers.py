@@ -22,9 +22,9 @@ class SlowStore(LightStore):
         super().__init__(path)
         self.told, self.longest = told, longest
 
-    def _gate(self, folder, version, expected):
+    def _gate(self, folder, expected):
         self.told.wait(self.longest)
-        return super()._gate(folder, version, expected)
+        return super()._gate(folder, expected)
 
 
 def write(path, start, said, told, longest):

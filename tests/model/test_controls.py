@@ -9,6 +9,7 @@ from realloc.base import simplex
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.constraints.limits import Limits, compile_limits
 from realloc.model import recommend as recommendation
+from realloc.model.state import RoundState
 from tests.controls import Control, try_control
 from tests.small import CHANNELS, CONFIG, fitted, today
 
@@ -77,7 +78,7 @@ CONTROLS = {
     "caps": Control(caps_hold, recommendation, "compile_limits", without_constraints),
     "largest move": Control(moves_are_short, recommendation, "compile_limits", without_constraints),
     "held-out significance": Control(
-        weak_evidence_moves_nothing, recommendation, "is_evident", lambda *_: True
+        weak_evidence_moves_nothing, RoundState, "is_significant", lambda *_: True
     ),
     "simplex": Control(shares_stay_on_the_simplex, simplex, "project", lambda points: points),
 }

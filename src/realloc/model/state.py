@@ -12,7 +12,7 @@ from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats
 from realloc.base.validation import nearest
 from realloc.decide.config import DecisionConfig
-from realloc.decide.conservative import MoveFunction, OutcomeTerm, spread
+from realloc.decide.conservative import MoveFunction, OutcomeTerm, Rows, spread
 from realloc.decide.gain_std import GainStd
 from realloc.decide.model import GainModel, GainsAt, States
 from realloc.learn.features.encode import Encoder
@@ -51,7 +51,11 @@ class Learned:
 
     def sigma(self, gains: GainsAt, x: States, start: Floats, uncertainty: str) -> MoveFunction:
         """σ̂: the teacher's posterior where there is one, else the spread of the members."""
-        surface: MoveFunction = lambda rows, p, ends: spread(gains.gain(rows, p, ends))
+
+        def member_spread(rows: Rows, p: Floats, ends: Floats) -> Floats:
+            return spread(gains.gain(rows, p, ends))
+
+        surface: MoveFunction = member_spread
         if uncertainty == "posterior" and self.covariance is not None:
             surface = GainStd(self.covariance.covariance(x, start))
         mixes = self.mixes

@@ -124,7 +124,7 @@ def lines(told: dict[str, Any]) -> Iterator[str]:
     age = f"{told['age']['days']:.1f} days old"
     yield f"Version {told['version']}, {age}; {told['usable']:,} of {told['rows']:,} rows can be read."
     if told["drift"] is None:
-        yield f"Drift against training: not known (the version keeps no summary of its window)."
+        yield "Drift against training: not known (the version keeps no summary of its window)."
     for one in (told["drift"] or ())[:SHOWN]:
         usual = "not known" if one["usual"] is None else f"{one['usual']:.3f}"
         mark = "  drifted" if one["drifted"] else ""

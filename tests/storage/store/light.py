@@ -32,7 +32,7 @@ class LightStore(Store):
     def __init__(self, path, keep=2, clock=lambda: NOON):
         super().__init__(path, keep=keep, clock=clock)
 
-    def _gate(self, folder, version, expected):
+    def _gate(self, folder, expected):
         read_artifact(folder, MODEL)
         return expected
 

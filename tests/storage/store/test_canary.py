@@ -22,13 +22,14 @@ def test_the_writers_answers_are_accepted():
     check(fitted(), expected())
 
 
+@pytest.mark.parametrize("name", ["fixed_gain", "gain"])
 @pytest.mark.parametrize(
     "change",
     [lambda x: x * 1.1, lambda x: x[:-1], lambda x: x * np.nan, lambda x: x[:0]],
     ids=["other", "few", "no numbers", "none"],
 )
-def test_other_gains_are_refused(change):
-    changed = expected() | {"fixed_gain": change(expected()["fixed_gain"])}
+def test_other_gains_are_refused(name, change):
+    changed = expected() | {name: change(expected()[name])}
     with pytest.raises(StoreError, match="canary"):
         check(fitted(), changed)
 

@@ -27,7 +27,7 @@ def test_old_versions_go_but_never_the_current_one_or_its_parent(tmp_path):
 
 def test_a_candidate_that_fails_its_gate_is_put_aside_and_the_old_version_stays(tmp_path):
     class Strict(LightStore):
-        def _gate(self, folder, version, expected):
+        def _gate(self, folder, expected):
             raise StoreError("The canary died.")
 
     store = grown(tmp_path / "store", 1)

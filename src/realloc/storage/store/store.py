@@ -326,13 +326,13 @@ class Store:
         self._writing = True
         stack.callback(setattr, self, "_writing", False)
 
-    def _publish(self, version: Version, files: Mapping[str, bytes], expected: Canary) -> Version:
-        def read_back(folder: Path) -> Canary:
-            """It must load and answer the canary as the model did."""
-            canary.check(load(folder), expected)
-            return expected
+    def _gate(self, folder: Path, expected: Canary) -> Canary:
+        """Read back what was written: it must load and answer the canary as the model did."""
+        canary.check(load(folder), expected)
+        return expected
 
-        head = publish(self.path, version, files, read_back)
+    def _publish(self, version: Version, files: Mapping[str, bytes], expected: Canary) -> Version:
+        head = publish(self.path, version, files, lambda folder: self._gate(folder, expected))
         with suppress(OSError):  # the version is current; what is old now, the next writer removes
             needed = {n for n in (version.number, version.parent, version.former) if n}
             forget_old(self.path, self.keep, needed)
