@@ -8,7 +8,7 @@ The response is linear in the shares of every state: it knows which way is up, n
 from realloc.base.imports import need
 from realloc.base.simplex import tangent_basis
 from realloc.baselines.peers_dml import MODELS, DmlEffect, check_models, make_models, split_by
-from realloc.baselines.response import Response, ResponsePolicy, Task
+from realloc.baselines.response import LearnedResponse, ResponsePolicy, Task
 from realloc.model.config import Config
 
 
@@ -30,7 +30,7 @@ class CausalForestDMLPolicy(ResponsePolicy):
         self.least_rows = least_rows
         self.models = check_models(models)
 
-    def fit_response(self, task: Task) -> Response:
+    def fit_response(self, task: Task) -> LearnedResponse:
         """Cross-fit by unit, then grow a forest on the residuals, `least_rows` to a leaf."""
         rows = task.window
         model_y, model_t = make_models(self.models, task.seed)

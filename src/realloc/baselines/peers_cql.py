@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from realloc.base.imports import need
 from realloc.base.simplex import Floats, project, tangent_basis
-from realloc.baselines.response import Response, ResponsePolicy, States, Task
+from realloc.baselines.response import LearnedResponse, ResponsePolicy, States, Task
 from realloc.decide.search.greedy import SupportFunction
 from realloc.decide.types import Decision
 from realloc.learn.nuisances.config import NuisanceConfig
@@ -89,7 +89,7 @@ class CQLPolicy(ResponsePolicy):
         self.weight = weight
         self.steps = steps
 
-    def fit_response(self, task: Task) -> Response:
+    def fit_response(self, task: Task) -> LearnedResponse:
         """Train actor and critic on the residual outcome."""
         rows = task.window
         t = rows.shares @ tangent_basis(rows.shares.shape[1])

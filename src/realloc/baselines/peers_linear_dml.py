@@ -13,7 +13,7 @@ from realloc.base.errors import ConfigError
 from realloc.base.imports import need
 from realloc.base.simplex import tangent_basis
 from realloc.baselines.peers_dml import MODELS, DmlEffect, check_models, make_models, split_by
-from realloc.baselines.response import Response, ResponsePolicy, Task
+from realloc.baselines.response import LearnedResponse, ResponsePolicy, Task
 from realloc.model.config import Config
 
 DEGREES = (1, 2)
@@ -41,7 +41,7 @@ class LinearDMLPolicy(ResponsePolicy):
         self.state_degree = state_degree
         self.models = check_models(models)
 
-    def fit_response(self, task: Task) -> Response:
+    def fit_response(self, task: Task) -> LearnedResponse:
         """Cross-fit by unit, then regress residuals on residuals times features of the state."""
         rows = task.window
         model_y, model_t = make_models(self.models, task.seed)

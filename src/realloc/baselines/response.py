@@ -50,7 +50,7 @@ NEAR = 0.02  # of a finite difference
 States = NDArray[np.float32]
 
 
-class Response(Protocol):
+class LearnedResponse(Protocol):
     """A learned outcome, up to a function of the state."""
 
     def values(self, x: States, shares: Floats) -> Floats:
@@ -59,7 +59,7 @@ class Response(Protocol):
 
 
 @runtime_checkable
-class SmoothResponse(Response, Protocol):
+class SmoothResponse(LearnedResponse, Protocol):
     """A response with a gradient."""
 
     def slopes(self, x: States, shares: Floats) -> Floats:
@@ -88,7 +88,7 @@ class ResponsePolicy(Fitted):
         self.config = config or Config()
 
     @abstractmethod
-    def fit_response(self, task: Task) -> Response:
+    def fit_response(self, task: Task) -> LearnedResponse:
         """Learn the outcome."""
 
     def learn(self, logs: Logs) -> None:

@@ -29,16 +29,16 @@ Stays = Callable[[Floats], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class Moves:
+class DrawnMoves:
     """A move k → l of size δ for each place, all (n, q); δ is 0 where no step fits."""
 
     source: NDArray[np.int16]
     target: NDArray[np.int16]
     step: Floats
 
-    def take(self, rows: NDArray[np.int64] | slice) -> "Moves":
+    def take(self, rows: NDArray[np.int64] | slice) -> "DrawnMoves":
         """Some of the rows."""
-        return Moves(self.source[rows], self.target[rows], self.step[rows])
+        return DrawnMoves(self.source[rows], self.target[rows], self.step[rows])
 
 
 def label_moves(
@@ -108,7 +108,7 @@ def draw_moves(
     shares: Floats,
     steps: tuple[float, ...],
     random: np.random.Generator,
-) -> Moves:
+) -> DrawnMoves:
     """One feasible move per place (n, q, K)."""
     K = shares.shape[-1]
     sizes = np.asarray(steps)
@@ -118,14 +118,14 @@ def draw_moves(
     source, size = np.divmod(chosen, len(sizes))
     step = np.where(fits.any((-1, -2)), sizes[size], 0.0)
     target = (source + random.integers(1, K, size=source.shape)) % K
-    return Moves(source.astype(np.int16), target.astype(np.int16), step)
+    return DrawnMoves(source.astype(np.int16), target.astype(np.int16), step)
 
 
 def ask(
     teacher: Teacher,
     x: Singles,
     shares: Floats,
-    moves: Moves,
+    moves: DrawnMoves,
 ) -> tuple[Singles, Singles]:
     """Finite differences (M, n, q) and fields (M, n, q, K) of one batch."""
     step = moves.step

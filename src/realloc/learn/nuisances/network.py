@@ -28,7 +28,7 @@ CHUNK = 8192
 
 
 @dataclass(frozen=True)
-class Problem:
+class NetworkProblem:
     """Scaled targets of M jobs."""
 
     x: Tensor
@@ -96,7 +96,7 @@ def fit_networks(
 
 def _problem(
     sample: NuisanceSample, jobs: list[FitJob], starts: list[RidgeStart], kind: str
-) -> Problem:
+) -> NetworkProblem:
     z: list[Floats] = []
     weights: list[Floats] = []
     prior: list[Floats] = []
@@ -119,7 +119,7 @@ def _problem(
     def tensor(values: Floats | list[Floats] | list[float]) -> Tensor:
         return torch.tensor(np.asarray(values), dtype=torch.float32)
 
-    return Problem(
+    return NetworkProblem(
         x=torch.from_numpy(sample.x),
         shares=tensor(sample.shares),
         z=tensor(z),
@@ -135,7 +135,7 @@ def _problem(
 @torch.no_grad()
 def _predict(
     stack: Stack,
-    problem: Problem,
+    problem: NetworkProblem,
     rows: list[Indices],
 ) -> list[tuple[Floats, Floats]]:
     """Mean of z and shares of every member on its rows, padded to one length and cut."""
