@@ -54,7 +54,6 @@ width = 16
 trunk = 8
 [support]
 members = 4
-network = false
 [publish]
 max_drift = 2.0
 """
