@@ -303,7 +303,7 @@ def true_outcome(
 def whole_problem(model: realloc.ReAlloc, test: Logs) -> Problem:
     """All rows in one batch."""
     (batch,) = open_batches(model.fitted, test, model.config, model.config.constraints)
-    return batch.case
+    return batch.problem
 
 
 def run(worlds: list[str], seeds: list[int], path: Path, models: Path, code: str) -> dict[str, Any]:

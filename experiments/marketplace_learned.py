@@ -235,7 +235,7 @@ class Ours:
         picked = np.zeros(len(asked), dtype=np.int64)
         decision = self.config.decision
         for batch in open_batches(self.state, asked, self.config, self.config.constraints):
-            case, every = batch.case, np.arange(len(batch.rows))
+            case, every = batch.problem, np.arange(len(batch.rows))
             if not case.significant:
                 continue
             ends = reach(case.start, moves, possible[batch.rows])

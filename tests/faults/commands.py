@@ -57,7 +57,6 @@ least_steps = 0
 [memory]
 capacity = 200
 [support]
-network = false
 members = 2
 rows = 200
 [decision]

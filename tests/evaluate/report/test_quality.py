@@ -18,5 +18,5 @@ def test_every_outcome_has_its_explained_part_and_significance():
     section = nuisance_section(fitted(), read_logs(later(), SCHEMA))
     assert [row[0] for row in section.rows] == ["orders", "gmv"]
     names = [figure.name for figure in section.figures]
-    assert names == ["orders_r2", "orders_evidence", "gmv_r2", "gmv_evidence"]
+    assert names == ["orders_r2", "orders_significance", "gmv_r2", "gmv_significance"]
     assert section.lines[0].startswith("As of round 1, ")
