@@ -37,7 +37,6 @@ def test_tests_mirror_the_source():
     assert share >= MIRRORED, f"{share:.0%} have a test file of their name; missing: {missing}"
 
 
-@pytest.mark.xfail(strict=True, reason="classes are being renamed: REMOVE when all have landed")
 def test_no_class_name_is_defined_twice():
     names = Counter(
         node.name

@@ -17,7 +17,7 @@ from realloc.evaluate.value import (
 )
 from realloc.evaluate.weights import (
     IntervalConfig,
-    Kernel,
+    ActionKernel,
     target_arms,
     target_mix,
     target_shares,
@@ -326,7 +326,9 @@ def test_smoothed_values_are_those_of_the_kernel_whatever_the_model():
     ]
     rough = smoothed_value(rows, target, jumps, config)["dr_value"]
     point = smoothed_value(rows, target, jumps, replace(config, at_point=True))["dr_value"]
-    around = np.concatenate([place[good] for place, good in Kernel(rows, target, 0.2).draws()])
+    around = np.concatenate(
+        [place[good] for place, good in ActionKernel(rows, target, 0.2).draws()]
+    )
     truth = surface(around, 10.0).mean()
     assert smooth.low <= truth <= smooth.high
     assert abs(rough.value - smooth.value) < (smooth.high - smooth.low) / 4

@@ -5,7 +5,7 @@ from scipy.stats import t
 from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.weights import (
     IntervalConfig,
-    Kernel,
+    ActionKernel,
     Term,
     default_bandwidth,
     effective_size,
@@ -73,7 +73,7 @@ def test_targets_that_are_none_are_refused():
 )
 def test_kernel_weights_average_to_one(alpha, target):
     rows = density_rows(8000, alpha, seed=3)
-    weights, kept = Kernel(rows, np.tile(target, (8000, 1)), 0.15).weights(points=256)
+    weights, kept = ActionKernel(rows, np.tile(target, (8000, 1)), 0.15).weights(points=256)
     assert kept.all()
     error = weights.std() / np.sqrt(8000)
     assert (
@@ -87,7 +87,7 @@ def test_a_target_far_outside_the_densitys_support_is_not_valued():
     known = rows.density_at
     half = type(rows)(**{**vars(rows), "density_at": None})
     object.__setattr__(half, "density_at", lambda p, r: known(p, r) * (p[:, 0] < 0.4))
-    kept = Kernel(half, np.tile([0.7, 0.2, 0.1], (500, 1)), 0.1).weights()[1]
+    kept = ActionKernel(half, np.tile([0.7, 0.2, 0.1], (500, 1)), 0.1).weights()[1]
     assert not kept.any()
 
 

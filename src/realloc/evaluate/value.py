@@ -22,7 +22,7 @@ from realloc.evaluate.randomized import Mask, Randomized, RandomizedMoves, Rando
 from realloc.evaluate.result import NAN, Estimate, EstimateTable
 from realloc.evaluate.weights import (
     IntervalConfig,
-    Kernel,
+    ActionKernel,
     Target,
     Term,
     default_bandwidth,
@@ -156,7 +156,7 @@ def smoothed_value(
     """
     config = config or ValueConfig()
     bandwidth = config.bandwidth or default_bandwidth(rows)
-    aimed = Kernel(rows, shares, bandwidth)
+    aimed = ActionKernel(rows, shares, bandwidth)
     held = replace(aimed, target=rows.start)
     weight, valued = aimed.weights()
     hold_weight, could = held.weights()
@@ -320,7 +320,7 @@ def _lacking(evidence: EstimateTable, config: ValueConfig) -> str:
     return ""
 
 
-def _at_kernel(kernel: Kernel, model: OutcomeModel, picked: Rows) -> Floats:
+def _at_kernel(kernel: ActionKernel, model: OutcomeModel, picked: Rows) -> Floats:
     """∫ K m around each target by a few draws of its own per row,
     so that their noise is in the interval.
     """

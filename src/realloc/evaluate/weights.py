@@ -98,7 +98,7 @@ def default_bandwidth(rows: RandomizedShares) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
+class ActionKernel:
     """A kernel around each row's target."""
 
     rows: RandomizedShares

@@ -11,7 +11,7 @@ from realloc import read_logs
 from realloc.base.errors import LogError
 from realloc.baselines import BASELINES
 from realloc.evaluate.report import evaluation_report
-from realloc.evaluate.report.advice import GainModel, advise, last_rows
+from realloc.evaluate.report.advice import PredictsGain, advise, last_rows
 from realloc.evaluate.report.ranking import TITLE as RANKING
 from realloc.evaluate.report.worth import TITLE as VALUE
 from tests.evaluate.report.simulated import SCHEMA, fitted, later, make_logs
@@ -55,7 +55,7 @@ def test_a_policy_of_two_verbs_is_valued_and_the_report_says_what_it_cannot_tell
 def test_a_baseline_that_predicts_gains_is_ranked():
     logs = read_logs(make_logs(), SCHEMA)
     policy = BASELINES["s_gbdt_local"]().fit(logs)
-    assert isinstance(policy, GainModel)
+    assert isinstance(policy, PredictsGain)
     report = evaluation_report(policy, later())
     assert report[RANKING].rows
     assert report.evidence.rho is not None

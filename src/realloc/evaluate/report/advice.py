@@ -18,7 +18,7 @@ Mask = NDArray[np.bool_]
 
 
 @runtime_checkable
-class GainModel(Protocol):
+class PredictsGain(Protocol):
     """A policy that also says what it is worth to move rows to the shares `to` (n, K)."""
 
     def gain(self, today: Any, to: Any, /) -> Floats:

@@ -11,7 +11,7 @@ from realloc.base.errors import LogError
 from realloc.base.progress import Progress, silent
 from realloc.decide.types import Policy
 from realloc.evaluate.replay import MatchedReplayConfig, against_chance, matched_replay
-from realloc.evaluate.report.advice import GainModel, Mask, advise
+from realloc.evaluate.report.advice import PredictsGain, Mask, advise
 from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.section import FIGURE_HEADS, Section, bar, figure_rows, plain, span
 from realloc.evaluate.report.traffic import New
@@ -51,7 +51,7 @@ def rank(
     progress: Progress = silent,
 ) -> Ranked:
     """Replay units without randomized rows, or all where every unit has some."""
-    if not isinstance(policy, GainModel):
+    if not isinstance(policy, PredictsGain):
         text = "No ranking: the policy has no method `gain` that predicts what a move is worth."
         return Ranked(Section(title=TITLE, missing=(text,)))
 
