@@ -1,7 +1,7 @@
-"""Decisions of the static table's first seed, written or compared: did a change of the code change them?
+"""Decisions of the first seed of the static table, written or compared: did a change alter them?
 
     python experiments/same_decisions.py before.npz           # with the code before
-    python experiments/same_decisions.py after.npz            # with the code after, in another checkout
+    python experiments/same_decisions.py after.npz            # with the code after it
     python experiments/same_decisions.py --compare before.npz after.npz
 """
 

@@ -16,8 +16,8 @@ from realloc.evaluate.value import (
     smoothed_value,
 )
 from realloc.evaluate.weights import (
-    IntervalConfig,
     ActionKernel,
+    IntervalConfig,
     target_arms,
     target_mix,
     target_shares,

@@ -4,8 +4,8 @@ from scipy.stats import t
 
 from realloc.base.errors import ConfigError, LogError
 from realloc.evaluate.weights import (
-    IntervalConfig,
     ActionKernel,
+    IntervalConfig,
     Term,
     default_bandwidth,
     effective_size,

@@ -21,8 +21,8 @@ from realloc.evaluate.propensity import check_propensities
 from realloc.evaluate.randomized import Mask, Randomized, RandomizedMoves, RandomizedShares, Rows
 from realloc.evaluate.result import NAN, Estimate, EstimateTable
 from realloc.evaluate.weights import (
-    IntervalConfig,
     ActionKernel,
+    IntervalConfig,
     Target,
     Term,
     default_bandwidth,

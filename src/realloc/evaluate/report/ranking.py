@@ -11,7 +11,7 @@ from realloc.base.errors import LogError
 from realloc.base.progress import Progress, silent
 from realloc.decide.types import Policy
 from realloc.evaluate.replay import MatchedReplayConfig, against_chance, matched_replay
-from realloc.evaluate.report.advice import PredictsGain, Mask, advise
+from realloc.evaluate.report.advice import Mask, PredictsGain, advise
 from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.section import FIGURE_HEADS, Section, bar, figure_rows, plain, span
 from realloc.evaluate.report.traffic import New
