@@ -1,8 +1,8 @@
 """Decisions of the first seed of the static table, written or compared: did a change alter them?
 
-    python experiments/same_decisions.py before.npz           # with the code before
-    python experiments/same_decisions.py after.npz            # with the code after it
-    python experiments/same_decisions.py --compare before.npz after.npz
+python experiments/same_decisions.py before.npz           # with the code before
+python experiments/same_decisions.py after.npz            # with the code after it
+python experiments/same_decisions.py --compare before.npz after.npz
 """
 
 import argparse
