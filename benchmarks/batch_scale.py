@@ -116,7 +116,7 @@ def stages(folder: Path, store: Path, rows: int = 16_384) -> dict[str, float]:
     from realloc.decide.types import tabulate
     from realloc.logs.reading.source import open_source
     from realloc.serve.load import ModelRequest, load_model
-    from realloc.storage.ledger import Run
+    from realloc.storage.ledger.rows import Run
 
     opened = load_model(ModelRequest(store))
     decider, source, found = opened, open_source(draw(folder, rows)), {}

@@ -27,7 +27,8 @@ from tests.small import fitted, window
 from tests.storage.ledger import test_journal as journal
 
 from realloc.base.errors import ReallocError, StoreError
-from realloc.storage.ledger import Ledger, recover
+from realloc.storage.ledger import Ledger
+from realloc.storage.ledger.journal import recover
 from realloc.storage.store import Store
 
 RESULTS = Path(__file__).parent / "results" / "faults_batch.json"

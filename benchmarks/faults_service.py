@@ -41,7 +41,8 @@ from tests.serve.http.test_records import ask_until_killed
 
 from realloc.monitor.redecide import audit
 from realloc.serve.http.app import App
-from realloc.storage.ledger import Ledger, recover
+from realloc.storage.ledger import Ledger
+from realloc.storage.ledger.journal import recover
 from realloc.storage.store import Store
 
 ROOT = Path(__file__).parents[1]

@@ -53,8 +53,8 @@ def seal(path, table=None, weights=None):
     table.pop("digest", None)
     if weights is not None:
         (path / WEIGHTS).write_bytes(weights)
-        table["files"] = {WEIGHTS: {"bytes": len(weights), "sha256": artifact._sha256(weights)}}
-    table["digest"] = artifact._sha256(artifact._to_bytes(table))
+        table["files"] = {WEIGHTS: {"bytes": len(weights), "sha256": artifact.sha256(weights)}}
+    table["digest"] = artifact.sha256(artifact._to_bytes(table))
     (path / MANIFEST).write_bytes(artifact._to_bytes(table))
 
 

@@ -240,7 +240,7 @@ def _make_manifest(
         "versions": _versions(),
         "meta": dict(meta),
         "files": {
-            name: {"bytes": len(content), "sha256": _sha256(content)}
+            name: {"bytes": len(content), "sha256": sha256(content)}
             for name, content in files.items()
         },
     }
@@ -251,7 +251,7 @@ def _make_manifest(
             f"{_show(folder)}, but {odd}. Convert it first."
         )
     try:
-        content = _to_bytes({**table, "digest": _sha256(_to_bytes(table))})
+        content = _to_bytes({**table, "digest": sha256(_to_bytes(table))})
     except ValueError as problem:  # half a surrogate pair, an integer of thousands of digits
         raise ArtifactError(
             f"Expected `meta` of {_show(folder)} to fit into JSON, but: {problem}."
@@ -328,7 +328,7 @@ def _read_folder(folder: Path, kind: str) -> Artifact:
     path = folder / WEIGHTS
     expected = manifest["files"][WEIGHTS]
     content = read_plain(path, expected["bytes"], expected["bytes"])
-    if _sha256(content) != expected["sha256"]:
+    if sha256(content) != expected["sha256"]:
         raise ArtifactError(
             f"Expected the SHA-256 of {MANIFEST} in {_show(path)}, got another: "
             f"it was changed. {AGAIN}"
@@ -365,7 +365,7 @@ def _read_manifest(folder: Path) -> tuple[dict[str, Any], str]:
         )
     digest = table.pop("digest")
     # Compared as bytes too: blanks and other spellings of the same values are changes as well.
-    if digest != _sha256(_to_bytes(table)) or content != _to_bytes({**table, "digest": digest}):
+    if digest != sha256(_to_bytes(table)) or content != _to_bytes({**table, "digest": digest}):
         raise ArtifactError(
             f"Expected {_show(path)} to match its own digest, but it was changed. {AGAIN}"
         )
@@ -373,7 +373,7 @@ def _read_manifest(folder: Path) -> tuple[dict[str, Any], str]:
         raise ArtifactError(
             f"Expected a manifest of realloc in {_show(path)}, but its values are others. {AGAIN}"
         )
-    return table, _sha256(content)
+    return table, sha256(content)
 
 
 def _is_manifest(table: Mapping[str, Any]) -> bool:
@@ -447,7 +447,8 @@ def _unpack(content: bytes, path: Path) -> dict[str, NDArray[Any]]:
 # JSON
 
 
-def _sha256(content: bytes) -> str:
+def sha256(content: bytes) -> str:
+    """The digest of some bytes in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 

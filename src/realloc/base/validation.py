@@ -3,6 +3,7 @@
 import dataclasses
 import difflib
 import math
+import reprlib
 import types
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -44,8 +45,15 @@ def check_types(instance: Any, where: str) -> None:
             )
 
 
-def from_table(cls: type[T], table: Mapping[str, Any], where: str) -> T:
+def check_table(value: Any, where: str) -> None:
+    """Refuse a key in the place of a TOML table."""
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"Expected {where} to be a table of keys, got {reprlib.repr(value)}.")
+
+
+def from_table(cls: type[T], table: Any, where: str) -> T:
     """Build a checked dataclass from a TOML table; for an unknown key, name the nearest known."""
+    check_table(table, where)
     known = {field.name: field for field in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
     for key in table:
         if key not in known:

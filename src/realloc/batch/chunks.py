@@ -1,14 +1,15 @@
 """Rows in chunks of one size, by their place in the input, however the input files were written."""
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from realloc.base.artifact import sha256
 from realloc.base.errors import LogError
 from realloc.logs.reading.source import Source
+from realloc.storage.ledger.entry import sha256_file
 
 CHUNK_ROWS = 16_384
 
@@ -66,11 +67,10 @@ def fingerprint_files(opened: Source) -> str:
     digests = []
     for file in opened.files:
         try:
-            with file.path.open("rb") as stream:
-                digests.append([hashlib.file_digest(stream, "sha256").hexdigest(), list(file.keys)])
+            digests.append([sha256_file(file.path), list(file.keys)])
         except OSError as problem:
             raise LogError(f"Cannot read {file.label!r}: {problem.strerror}.") from problem
-    return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
+    return sha256(json.dumps(digests).encode())
 
 
 def identify_files(opened: Source) -> list[tuple[str, int, int, int]]:

@@ -1,14 +1,14 @@
 """`realloc abtest`: read out a randomized test, or plan one."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import from_table
-from realloc.cli.console import busy
+from realloc.base.validation import check_table, from_table
+from realloc.cli.console import busy, print_error, print_json
+from realloc.cli.options import AsJson, Quiet, Report
 from realloc.decide.config import DecisionConfig
 from realloc.model.config import read_toml
 
@@ -22,9 +22,7 @@ def abtest(
         typer.Argument(help="Parquet or CSV: a row per unit, or per unit and day, with its arm."),
     ],
     config: Annotated[Path, typer.Option(help="TOML with a table [abtest].")],
-    report: Annotated[
-        Path | None, typer.Option(help="Write the readout as an HTML page, too.")
-    ] = None,
+    report: Report = None,
     plan: Annotated[
         bool,
         typer.Option(
@@ -41,8 +39,8 @@ def abtest(
         typer.Option(help="With --plan: the effect to find; says how many units it takes."),
     ] = None,
     power: Annotated[float, typer.Option(help="With --plan: probability of finding it.")] = 0.8,
-    as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Read out a randomized test: effects, guardrails, verdict.
     Exit code 2 if the arms cannot be compared.
@@ -71,10 +69,7 @@ def abtest(
         report.write_text(to_html(readout), encoding="utf-8")
     _show(readout, as_json)
     if not readout.split.ok:
-        typer.echo(
-            "realloc: The arms cannot be compared (sample-ratio mismatch); the report is partial.",
-            err=True,
-        )
+        print_error("The arms cannot be compared (sample-ratio mismatch); the report is partial.")
         raise typer.Exit(2)
 
 
@@ -83,21 +78,18 @@ def read_test(path: Path) -> tuple["AbtestConfig", DecisionConfig]:
     from realloc.evaluate.abtest import parse_abtest
 
     tables = read_toml(path)
-    for name in ("abtest", "decision"):
-        if not isinstance(tables.get(name, {}), dict):
-            raise ConfigError(
-                f"Expected [{name}] of {path} to be a table of keys, got {tables[name]!r}."
-            )
     if "abtest" not in tables:
         raise ConfigError(
             f"Expected a table [abtest] in {path}, but there is none. docs/abtest.md shows one."
         )
+    where = f"[abtest] of {path}"
+    check_table(tables["abtest"], where)
     decision = from_table(DecisionConfig, tables.get("decision", {}), f"[decision] of {path}")
-    return parse_abtest(tables["abtest"], f"[abtest] of {path}"), decision
+    return parse_abtest(tables["abtest"], where), decision
 
 
 def _show(result: "Readout | TestPlan", as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
+        print_json(result.to_json())
     else:
         typer.echo(str(result))

@@ -1,17 +1,16 @@
 """`realloc check`: check logs before fitting."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.padding import Padding
 from rich.table import Table
 
 from realloc.base.errors import ReallocError
-from realloc.cli.console import busy, progress_bar, stdout
+from realloc.cli.console import busy, indented, print_json, progress_bar, stdout
+from realloc.cli.options import AsJson, Files, Quiet
 from realloc.logs import Check, Finding, Schema, names
 from realloc.logs.checks.check import check_loaded
 from realloc.logs.checks.variation import Variation, count
@@ -26,11 +25,6 @@ SIGNS = {
     "warning": "[yellow]! warning[/]",
     "info": "[cyan]· info[/]   ",
 }
-Files = Annotated[
-    list[str],
-    typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions."),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
 
 
 def check(
@@ -39,7 +33,7 @@ def check(
         Path | None,
         typer.Option(help="TOML with a [schema]; without it, one is guessed and shown."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Check logs before fitting: what is wrong, what is risky, what will be used.
@@ -55,8 +49,7 @@ def check(
         unreadable = Finding("unreadable", "error", what, "", "", stops_reading=True)
         result = Check((unreadable,), None)
     if as_json:
-        report = {**result.to_json(), "guessed": config is None}
-        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+        print_json({**result.to_json(), "guessed": config is None})
     else:
         show_check(result, stdout(), guessed=config is None)
     if not result.ok:
@@ -137,7 +130,7 @@ def _show_variation(variation: Variation, console: Console) -> None:
         f"period to the next a unit moves {variation.move_median:.1%} of its budget "
         f"(median; 90th percentile {variation.move_p90:.1%}).\n"
     )
-    console.print(Padding(moves, (0, 0, 0, 2)))
+    console.print(indented(moves))
 
 
 def _show_finding(finding: Finding, console: Console) -> None:
@@ -146,5 +139,5 @@ def _show_finding(finding: Finding, console: Console) -> None:
     advice = f"→ {finding.advice}" if finding.advice else ""
     for text in (f"{finding.what}.", finding.meaning, advice):
         if text:
-            console.print(Padding(escape(text), (0, 0, 0, 2)))
+            console.print(indented(escape(text)))
     console.print()

@@ -1,11 +1,15 @@
 """Where text goes: results to stdout, progress to stderr and only on a terminal."""
 
 import io
+import json
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 
-from rich.console import Console
+import typer
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 
 from realloc.base.progress import show_progress
 from realloc.logs.reading.read import OnProgress
@@ -29,6 +33,21 @@ def stdout() -> Console:
     if console.is_terminal:
         return console
     return Console(highlight=False, width=120, file=_WithoutPadding())
+
+
+def print_json(value: Any) -> None:
+    """Print a result for programs."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_error(text: object) -> None:
+    """Print one message to stderr, after the program's name."""
+    typer.echo(f"realloc: {text}", err=True)
+
+
+def indented(content: RenderableType) -> Padding:
+    """Set two columns to the right, also where lines are folded."""
+    return Padding(content, (0, 0, 0, 2))
 
 
 @contextmanager

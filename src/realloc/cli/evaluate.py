@@ -1,21 +1,20 @@
 """`realloc evaluate`: what logs say about a fitted store, and whether to launch it."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.markup import escape
-from rich.padding import Padding
 from rich.table import Table
 
 from realloc.base.errors import ConfigError
 from realloc.base.progress import show_progress
 from realloc.base.validation import from_table
-from realloc.cli.console import progress_bar, stdout
-from realloc.cli.fit import Quiet, Source, open_store
+from realloc.cli.console import indented, print_json, progress_bar, stdout
+from realloc.cli.fit import open_store
+from realloc.cli.options import Files, Quiet, Report, StorePath
 from realloc.model.config import read_config, read_toml
 
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ COLOURS = {"launch": "bold green", "test small": "bold yellow", "do not launch":
 
 
 def evaluate(
-    logs: Source,
-    store: Annotated[Path, typer.Option(help="The folder that `realloc fit` wrote.")],
+    logs: Files,
+    store: StorePath,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -37,9 +36,7 @@ def evaluate(
             "its propensity the schema's."
         ),
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Write the report as an HTML page, too.")
-    ] = None,
+    report: Report = None,
     as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -61,7 +58,7 @@ def evaluate(
         title = f"Evaluation report of {store.resolve().name}"
         report.write_text(to_html(evaluated, title), encoding="utf-8")
     if as_json:
-        typer.echo(json.dumps(evaluated.to_json(), indent=2, ensure_ascii=False))
+        print_json(evaluated.to_json())
     else:
         _show(evaluated, stdout())
 
@@ -75,9 +72,7 @@ def _settings(model: "ReAlloc", path: Path | None) -> "tuple[ReportConfig, Schem
         return ReportConfig(), schema
     given, config = read_config(path)
     model.decide_with(config.decision, config.constraints)
-    table: Any = read_toml(path).get("report", {})
-    if not isinstance(table, dict):
-        raise ConfigError(f"Expected [report] of {path} to be a table of keys, got {table!r}.")
+    table = read_toml(path).get("report", {})
     schema = replace(schema, propensity=given.propensity or schema.propensity)
     return from_table(ReportConfig, table, f"[report] of {path}"), schema
 
@@ -85,28 +80,24 @@ def _settings(model: "ReAlloc", path: Path | None) -> "tuple[ReportConfig, Schem
 def _show(report: "EvaluationReport", console: Console) -> None:
     console.print(f"[{COLOURS[report.verdict]}]{report.verdict.capitalize()}.[/]")
     for reason in report.reasons:
-        console.print(_indented(f"• {escape(reason)}"))
+        console.print(indented(f"• {escape(reason)}"))
     for section in report.sections:
         _show_section(section, console)
     console.print("\n[bold]Rules of the verdict[/]")
     for rule in report.rules:
-        console.print(_indented(f"• {escape(rule)}"))
+        console.print(indented(f"• {escape(rule)}"))
 
 
 def _show_section(section: "Section", console: Console) -> None:
     console.print(f"\n[bold]{escape(section.title)}[/]")
     for text in section.missing:
-        console.print(_indented(f"[yellow]! {escape(text)}[/]"))
+        console.print(indented(f"[yellow]! {escape(text)}[/]"))
     for text in section.lines:
-        console.print(_indented(escape(text)))
+        console.print(indented(escape(text)))
     if section.rows:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
         for head in section.heads:
             table.add_column(head, overflow="fold")
         for row in section.rows:
             table.add_row(*map(escape, row))
-        console.print(_indented(table))
-
-
-def _indented(content: RenderableType) -> Padding:
-    return Padding(content, (0, 0, 0, 2))
+        console.print(indented(table))

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.padding import Padding
 
 from realloc.base.errors import ConfigError
 from realloc.base.progress import show_progress
-from realloc.cli.console import progress_bar, stdout
+from realloc.cli.console import indented, progress_bar, stdout
+from realloc.cli.options import AllowNetwork, Files, Quiet, StorePath
 from realloc.logs import Logs, Schema, read_logs
 from realloc.model.config import read_config
 from realloc.storage.store import Store, Version
@@ -18,19 +18,9 @@ from realloc.storage.store import Store, Version
 if TYPE_CHECKING:
     from realloc.model.realloc import ReAlloc
 
-Source = Annotated[
-    list[str],
-    typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions."),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
-AllowNetwork = Annotated[
-    bool,
-    typer.Option("--allow-network", help="Also on a network file system, where less is promised."),
-]
-
 
 def fit(
-    logs: Source,
+    logs: Files,
     config: Annotated[Path, typer.Option(help="TOML with a [schema]; `realloc init` writes one.")],
     store: Annotated[Path, typer.Option(help="Folder that keeps the model between rounds.")],
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the config's.")] = None,
@@ -60,8 +50,8 @@ def fit(
 
 
 def update(
-    window: Source,
-    store: Annotated[Path, typer.Option(help="The folder that `realloc fit` wrote.")],
+    window: Files,
+    store: StorePath,
     churn: Annotated[
         bool, typer.Option("--churn", help="Run the round twice to tell new data from refit noise.")
     ] = False,
@@ -101,7 +91,8 @@ def update(
         version = place.commit(model, rows, allow_gap=allow_gap, allow_overlap=allow_overlap)
     _show(model, rows, version, store, console)
     if model.churn:
-        _print_indented(model.churn.lines(), console)
+        for line in model.churn.lines():
+            console.print(indented(line))
 
 
 def open_store(store: Path) -> "ReAlloc":
@@ -140,9 +131,5 @@ def _show(model: "ReAlloc", window: Logs, version: Version, store: Path, console
             "No surface predicts held-out units: nothing was learned, and every gain will be 0."
         )
     lines.append(f"The memory holds {len(learned.memory):,} rows of {state.rounds} rounds.")
-    _print_indented(lines, console)
-
-
-def _print_indented(lines: list[str], console: Console) -> None:
     for line in lines:
-        console.print(Padding(line, (0, 0, 0, 2)))
+        console.print(indented(line))

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from realloc.base.errors import ConfigError
-from realloc.cli.check import Files, Quiet
 from realloc.cli.console import busy, progress_bar
+from realloc.cli.options import Files, Quiet
 from realloc.logs import Finding, Schema, check_logs, names
 from realloc.logs.checks.variation import count
 from realloc.logs.guess import Hints, guess_schema

@@ -22,6 +22,7 @@ from realloc.cli import (
     simulate,
     store,
 )
+from realloc.cli.console import print_error
 
 app = typer.Typer(
     name="realloc",
@@ -32,24 +33,14 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.demo)
-app.command("simulate")(simulate.simulate)
-app.command("init")(init.init)
-app.command("check")(check.check)
-app.command("fit")(fit.fit)
-app.command("update")(fit.update)
-app.command("recommend")(recommend.recommend)
-app.command("evaluate")(evaluate.evaluate)
-app.command("abtest")(abtest.abtest)
-app.command("monitor")(monitor.monitor)
-app.command("audit")(monitor.audit)
-app.command("status")(store.status)
-app.command("rollback")(store.rollback)
-app.command("verify")(store.verify)
-app.command("export")(store.export)
-app.command("freeze")(store.freeze)
-app.command("unfreeze")(store.unfreeze)
-app.command("serve")(serve.serve)
+COMMANDS = (
+    *(demo.demo, simulate.simulate, init.init, check.check, fit.fit, fit.update),
+    *(recommend.recommend, evaluate.evaluate, abtest.abtest, monitor.monitor, monitor.audit),
+    *(store.status, store.rollback, store.verify, store.export, store.freeze, store.unfreeze),
+    serve.serve,
+)
+for command in COMMANDS:
+    app.command()(command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -79,11 +70,11 @@ def main() -> None:
     try:
         app()
     except ReallocError as problem:
-        typer.echo(f"realloc: {problem}", err=True)
+        print_error(problem)
         sys.exit(2)
     except SystemExit as ended:
         if ended.code == 130:  # Ctrl-C
-            typer.echo("realloc: interrupted; nothing half-made was kept.", err=True)
+            print_error("interrupted; nothing half-made was kept.")
         raise
     except BrokenPipeError:
         # The reader has closed its end: it has seen enough.
@@ -91,15 +82,14 @@ def main() -> None:
         sys.exit(0)
     except OSError as problem:
         where = f": {problem.filename}" if problem.filename else ""
-        typer.echo(f"realloc: {problem.strerror or problem}{where}.", err=True)
+        print_error(f"{problem.strerror or problem}{where}.")
         sys.exit(2)
     except Exception as problem:
         if os.environ.get("REALLOC_DEBUG"):
             raise
         kind = type(problem).__name__
-        typer.echo(
-            f"realloc: unexpected {kind}: {problem}. "
-            "Run again with REALLOC_DEBUG=1 and report what it prints.",
-            err=True,
+        print_error(
+            f"unexpected {kind}: {problem}. "
+            "Run again with REALLOC_DEBUG=1 and report what it prints."
         )
         sys.exit(1)

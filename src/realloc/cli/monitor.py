@@ -1,27 +1,19 @@
 """`realloc monitor` and `realloc audit`: is the model still right for what happens now, and did it decide as it says?"""
 
-import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 from rich.padding import Padding
 
-from realloc.cli.console import busy, stdout
+from realloc.cli.console import busy, print_error, print_json, stdout
+from realloc.cli.options import AsJson, Decisions, Quiet, StorePath
 from realloc.storage.store import Store
-
-Place = Annotated[Path, typer.Option("--store", help="The folder that `realloc fit` wrote.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")]
-Decisions = Annotated[
-    Path | None, typer.Option(help="Folder of the decision log; else in the store.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 
 
 def monitor(
-    store: Place,
+    store: StorePath,
     logs: Annotated[
         list[str], typer.Option(help="A window of logs, with or without outcomes; repeatable.")
     ],
@@ -42,18 +34,18 @@ def monitor(
         told = watch(Store(store), logs, arm, decisions)
     console = stdout()
     if as_json:
-        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        print_json(told)
     else:
         for line in lines(told):
             console.print(Padding(escape(line), 0))
     for alarm in told["alarms"]:
-        typer.echo(f"realloc: {alarm}", err=True)
+        print_error(alarm)
     if told["alarms"]:
         raise typer.Exit(2)
 
 
 def audit(
-    store: Place,
+    store: StorePath,
     run: Annotated[
         str | None, typer.Option(help="One run only; `realloc recommend` prints its id.")
     ] = None,
@@ -84,7 +76,7 @@ def audit(
             "faults": list(faults),
             "replays": [asdict(one) for one in found],
         }
-        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        print_json(told)
     else:
         for one in found:
             version = f"version {one.version}" if one.version is not None else "no version"
@@ -92,6 +84,6 @@ def audit(
             stdout().print(f"Entry {one.entry}, run {escape(one.run)}, {version}: {told}")
     wrong = [*faults, *(f"Entry {one.entry}: {one.first}." for one in found if one.differ)]
     for text in wrong:
-        typer.echo(f"realloc: {text}", err=True)
+        print_error(text)
     if wrong or any(one.problem for one in found):
         raise typer.Exit(2)

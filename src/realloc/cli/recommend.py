@@ -7,25 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.padding import Padding
 
 from realloc.base.errors import ConfigError
 from realloc.base.progress import show_progress
-from realloc.cli.console import stdout
-from realloc.cli.fit import AllowNetwork
+from realloc.cli.console import indented, stdout
+from realloc.cli.options import AllowNetwork, Decisions, Quiet, StorePath
 from realloc.model.config import read_config
 
 if TYPE_CHECKING:
     from realloc.batch import BatchResult
 
-Today = Annotated[
-    list[str], typer.Argument(help="Parquet or CSV with the rows to decide on; no outcome needed.")
-]
-
 
 def recommend(
-    today: Today,
-    store: Annotated[Path, typer.Option(help="The folder that `realloc fit` wrote.")],
+    today: Annotated[
+        list[str],
+        typer.Argument(help="Parquet or CSV with the rows to decide on; no outcome needed."),
+    ],
+    store: StorePath,
     out: Annotated[Path, typer.Option(help="Where to write: .parquet or .csv.")],
     config: Annotated[
         Path | None,
@@ -52,11 +50,9 @@ def recommend(
     summary: Annotated[
         Path | None, typer.Option(help="Where the run's figures go as JSON; else beside `--out`.")
     ] = None,
-    decisions: Annotated[
-        Path | None, typer.Option(help="Folder of the decision log; else in the store.")
-    ] = None,
+    decisions: Decisions = None,
     allow_network: AllowNetwork = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Recommend shares and money for every row, with the gain, how sure it is, and why.
 
@@ -112,7 +108,7 @@ def _show(result: "BatchResult", console: Console) -> None:
     for broken in summary.broken_limits:
         console.print(f"  [bold red]Forced[/] though {escape(broken)}.")
     for line in summary.lines():
-        console.print(Padding(escape(line), (0, 0, 0, 2)))
+        console.print(indented(escape(line)))
     logged = (
         f", entry {summary.decision_log.entry} of the decision log" if summary.decision_log else ""
     )

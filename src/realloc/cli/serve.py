@@ -10,6 +10,7 @@ import typer
 
 from realloc.base.errors import StoreError
 from realloc.base.imports import need
+from realloc.cli.options import StorePath
 
 
 class WithoutPandas:
@@ -22,7 +23,7 @@ class WithoutPandas:
 
 
 def serve(
-    store: Annotated[Path, typer.Option(help="The folder that `realloc fit` wrote.")],
+    store: StorePath,
     host: Annotated[
         str, typer.Option(help="Address to listen at; beyond this machine a token is needed.")
     ] = "127.0.0.1",

@@ -13,6 +13,7 @@ import typer
 
 from realloc.base.errors import ConfigError
 from realloc.cli.console import busy, progress_bar
+from realloc.cli.options import Quiet
 from realloc.logs import Logs
 from realloc.logs.reading.source import kind_of
 
@@ -58,7 +59,7 @@ def simulate(
         int,
         typer.Option(min=0, help="Of the draw: another one gives other items of the same world."),
     ] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Draw logs from a synthetic world with a known truth.
 

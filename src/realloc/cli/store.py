@@ -1,6 +1,5 @@
 """`realloc status`, `rollback`, `verify`, `export`, `freeze` and `unfreeze`: what a store holds, and what may be done with it."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,14 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from realloc.base.errors import ReallocError, StoreError
-from realloc.cli.console import busy, stdout
+from realloc.cli.console import busy, print_error, print_json, stdout
+from realloc.cli.options import AsJson, Quiet, StorePath
 from realloc.storage.store import Store, Version
 
-Place = Annotated[Path, typer.Option("--store", help="The folder that `realloc fit` wrote.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")]
 
-
-def status(store: Place, as_json: AsJson = False) -> None:
+def status(store: StorePath, as_json: AsJson = False) -> None:
     """What a store holds: its versions, which one is current, whether it is frozen or being written. Exit code 2 if broken."""
     place = Store(store)
     if not store.is_dir():
@@ -27,7 +24,7 @@ def status(store: Place, as_json: AsJson = False) -> None:
         )
     told = _describe(place)
     if as_json:
-        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        print_json(told)
     else:
         _show(told, store, stdout())
     if told["problem"]:
@@ -35,7 +32,7 @@ def status(store: Place, as_json: AsJson = False) -> None:
 
 
 def rollback(
-    store: Place,
+    store: StorePath,
     to: Annotated[
         int | None,
         typer.Option(
@@ -54,29 +51,25 @@ def rollback(
     console.print(f"  It has learned from {known}: {version.windows[-1]}.")
 
 
-def verify(
-    store: Place, as_json: AsJson = False, quiet: Annotated[bool, typer.Option("--quiet")] = False
-) -> None:
+def verify(store: StorePath, as_json: AsJson = False, quiet: Quiet = False) -> None:
     """Hash every version again and ask the current one's canary. Exit code 2 if anything is not as it was written."""
     place = Store(store)
     with busy("Hashing", quiet):
         faults = place.verify()
     if as_json:
-        typer.echo(
-            json.dumps({"whole": not faults, "faults": list(faults)}, indent=2, ensure_ascii=False)
-        )
+        print_json({"whole": not faults, "faults": list(faults)})
     elif not faults:
         stdout().print(
             f"[bold green]Whole.[/] {len(place.history())} versions, every byte as it was written."
         )
     for fault in faults if not as_json else ():
-        typer.echo(f"realloc: {fault}", err=True)
+        print_error(fault)
     if faults:
         raise typer.Exit(2)
 
 
 def export(
-    store: Place,
+    store: StorePath,
     out: Annotated[
         Path, typer.Option(help="Folder to write; a copy that is there already is replaced.")
     ],
@@ -95,7 +88,7 @@ def export(
 
 
 def freeze(
-    store: Place,
+    store: StorePath,
     reason: Annotated[
         str, typer.Option(help="Why, for whoever finds it frozen.")
     ] = "no reason was given",
@@ -105,7 +98,7 @@ def freeze(
     stdout().print('[bold]Frozen.[/] Every answer is "no change" until `realloc unfreeze`.')
 
 
-def unfreeze(store: Place) -> None:
+def unfreeze(store: StorePath) -> None:
     """Let the current version answer again."""
     thawed = Store(store).unfreeze()
     stdout().print(

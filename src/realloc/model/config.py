@@ -92,9 +92,7 @@ def read_config(path: str | Path) -> tuple[Schema, Config]:
         raise ConfigError(
             f"Expected `{misplaced[0]}` above the first table of {path}, but it stands below [schema]."
         )
-    schema = from_table(
-        Schema, _table(table.pop("schema"), f"[schema] of {path}"), f"[schema] of {path}"
-    )
+    schema = from_table(Schema, table.pop("schema"), f"[schema] of {path}")
     for name in ELSEWHERE:
         table.pop(name, None)
     return schema, parse_config(table, str(path))
@@ -112,8 +110,7 @@ def parse_config(table: Mapping[str, Any], where: str) -> Config:
     values = dict(table)
     for name, stage in STAGES.items():
         if name in values:
-            place = f"[{name}] of {where}"
-            values[name] = from_table(stage, _table(values[name], place), place)
+            values[name] = from_table(stage, values[name], f"[{name}] of {where}")
     return from_table(Config, values, where)
 
 
@@ -124,12 +121,6 @@ def _known() -> list[str]:
 def _misspelt(wanted: str, table: Mapping[str, Any]) -> str:
     close = difflib.get_close_matches(wanted, table, n=1, cutoff=0.6)
     return f" [{close[0]}] looks like it." if close else ""
-
-
-def _table(value: Any, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ConfigError(f"Expected {where} to be a table of keys, got {value!r}.")
-    return value
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ class LoadedModel:
         """Of amounts in answers."""
         return self.model.config.money_digits if self.model else self.record.money_digits
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, Any]:
         """Everything about decisions that can be set, for the run's key and the decision log."""
         return settings_of(self.model.config) if self.model else {"frozen": True}

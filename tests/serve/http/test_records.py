@@ -14,7 +14,8 @@ from realloc.monitor.redecide import audit
 from realloc.serve.http.config import ServeConfig
 from realloc.serve.http.records import Records
 from realloc.serve.http.server import Address, make_app
-from realloc.storage.ledger import Ledger, Recorder, recover
+from realloc.storage.ledger import Ledger
+from realloc.storage.ledger.journal import Recorder, recover
 from realloc.storage.store import Store
 from tests.serve.http.asking import ask, call, open_app, real_server, some_rows
 from tests.small import CONFIG, window

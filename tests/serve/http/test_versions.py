@@ -100,10 +100,10 @@ def test_a_log_that_fails_does_not_end_the_following(own, monkeypatch):
     time.sleep(0.2)
     Store(own).rollback(to=1)
     for _ in range(100):
-        if app.versions.current.version.number == 3:
+        if app.versions.current.record.number == 3:
             break
         time.sleep(0.05)
-    assert app.versions.current.version.number == 3
+    assert app.versions.current.record.number == 3
     app.versions.stop()
 
 

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from realloc.storage.ledger import Entry, Ledger
+from realloc.storage.ledger import Ledger
+from realloc.storage.ledger.entry import Entry
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from realloc import Schema
 from realloc.logs import Logs
 from realloc.logs.reading.read import load_today
-from realloc.storage.ledger import fingerprint
+from realloc.storage.ledger.fingerprint import fingerprint
 from realloc.storage.ledger.rows import pack_inputs, unpack_inputs
 from tests.small import today, window
 

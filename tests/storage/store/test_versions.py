@@ -18,7 +18,7 @@ def test_versions_follow_each_other_by_digest(tmp_path):
 
 def test_a_version_is_read_with_the_digest_that_head_and_its_folder_name(tmp_path):
     store = grown(tmp_path / "store", 1)
-    kept = store.kept()
+    kept = store._read_current()
     assert kept.folder.name == f"00000001-{kept.digest[:8]}"
     assert check_model(kept).digest == kept.version.model
     assert check_model(kept).tensors["w"].tolist() == [0.0, 1.0, 2.0]

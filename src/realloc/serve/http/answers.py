@@ -150,7 +150,7 @@ class Answers:
         ]
 
     def _respond(self, request: ParsedRequest, decided: Rows | None) -> bytes:
-        version = self.current.version
+        version = self.current.record
         answer: dict[str, Any] = {"version": version.number, "model": version.model[:16]}
         if request.route == "explain":
             answer |= self._explain(request)
@@ -177,12 +177,12 @@ class Answers:
         if reason is not None:
             return self._keep(table, reason)
         today = load_today(table, self.current.schema)
-        decision, settings = self.current.decide(today.logs, constraints)
+        decision, settings = self.current.decide_request(today.logs, constraints)
         return self._record(today, decision, settings)
 
     def _record(self, today: Today, decision: Decision, settings: dict[str, Any]) -> Rows:
         """Write a decision to the decision log, then return it as it is answered."""
-        version = self.current.version
+        version = self.current.record
         answers = tabulate(today, decision, version.money_digits)
         rows = answer_rows(answers, self.current.schema)
         self.versions.records.keep(version, today, answers, settings, self.versions.clock())

@@ -170,7 +170,7 @@ class App:
     def _ready(self) -> Response:
         """Ready where a checked version answers, even while every mix is kept."""
         current = self.versions.current
-        number = current.version.number if current and current.model else None
+        number = current.record.number if current and current.model else None
         state = {
             "ready": number is not None,
             "version": number,
@@ -183,7 +183,7 @@ class App:
     def _version(self) -> Response:
         state: dict[str, Any] = {"realloc": __version__, "version": None}
         if self.versions.current is not None:
-            version = self.versions.current.version
+            version = self.versions.current.record
             state |= {
                 "version": version.number,
                 "model": version.model[:16],

@@ -1,6 +1,5 @@
 """Settings of the service: table `[serve]`."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +62,4 @@ class ServeConfig:
 def read_serve(path: Path | None) -> ServeConfig:
     """Read the table `[serve]` of a config file; without a file, the defaults."""
     table = {} if path is None else read_toml(path).get("serve", {})
-    if not isinstance(table, Mapping):
-        raise ConfigError(f"Expected [serve] of {path} to be a table of keys.")
-    return from_table(ServeConfig, table, "[serve]")
+    return from_table(ServeConfig, table, f"[serve] of {path}")

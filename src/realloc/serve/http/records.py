@@ -13,8 +13,10 @@ import pyarrow as pa
 from realloc.base.errors import ConfigError, LedgerError
 from realloc.logs.reading.read import Today
 from realloc.serve.http.metrics import Metrics
-from realloc.storage.ledger import Entry, Ledger, Recorder, Run, log_rows, recover
-from realloc.storage.ledger.journal import JOURNAL
+from realloc.storage.ledger import Ledger
+from realloc.storage.ledger.entry import Entry
+from realloc.storage.ledger.journal import JOURNAL, Recorder, recover
+from realloc.storage.ledger.rows import Run, log_rows
 from realloc.storage.store.versions import Version
 
 

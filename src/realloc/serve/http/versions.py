@@ -19,18 +19,17 @@ from realloc.base.errors import ReallocError, StoreError
 from realloc.base.validation import from_table
 from realloc.decide.types import Decision
 from realloc.logs import Logs, Schema
-from realloc.model.realloc import ReAlloc
 from realloc.model.request import read_constraints
 from realloc.serve.http.config import ServeConfig
 from realloc.serve.http.metrics import Metrics
 from realloc.serve.http.records import Records
 from realloc.serve.http.rows import RequestColumns
-from realloc.serve.load import settings_of
+from realloc.serve.load import LoadedModel, settings_of
 from realloc.storage.store.frozen import newest_record, why_frozen
 from realloc.storage.store.head import Head, read_head
 from realloc.storage.store.place import is_store
 from realloc.storage.store.store import open_kept
-from realloc.storage.store.versions import Version, list_versions, read_version
+from realloc.storage.store.versions import list_versions, read_version
 
 log = logging.getLogger("realloc.serve.http")
 
@@ -39,18 +38,15 @@ DAY = 86400.0  # seconds
 
 
 @dataclass(frozen=True, eq=False)
-class LoadedVersion:
+class LoadedVersion(LoadedModel):
     """A version in service; `model` is None where only its record can be read."""
 
-    version: Version
-    digest: str
-    schema: Schema
-    model: ReAlloc | None
+    digest: str = ""
 
     @cached_property
     def types(self) -> dict[str, str]:
         """Type of each feature as it was learned: number, flag, date or text."""
-        columns = self.version.fingerprint["states"]["columns"]
+        columns = self.record.fingerprint["states"]["columns"]
         names = self.schema.features or ()
         return {name: columns[f"feature {name}"].get("type", "text") for name in names}
 
@@ -59,20 +55,12 @@ class LoadedVersion:
         """How rows of a request are read."""
         return RequestColumns(self.schema, self.types)
 
-    @cached_property
-    def settings(self) -> dict[str, Any]:
-        """What decides where a request brings no constraints, as the decision log says it."""
-        return {} if self.model is None else settings_of(self.model.config)
-
-    @cached_property
+    @property
     def rows_interact(self) -> bool:
         """Whether rows of a request change each other's answers: by lags, or a cap on all rows."""
-        if self.model is None:
-            return False
-        capped = self.model.config.constraints.largest_move_per_day is not None
-        return capped or self.model.fitted.encoder.history is not None
+        return self.needs_all_rows or self.looks_back
 
-    def decide(self, logs: Logs, constraints: Any) -> tuple[Decision, dict[str, Any]]:
+    def decide_request(self, logs: Logs, constraints: Any) -> tuple[Decision, dict[str, Any]]:
         """Decide on rows; also return the settings that decided, for the decision log."""
         if self.model is None:
             raise StoreError("Expected a version with a model, got only its record.")
@@ -85,8 +73,8 @@ class LoadedVersion:
 
     def ages(self, now: datetime) -> tuple[float, float]:
         """Return the days since the version was made, and since its last window ended."""
-        made = datetime.fromisoformat(self.version.created)
-        last = max(np.datetime64(window.last, "s") for window in self.version.windows)
+        made = datetime.fromisoformat(self.record.created)
+        last = max(np.datetime64(window.last, "s") for window in self.record.windows)
         # A window's last day belongs to it.
         since_window = (now.timestamp() - float(last.astype(np.int64))) / DAY - 1
         return (now - made).total_seconds() / DAY, since_window
@@ -101,7 +89,7 @@ def load_version(root: Path, head: Head) -> LoadedVersion:
         )
     kept = read_version(folders[head.number], head.digest)
     model = open_kept(kept)
-    return LoadedVersion(kept.version, head.digest, model.known_schema, model)
+    return LoadedVersion(kept.version, model.known_schema, model, head.digest)
 
 
 class Versions:
@@ -203,7 +191,7 @@ class Versions:
             self.metrics.bad_versions.inc()
             kept = "every mix is kept"
             if self.current:
-                kept = f"version {self.current.version.number} stays in service"
+                kept = f"version {self.current.record.number} stays in service"
             log.error("%s; %s. %s", self.problem, kept, why)
         self._failed = head, time.monotonic()
 
@@ -212,7 +200,7 @@ class Versions:
         try:
             record = newest_record(self.root)
             schema = from_table(Schema, record.schema, "the version's record")
-            self.current = LoadedVersion(record, "", schema, None)
+            self.current = LoadedVersion(record, schema, None)
         except Exception as problem:  # answers are 503 until a version can be read
             log.error("no record can be read: %s", type(problem).__name__)
 

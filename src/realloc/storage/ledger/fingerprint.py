@@ -69,8 +69,6 @@ def _part(column: pa.ChunkedArray) -> tuple[NDArray[Any], str]:
 def _words(column: pa.ChunkedArray) -> NDArray[np.void]:
     """Text, or whole-number ids, as the digest of each word."""
     coded = column.combine_chunks()
-    if isinstance(coded, pa.ChunkedArray):  # an empty one stays chunked
-        coded = pa.concat_arrays(coded.chunks) if coded.num_chunks else pa.array([], column.type)
     if not pa.types.is_dictionary(coded.type):
         coded = coded.dictionary_encode()
     words = [

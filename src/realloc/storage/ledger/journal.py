@@ -1,9 +1,8 @@
 """Decisions of a service go into a journal first, then, many at a time, into an entry of the log.
 
 A journal is a file of frames: length, CRC-32, bytes of Arrow's stream format. `write` returns once
-the frame is on the disk (`sync=False`: once it outlives the process). A journal whose process has
-ended is taken over by whoever opens the log next: what is whole in it becomes an entry; a torn last
-frame was never acknowledged and is dropped.
+the frame is on the disk. A journal whose process has ended is taken over by whoever opens the log
+next: what is whole in it becomes an entry; a torn last frame was never acknowledged and is dropped.
 """
 
 import logging
@@ -50,12 +49,10 @@ class Recorder:
         *,
         most_rows: int = 50_000,
         most_seconds: float = 300.0,
-        sync: bool = True,
         aside: bool = False,
     ) -> None:
         self.ledger = ledger
         self.entry = entry
-        self.sync = sync
         self.aside = aside
         self.most_rows = most_rows
         self.most_seconds = most_seconds
@@ -78,8 +75,7 @@ class Recorder:
                 begun = os.lseek(handle, 0, os.SEEK_END)
                 try:
                     disk.write_all(handle, content)
-                    if self.sync:
-                        os.fsync(handle)
+                    os.fsync(handle)
                 except OSError:
                     os.ftruncate(handle, begun)  # a frame that was not acknowledged is not there
                     raise
@@ -92,12 +88,6 @@ class Recorder:
             if self._rows >= self.most_rows or time.monotonic() - self._since >= self.most_seconds:
                 self._end_journal()
 
-    def flush(self) -> None:
-        """Make entries of what the journals hold."""
-        self._make_entries()
-        with self._lock:
-            self._flush()
-
     def flush_if_old(self) -> None:
         """Make entries of full journals, and of one whose first row has waited `most_seconds`."""
         with self._lock:
@@ -107,7 +97,9 @@ class Recorder:
 
     def close(self) -> None:
         """Make entries of what is left."""
-        self.flush()
+        self._make_entries()
+        with self._lock:
+            self._flush()
 
     def change(self, entry: Entry) -> None:
         """Another version decides from now on; what was decided before becomes its own entry."""

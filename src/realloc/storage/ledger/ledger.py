@@ -12,7 +12,6 @@ the same number one wins, and the other takes the next.
 """
 
 import errno
-import hashlib
 import os
 import re
 import shutil
@@ -27,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from realloc.base import disk
+from realloc.base.artifact import sha256
 from realloc.base.errors import LedgerError
 from realloc.storage.ledger.entry import ENTRY, Entry, Segment, read_entry, sha256_file
 from realloc.storage.ledger.rows import INPUTS
@@ -223,4 +223,4 @@ def _take(file: Path, target: Path) -> Segment:
     content = file.read_bytes()
     disk.write_new_file(target, content)
     rows = pq.read_metadata(pa.BufferReader(content)).num_rows
-    return Segment(target.name, rows, len(content), hashlib.sha256(content).hexdigest())
+    return Segment(target.name, rows, len(content), sha256(content))

@@ -92,6 +92,4 @@ def _plain(column: pa.ChunkedArray) -> pa.Array:
         column = column.cast(column.type.value_type)
     elif pa.types.is_boolean(column.type):  # the same to a model, and to a query over both
         column = column.cast(pa.float32())
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return column.combine_chunks()

@@ -33,7 +33,7 @@ def choose_rows(window: Logs) -> NDArray[np.uint8]:
     table = window.take(rows).table.replace_schema_metadata(None)
     for index, column in enumerate(table.columns):
         if pa.types.is_dictionary(column.type):
-            plain = pa.concat_arrays(column.cast(column.type.value_type).chunks)
+            plain = column.cast(column.type.value_type).combine_chunks()
             table = table.set_column(index, table.column_names[index], plain.dictionary_encode())
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:

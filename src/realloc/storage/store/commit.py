@@ -17,7 +17,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from realloc.base import disk
-from realloc.base.artifact import MANIFEST
+from realloc.base.artifact import MANIFEST, sha256
 from realloc.base.errors import ReallocError, StoreError
 from realloc.storage.store.head import Head, read_head, write_head
 from realloc.storage.store.versions import (
@@ -27,7 +27,6 @@ from realloc.storage.store.versions import (
     Version,
     folder_name,
     list_versions,
-    sha256,
 )
 
 Canary = dict[str, NDArray[Any]]

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from realloc.base import disk
 from realloc.base.errors import ArtifactError, StoreError
@@ -45,6 +46,8 @@ from realloc.storage.store.windows import WindowId, check_order, count_repeats, 
 
 READ_ATTEMPTS = 5
 
+T = TypeVar("T")
+
 
 def utc_now() -> datetime:
     """The time in UTC."""
@@ -83,11 +86,6 @@ class Store:
         kept = self._read_current()
         return kept.version if kept else None
 
-    def kept(self, number: int | None = None) -> Kept:
-        """The record, canary and folder of a version, by default the current."""
-        head = self._head()
-        return self._kept(number or head.number, head)
-
     def history(self) -> tuple[Version, ...]:
         """The records of all versions, oldest first; `verify` names the unreadable."""
         head = self._pointer()
@@ -106,14 +104,7 @@ class Store:
 
     def open(self, number: int | None = None) -> tuple[ReAlloc, Version]:
         """The model of a version and its record."""
-        for head in self._heads():
-            try:
-                kept = self._kept(number or head.number, head)
-                return open_kept(kept), kept.version
-            except (ArtifactError, StoreError, OSError) as problem:
-                if self._pointer() == head:
-                    raise self._unusable(number or head.number, problem) from problem
-        raise self._too_fast()
+        return self._read(number, lambda kept: (open_kept(kept), kept.version))
 
     def applied(self, window: Logs) -> bool:
         """Whether the current version has learned from exactly this window."""
@@ -279,14 +270,21 @@ class Store:
         return head
 
     def _read_current(self) -> Kept | None:
-        if self._pointer() is None:
-            return None
+        return None if self.empty else self._read(None, lambda kept: kept)
+
+    def _read(self, number: int | None, use: Callable[[Kept], T]) -> T:
+        """What `use` makes of a version, by default the current."""
         for head in self._heads():
+            wanted = number or head.number
             try:
-                return self._kept(head.number, head)
-            except (ArtifactError, StoreError) as problem:
+                return use(self._kept(wanted, head))
+            except (ArtifactError, StoreError, OSError) as problem:
                 if self._pointer() == head:
-                    raise self._unusable(head.number, problem) from problem
+                    raise StoreError(
+                        f"Version {wanted} of {str(self.path)!r} cannot be used. {problem} "
+                        "`realloc rollback` goes back to the version before, "
+                        "`realloc verify` looks at all."
+                    ) from problem
         raise self._too_fast()
 
     def _heads(self) -> Generator[Head]:
@@ -305,12 +303,6 @@ class Store:
             known = ", ".join(str(known) for known in folders if known <= head.number) or "none"
             raise StoreError(f"Expected a version that is kept ({known}), got {number}.")
         return read_version(folders[number], head.digest if number == head.number else None)
-
-    def _unusable(self, number: int, problem: Exception) -> StoreError:
-        return StoreError(
-            f"Version {number} of {str(self.path)!r} cannot be used. {problem} "
-            "`realloc rollback` goes back to the version before, `realloc verify` looks at all."
-        )
 
     def _enter(self, stack: ExitStack) -> None:
         if not self.allow_network:

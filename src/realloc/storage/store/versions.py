@@ -8,7 +8,6 @@ Digests form a chain: HEAD and every child name the record's manifest, the recor
 manifest, and each manifest its weights. So one number vouches for every byte.
 """
 
-import hashlib
 import os
 import re
 from dataclasses import asdict, dataclass, fields
@@ -74,11 +73,6 @@ class Kept:
     digest: str
     folder: Path
     canary: dict[str, NDArray[Any]]
-
-
-def sha256(content: bytes) -> str:
-    """The digest of some bytes in hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def folder_name(number: int, digest: str) -> str:

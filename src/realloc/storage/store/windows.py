@@ -67,8 +67,6 @@ def _digest(logs: Logs) -> str:
 
 def _add_column(total: Any, column: Any) -> None:
     """Values as bytes that no version of a library spells otherwise."""
-    if isinstance(column, pa.ChunkedArray):
-        column = pa.concat_arrays(column.chunks)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     total.update(np.packbits(column.is_null().to_numpy(zero_copy_only=False)).tobytes())
