@@ -45,10 +45,6 @@ def test_harm_counts_moved_units_only():
     assert np.isnan(metrics.harm_rate(GAIN, np.zeros(4, bool)).value)
 
 
-def test_bias_is_promise_minus_truth():
-    assert metrics.gain_bias(GAIN + 0.25, GAIN).value == 0.25
-
-
 def test_movement_is_the_l1_distance():
     start, shares = np.array([[0.5, 0.5], [0.2, 0.8]]), np.array([[0.3, 0.7], [0.2, 0.8]])
     assert np.isclose(metrics.mean_movement(start, shares).value, 0.2)
@@ -102,4 +98,4 @@ def test_anchors_without_a_gaining_edge_are_left_out_of_ndcg():
 
 def test_shapes_must_agree():
     with pytest.raises(LogError, match=r"Expected two arrays of one shape, got \(4,\) and \(3,\)"):
-        metrics.gain_bias(GAIN, GAIN[:3])
+        metrics.pairwise_corr(GAIN, GAIN[:3])

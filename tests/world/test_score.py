@@ -4,8 +4,8 @@ import pytest
 from realloc.base.errors import LogError
 from realloc.decide.search.greedy import gain_of_potential
 from realloc.world import World
-from realloc.world.oracle import search_local, true_gain, true_support
-from realloc.world.score import decompose_loss, score_field, score_shares
+from realloc.world.oracle import search_local, true_gain
+from realloc.world.score import score_field, score_shares
 from tests.world.drawn import draw
 
 WORLD = World("hard", 1)
@@ -47,23 +47,6 @@ def test_the_true_field_is_perfect_and_its_opposite_the_worst():
     assert np.isclose(opposite["pairwise_corr"].value, -1)
     assert opposite["top_edge_regret"].value > 0
     assert opposite["edge_ndcg"].value < 0.7
-
-
-def test_loss_decomposition_names_the_guilty_part():
-    field = true_gain(WORLD.surface(STATE))
-    region = true_support(WORLD.region(STATE), 10)
-
-    def reckless(rows, start, candidates):
-        return np.ones(candidates.shape[:2], dtype=bool)
-
-    bad_support = decompose_loss(WORLD, LOGS, field, reckless)
-    assert bad_support["learned_field"].value == bad_support["oracle"].value
-    assert bad_support["learned"].value < bad_support["oracle"].value
-    assert bad_support["learned_support"].value == bad_support["learned"].value
-    bad_field = decompose_loss(WORLD, LOGS, lambda r, s, c: -field(r, s, c), region)
-    assert bad_field["learned_support"].value == bad_field["oracle"].value
-    assert bad_field["learned"].value < 0
-    assert bad_field["global"].value >= bad_field["oracle"].value
 
 
 def test_a_potential_gives_its_differences():

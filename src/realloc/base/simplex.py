@@ -14,6 +14,8 @@ from realloc.base.errors import LogError
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.int64]
+Rows = NDArray[np.integer]
+Mask = NDArray[np.bool_]
 
 LARGEST_MINOR = 2**53  # integers above it are not exact in float64
 
@@ -64,7 +66,7 @@ def total_variation(p: Floats, q: Floats) -> Floats:
     return np.abs(p - q).sum(axis=-1) / 2
 
 
-def active_pattern(p: Floats) -> NDArray[np.bool_]:
+def active_pattern(p: Floats) -> Mask:
     """Which channels carry budget; the pattern is part of the action where zeros are structural."""
     return p > 0
 

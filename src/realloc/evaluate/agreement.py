@@ -12,19 +12,15 @@ from math import factorial
 import numpy as np
 
 from realloc.base.errors import ConfigError
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Mask
 from realloc.evaluate.outcome_model import OutcomeModel, fit_outcome_model
-from realloc.evaluate.randomized import (
-    Mask,
-    Randomized,
-    RandomizedShares,
-    check_shares,
-)
+from realloc.evaluate.randomized import Randomized, RandomizedMoves, check_shares
 from realloc.evaluate.result import NAN, Estimate, EstimateTable
 from realloc.evaluate.weights import IntervalConfig, Term, weighted_mean
 
 # Rows that nearly never agree or oppose are left out: their weight would be all there is.
 LEAST_CHANCE = 1e-3
+DRAWS = 256  # from the simplex, to integrate a density
 
 
 def agreement_lift(
@@ -67,31 +63,23 @@ def _weigh(rest: Floats, mask: Mask, chance: Floats) -> Term:
 
 
 def _chances(rows: Randomized, direction: Floats) -> tuple[Floats, Floats]:
-    """P(agree | x) and P(oppose | x), each (n,)."""
-    if isinstance(rows, RandomizedShares):
-        return _continuous_chances(rows, direction)
-    inner = direction @ rows.moves.T  # (n, M)
-    agree = (rows.probabilities * (inner > 0)).sum(axis=1)
-    oppose = (rows.probabilities * (inner < 0)).sum(axis=1)
-    return agree, oppose
-
-
-def _continuous_chances(
-    rows: RandomizedShares, direction: Floats, points: int = 256
-) -> tuple[Floats, Floats]:
-    """The same by integrating the density over even draws from the simplex."""
+    """P(agree | x) and P(oppose | x), each (n,); a density is integrated over even draws."""
+    if isinstance(rows, RandomizedMoves):
+        inner = direction @ rows.moves.T  # (n, M)
+        agree = (rows.probabilities * (inner > 0)).sum(axis=1)
+        oppose = (rows.probabilities * (inner < 0)).sum(axis=1)
+        return agree, oppose
     if rows.density_at is None:
         raise ConfigError(
             "Expected `density_at` to know how likely a drawn move agrees with the recommended "
             "one, got none. Give RandomizedShares the density as a function."
         )
     n, channels = rows.start.shape
-    every = np.arange(n)
     agree = np.zeros(n)
     oppose = np.zeros(n)
-    for place in np.random.default_rng(0).dirichlet(np.ones(channels), points):
+    for place in np.random.default_rng(0).dirichlet(np.ones(channels), DRAWS):
         shares = np.broadcast_to(place, (n, channels))
-        density = rows.density_at(shares, every) / factorial(channels - 1) / points
+        density = rows.density_at(shares, np.arange(n)) / factorial(channels - 1) / DRAWS
         inner = ((shares - rows.start) * direction).sum(axis=1)
         agree += density * (inner > 0)
         oppose += density * (inner < 0)

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from realloc.base.errors import ConfigError, LogError
-from realloc.base.simplex import Floats
-from realloc.evaluate.events import Rows
+from realloc.base.simplex import Floats, Rows
 from realloc.evaluate.matching import Matches, MatchSetting, Strata, match_events
+from realloc.evaluate.result import divide
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,5 +192,5 @@ def _ratio(difference: Floats, spread: Floats) -> Floats:
     """Difference over spread; a covariate that never varies is balanced if both sides are the
     same.
     """
-    quotient = np.divide(difference, spread, out=np.full(len(spread), np.inf), where=spread > 0)
+    quotient = divide(difference, spread, np.inf)
     return np.where(np.abs(difference) <= 1e-12, 0.0, quotient)

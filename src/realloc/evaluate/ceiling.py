@@ -11,10 +11,10 @@ import numpy as np
 from scipy.stats import rankdata
 
 from realloc.base.errors import ConfigError, LogError
+from realloc.base.simplex import Floats
 from realloc.evaluate.bootstrap import CELLS, DEFAULT, Bootstrap, interval
-from realloc.evaluate.events import Floats
 from realloc.evaluate.matching import Units
-from realloc.evaluate.result import NAN, NORMAL_QUANTILE, Estimate
+from realloc.evaluate.result import NAN, NORMAL_QUANTILE, Estimate, divide, group_codes
 
 # ρ* does not depend on how many events are simulated, only its Monte-Carlo error does.
 MOST_EVENTS = 20_000
@@ -83,7 +83,7 @@ def effect_sd(
 
 def _variances(values: Floats, units: Units, bootstrap: Bootstrap, stream: int = 0) -> Floats:
     """Variances of bootstrap samples of units; none with a single unit."""
-    codes = np.unique(units, return_inverse=True)[1]
+    codes = group_codes(units)
     centred = values - values.mean()  # else two large numbers would be subtracted
     columns = [np.bincount(codes), np.bincount(codes, centred), np.bincount(codes, centred**2)]
     sums = np.stack(columns, axis=1)
@@ -100,4 +100,4 @@ def _spearman(tau: Floats, response: Floats) -> Floats:
     a = rankdata(tau, axis=1) - middle
     b = rankdata(response, axis=1) - middle
     norm = np.sqrt(np.square(a).sum(axis=1) * np.square(b).sum(axis=1))
-    return np.divide((a * b).sum(axis=1), norm, out=np.zeros(len(a)), where=norm > 0)
+    return divide((a * b).sum(axis=1), norm, 0.0)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
-from realloc.base.simplex import Floats
-from realloc.evaluate.events import Events, Mask, Rows
+from realloc.base.simplex import Floats, Mask, Rows
+from realloc.evaluate.events import Events
+from realloc.evaluate.result import divide
 from realloc.evaluate.trees import as_numbers, boost
 from realloc.logs import Logs
 
@@ -66,10 +66,7 @@ def known_before(logs: Logs, events: Events, recent: int = 7) -> Known:
     for name in logs.features:
         columns[name] = as_numbers(logs.feature(name))
     values = np.stack([column.astype(np.float32) for column in columns.values()], axis=1)
-    categorical = tuple(
-        name for name in logs.features if pa.types.is_dictionary(logs.feature(name).type)
-    )
-    return Known(tuple(columns), values, categorical)
+    return Known(tuple(columns), values, logs.pinned_schema.categorical or ())
 
 
 def previous_share(channel: str) -> str:
@@ -119,4 +116,4 @@ def _recent_level(outcome: Floats, previous: Rows, recent: int) -> Floats:
         total[row] += outcome[at[row]]
         count[row] += 1
         at = np.where(at >= 0, previous[at], -1)
-    return np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+    return divide(total, count)

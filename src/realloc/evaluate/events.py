@@ -9,14 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Mask, Rows
 from realloc.logs import Logs
-
-Mask = NDArray[np.bool_]
-Rows = NDArray[np.intp]
 
 TOLERANCE = 1e-6  # shares that differ by less are the same up to rounding
 

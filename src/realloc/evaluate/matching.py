@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from realloc.base.errors import ConfigError, LogError
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Rows
 from realloc.base.validation import check_types
-from realloc.evaluate.events import Rows
+from realloc.evaluate.result import group_codes
 
 Strata = NDArray[np.integer]
 Units = NDArray[np.integer]
@@ -112,7 +112,7 @@ class Matches:
         lent = (leverage[:, None] * self.weights)[present]
         events = self.events
         controls = self.controls[present]
-        codes = np.unique(units[np.append(events, controls)], return_inverse=True)[1]
+        codes = group_codes(units[np.append(events, controls)])
         event_units = codes[: len(events)]
         size = codes.max(initial=0) + 1
         response = self.contrast(values)

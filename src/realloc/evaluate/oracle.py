@@ -6,13 +6,10 @@ supported. A unit that is not moved has nothing to reject: callers pass it as su
 are (n, E) in the order of `simplex.edges`.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
-from realloc.base.simplex import Floats, edge_directions
+from realloc.base.simplex import Floats, Mask, Rows, edge_directions
 from realloc.evaluate.result import (
     NAN,
     NORMAL_QUANTILE,
@@ -21,8 +18,7 @@ from realloc.evaluate.result import (
     standard_error,
 )
 
-Mask = NDArray[np.bool_]
-Clusters = NDArray[np.integer[Any]] | None
+Clusters = Rows | None
 SMALL = 1e-8  # the paper's ε in the denominator of a recovery
 
 
@@ -62,12 +58,6 @@ def harm_rate(gain: Floats, moved: Mask, clusters: Clusters = None) -> Estimate:
     """The share of moved units whose true gain is negative; NaN when nothing moved."""
     picked = None if clusters is None else clusters[moved]
     return mean_estimate("harm_rate", (gain[moved] < 0).astype(np.float64), picked)
-
-
-def gain_bias(promised: Floats, gain: Floats, clusters: Clusters = None) -> Estimate:
-    """Mean of the promised minus the true gain: above zero the policy flatters itself."""
-    _same_rows(promised, gain)
-    return mean_estimate("gain_bias", promised - gain, clusters)
 
 
 def mean_movement(start: Floats, shares: Floats, clusters: Clusters = None) -> Estimate:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
-from realloc.base.simplex import Floats
-from realloc.evaluate.randomized import Randomized, Rows
+from realloc.base.simplex import Floats, Integers, Rows
+from realloc.evaluate.randomized import Randomized
+from realloc.evaluate.result import group_codes
 from realloc.evaluate.trees import boost
 
 if TYPE_CHECKING:
@@ -132,9 +132,9 @@ def design(rows: Randomized, shares: Floats, picked: Rows) -> Floats:
     return np.concatenate([rows.state[picked], start, shares - start], axis=1)
 
 
-def unit_fold(unit: Rows, folds: int, seed: int) -> NDArray[np.int64]:
+def unit_fold(unit: Rows, folds: int, seed: int) -> Integers:
     """A fold per row, whole units, as even as can be; fewer folds where there are fewer units."""
-    codes = np.unique(unit, return_inverse=True)[1]
+    codes = group_codes(unit)
     units = int(codes.max()) + 1
     if units < 2:
         raise LogError(

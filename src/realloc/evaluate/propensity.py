@@ -11,9 +11,9 @@ import numpy as np
 from scipy.stats import chi2
 
 from realloc.base.errors import LogError
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Mask, Rows
 from realloc.evaluate.outcome_model import OutcomeModelConfig, splits, unit_fold
-from realloc.evaluate.randomized import SAME_MOVE, Mask, RandomizedMoves, Rows
+from realloc.evaluate.randomized import SAME_MOVE, RandomizedMoves
 from realloc.evaluate.result import NORMAL_QUANTILE, Estimate, EstimateTable
 from realloc.evaluate.trees import boost
 from realloc.evaluate.weights import Term, weighted_mean
@@ -52,7 +52,11 @@ def check_propensities(rows: RandomizedMoves) -> PropensityCheck:
     expected = e.sum(axis=0)
     V = np.diag(expected) - e.T @ e
     often = expected >= FEW  # the limit law of rare arms is not chi-square
-    statistic, degrees = _quadratic((drawn - expected)[often], V[np.ix_(often, often)])
+    gap = (drawn - expected)[often]
+    spread, directions = np.linalg.eigh(V[np.ix_(often, often)])
+    used = spread > 1e-9 * max(float(spread.max(initial=0.0)), 1e-300)  # V⁺ has these alone
+    statistic = float(np.square(directions[:, used].T @ gap) @ (1 / spread[used]))
+    degrees = int(used.sum())
     p_value = float(chi2.sf(statistic, degrees)) if degrees else 1.0
     inverse = Term(1 / rows.propensity / (e > 0).sum(axis=1))
     largest = np.abs(e.sum(axis=1) - 1).max()
@@ -154,10 +158,3 @@ def possible_arms(start: Floats, moves: Floats, drawn: Rows) -> Floats:
     could = (start[:, None, :] + moves).min(axis=2) >= -SAME_MOVE
     could[np.arange(len(drawn)), drawn] = True
     return could / could.sum(axis=1, keepdims=True)
-
-
-def _quadratic(gap: Floats, V: Floats) -> tuple[float, int]:
-    """gapᵀ V⁺ gap and the rank of V."""
-    values, vectors = np.linalg.eigh(V)
-    used = values > 1e-9 * max(float(values.max(initial=0.0)), 1e-300)
-    return float(np.square(vectors[:, used].T @ gap) @ (1 / values[used])), int(used.sum())

@@ -7,19 +7,15 @@ density (`RandomizedShares`). Both refuse, when made, what no value can be compu
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import factorial
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from realloc.base.errors import LogError
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Integers, Mask, Rows
 from realloc.evaluate.trees import as_numbers
 from realloc.logs import Logs
 
-Rows = NDArray[np.integer[Any]]
-Mask = NDArray[np.bool_]
 Density = Callable[[Floats, Rows], Floats]  # (shares (r, K), row numbers (r,)) → density (r,)
 SUM_TOLERANCE = 1e-6
 # Largest difference of a share at which a logged move counts as an arm of the menu.
@@ -186,15 +182,11 @@ def state_of(logs: Logs) -> tuple[Floats, tuple[int, ...]]:
     """Budget and features as numbers (n, d), NaN where missing, and which columns are codes."""
     columns = [np.asarray(logs.budget, dtype=np.float64)]
     columns += [as_numbers(logs.feature(name)) for name in logs.features]
-    codes = [
-        1 + k
-        for k, name in enumerate(logs.features)
-        if pa.types.is_dictionary(logs.feature(name).type)
-    ]
+    codes = [1 + logs.features.index(name) for name in logs.pinned_schema.categorical or ()]
     return np.stack(columns, axis=1), tuple(codes)
 
 
-def find_arms(changes: Floats, moves: Floats) -> NDArray[np.int64]:
+def find_arms(changes: Floats, moves: Floats) -> Integers:
     """The arm of each change (n, K) of the shares; −1 where the menu has none."""
     arms = np.full(len(changes), -1, dtype=np.int64)
     for arm in reversed(range(len(moves))):
@@ -202,9 +194,7 @@ def find_arms(changes: Floats, moves: Floats) -> NDArray[np.int64]:
     return arms
 
 
-def observed_menu(
-    start: Floats, shares: Floats, digits: int = 3
-) -> tuple[Floats, NDArray[np.int64]]:
+def observed_menu(start: Floats, shares: Floats, digits: int = 3) -> tuple[Floats, Integers]:
     """The distinct moves of a log (M, K), rounded, and the arm of each row:
     for logs without a menu.
     """
@@ -272,28 +262,20 @@ def _check_density(rows: RandomizedShares) -> None:
             f"{volume:.4g}, got {inverse.mean():.4g} ± {error:.2g}. State them in the first "
             f"{channels - 1} shares."
         )
-    if rows.density_at is not None:
-        _check_integral(rows, rows.density_at, volume)
-
-
-def _check_integral(
-    rows: RandomizedShares, density_at: Density, volume: float, repeats: int = 64
-) -> None:
-    """One even draw from the simplex per row and repeat:
-    the mean density times the volume must be 1.
-    """
-    n, channels = rows.shares.shape
+    if rows.density_at is None:
+        return
     every = np.arange(n)
     _refuse(
-        ~np.isclose(density_at(rows.shares, every), rows.density, rtol=1e-6),
+        ~np.isclose(rows.density_at(rows.shares, every), rows.density, rtol=1e-6),
         "`density_at` to give the stated densities",
         "others",
         "Check that both belong together.",
     )
+    # One even draw from the simplex per row, many times: the mean density times the volume is 1.
     rng = np.random.default_rng(0)
     even = np.ones(channels)
     integral = volume * np.array(
-        [density_at(rng.dirichlet(even, n), every) for _ in range(repeats)]
+        [rows.density_at(rng.dirichlet(even, n), every) for _ in range(64)]
     )
     error = float(integral.std() / np.sqrt(integral.size))
     if abs(integral.mean() - 1) > max(0.02, 5 * error):

@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from realloc.base.errors import ConfigError, LogError
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Mask
 from realloc.evaluate.bootstrap import DEFAULT, Bootstrap, interval
-from realloc.evaluate.events import Mask
 from realloc.evaluate.matching import Units
-from realloc.evaluate.result import NAN, Estimate, EstimateTable
+from realloc.evaluate.result import NAN, Estimate, EstimateTable, divide, group_codes
 
 SMALL = 1e-8  # the paper's ε beside ‖Δp‖₁
 
@@ -47,7 +46,7 @@ def rank_correlation(
     if not n or np.ptp(predicted) == 0 or np.ptp(response) == 0:
         return Estimate.point(name, NAN, n)
     order = np.argsort(predicted, kind="stable")
-    codes = np.unique(units[order], return_inverse=True)[1]
+    codes = group_codes(units[order])
     predicted_ranks = _Ranks(predicted[order])
     response_ranks = _Ranks(response[order])
 
@@ -57,7 +56,7 @@ def rank_correlation(
         a = predicted_ranks(weights) - middle
         b = response_ranks(weights) - middle
         squares = np.einsum("bn,bn,bn->b", weights, a, a) * np.einsum("bn,bn,bn->b", weights, b, b)
-        return _divide(np.einsum("bn,bn,bn->b", weights, a, b), np.sqrt(squares))
+        return divide(np.einsum("bn,bn,bn->b", weights, a, b), np.sqrt(squares))
 
     return _resample(name, spearman, int(codes.max()) + 1, n, bootstrap, width=n)
 
@@ -79,7 +78,7 @@ def aligned_gap(
     if not n or np.ptp(predicted) == 0:
         return Estimate.point("aligned_gap", NAN, n)
     order = np.argsort(predicted, kind="stable")
-    codes = np.unique(units[order], return_inverse=True)[1]
+    codes = group_codes(units[order])
     starts = _starts(predicted[order])
 
     def gap(unit_weights: Floats) -> Floats:
@@ -136,7 +135,7 @@ def support_violation(
             "Expected `moved`, `supported` and `units` of the same rows, got "
             f"{len(moved)}, {len(supported)} and {len(units)}."
         )
-    codes = np.unique(units, return_inverse=True)[1]
+    codes = group_codes(units)
     acted = np.bincount(codes, moved)
     outside = np.bincount(codes, moved & ~supported)
     violation = ratio("support_violation", outside, acted, int(moved.sum()), bootstrap)
@@ -148,7 +147,7 @@ def mean_response(
     name: str, response: Floats, units: Units, bootstrap: Bootstrap = DEFAULT
 ) -> Estimate:
     """Mean R over events."""
-    codes = np.unique(units, return_inverse=True)[1]
+    codes = group_codes(units)
     return ratio(name, np.bincount(codes, response), np.bincount(codes), len(response), bootstrap)
 
 
@@ -163,7 +162,7 @@ def ratio(
 
     def quotient(weights: Floats) -> Floats:
         total = weights @ sums
-        return _divide(total[:, 0], total[:, 1])
+        return divide(total[:, 0], total[:, 1])
 
     return _resample(name, quotient, len(sums), n, bootstrap, width=len(sums))
 
@@ -202,7 +201,7 @@ class _Ranks:
         self.order = slice(None) if sorted_already else order
         self.group = slice(None)
         if has_ties or not sorted_already:
-            self.group = np.unique(values, return_inverse=True)[1]
+            self.group = group_codes(values)
 
     def __call__(self, weights: Floats) -> Floats:
         totals = np.add.reduceat(weights[:, self.order], self.starts, axis=1)
@@ -237,10 +236,6 @@ def _resample(
         return Estimate.point(name, value, n)
     drawn = [metric(weights) for weights in bootstrap.weights(units, width)]
     return Estimate(name, value, *interval(np.concatenate(drawn)), n)
-
-
-def _divide(top: Floats, bottom: Floats) -> Floats:
-    return np.divide(top, bottom, out=np.full(len(top), np.nan), where=bottom > 0)
 
 
 def _check(predicted: Floats, response: Floats, units: Units) -> None:

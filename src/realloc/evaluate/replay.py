@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
 from realloc.base.progress import Progress, silent
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Mask, Rows
 from realloc.base.validation import check_types
 from realloc.evaluate import ranking
 from realloc.evaluate.balance import (
@@ -33,7 +32,7 @@ from realloc.evaluate.balance import (
 from realloc.evaluate.bootstrap import Bootstrap
 from realloc.evaluate.ceiling import effect_sd, noise_ceiling
 from realloc.evaluate.demand import Known, fit_demand, known_before, predict_demand, previous_share
-from realloc.evaluate.events import TOLERANCE, Events, Mask, Rows, at_previous, find_events
+from realloc.evaluate.events import TOLERANCE, Events, at_previous, find_events
 from realloc.evaluate.matching import (
     Matches,
     MatchSetting,
@@ -42,7 +41,7 @@ from realloc.evaluate.matching import (
     match_placebos,
     standardise,
 )
-from realloc.evaluate.result import NAN, Estimate, EstimateTable
+from realloc.evaluate.result import NAN, Estimate, EstimateTable, group_codes
 from realloc.logs import Logs
 
 # Rows at their previous shares, and the shares they went to (n, K), to what that is worth (n,)
@@ -156,7 +155,6 @@ def matched_replay(
     A log that cannot be replayed gives a verdict that says why; an option that cannot be used, or
     gains that are no numbers, an error. For several policies, call `match_window` once.
     """
-    config = config or MatchedReplayConfig()
     try:
         window = match_window(logs, start, config, progress)
     except Unbalanced as problem:
@@ -190,8 +188,14 @@ def match_window(
 
     pool = _pool(logs, events, known, predicted, rows, config)
 
+    dates = group_codes(logs.times[rows])
+
     def strata(category: str | None) -> Strata:
-        return _strata(logs, rows, known, category)
+        """One number per date and level; rows without a level have one of their own."""
+        if category is None:
+            return dates
+        level = np.nan_to_num(known.columns((category,), rows)[:, 0], nan=-1.0).astype(int) + 1
+        return dates * (int(level.max()) + 1) + level
 
     selection = select_setting(pool, strata, settings, config.limit)
     if selection.setting is None or selection.matches is None:
@@ -202,7 +206,10 @@ def match_window(
     paired, placebos = match_placebos(pool.z, matches, pool.controls, stratum, selection.setting)
     rest = outcome[rows] - predicted
     residual = np.full(len(logs), np.nan)
-    residual[rows] = _less_stratum_mean(rest, stratum)
+    # Without what a date does to all rows of a category: no response changes, and rows of
+    # different units become independent.
+    codes = group_codes(stratum)
+    residual[rows] = rest - (np.bincount(codes, rest) / np.bincount(codes))[codes]
     variance = outcome[rows[pool.controls]].var()
     window = MatchWindow(
         logs=logs,
@@ -370,7 +377,7 @@ def _check_columns(
     logs: Logs, config: MatchedReplayConfig, settings: tuple[MatchSetting, ...]
 ) -> None:
     """Categories must be categories and features numbers of this log."""
-    coded = [name for name in logs.features if pa.types.is_dictionary(logs.feature(name).type)]
+    coded = list(logs.pinned_schema.categorical or ())
     numbers = [name for name in logs.features if name not in coded]
     for name in (*config.categories, *(setting.category for setting in settings)):
         if name is not None and name not in coded:
@@ -414,15 +421,6 @@ def _filled(names: tuple[str, ...], values: Floats) -> tuple[tuple[str, ...], Fl
     return (*names, *(f"{names[j]} missing" for j in gaps)), filled
 
 
-def _strata(logs: Logs, rows: Rows, known: Known, category: str | None) -> Strata:
-    """One number per date and level of a category; rows without a level have one of their own."""
-    dates = np.unique(logs.times[rows], return_inverse=True)[1]
-    if category is None:
-        return dates
-    level = np.nan_to_num(known.columns((category,), rows)[:, 0], nan=-1.0).astype(np.int64) + 1
-    return dates * (int(level.max()) + 1) + level
-
-
 def _left_aside(pool: Pool, known: Known, rows: Rows, matches: Matches, limit: float) -> list[str]:
     """A sentence on numbers that were not matched on and are out of balance."""
     matched = {*pool.names, *known.categorical}
@@ -443,15 +441,6 @@ def _left_aside(pool: Pool, known: Known, rows: Rows, matches: Matches, limit: f
 
 def _responses(logs: Logs, matches: Matches, residual: Floats) -> Responses:
     return Responses(matches.contrast(residual), logs.unit_codes[matches.events], matches)
-
-
-def _less_stratum_mean(residual: Floats, stratum: Strata) -> Floats:
-    """Without what a date does to all rows of a category.
-
-    No response changes, and rows of different units become independent.
-    """
-    codes = np.unique(stratum, return_inverse=True)[1]
-    return residual - (np.bincount(codes, residual) / np.bincount(codes))[codes]
 
 
 def _checked(gain: object, n: int) -> Floats:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,9 +75,7 @@ class EstimateTable:
         return self.to_arrow().to_pandas()
 
 
-def mean_estimate(
-    name: str, values: Floats, clusters: NDArray[np.integer[Any]] | None = None
-) -> Estimate:
+def mean_estimate(name: str, values: Floats, clusters: Rows | None = None) -> Estimate:
     """The mean with a normal interval; rows of one cluster (a unit) count as one draw.
 
     >>> mean_estimate("gain", np.array([1.0, 3.0])).value
@@ -89,7 +87,7 @@ def mean_estimate(
     return Estimate.around(name, values.mean(), half, len(values))
 
 
-def standard_error(values: Floats, clusters: NDArray[np.integer[Any]] | None = None) -> float:
+def standard_error(values: Floats, clusters: Rows | None = None) -> float:
     """Standard error of the mean over G clusters; NaN with fewer than two.
 
     √(G/(G−1) Σ_g (Σ_{i∈g} (x_i − x̄))²) / n
@@ -100,12 +98,22 @@ def standard_error(values: Floats, clusters: NDArray[np.integer[Any]] | None = N
             raise LogError(
                 f"Expected one cluster per row, got {len(clusters)} for {len(values)} rows."
             )
-        codes = np.unique(clusters, return_inverse=True)[1]
+        codes = group_codes(clusters)
         residuals = np.bincount(codes, weights=residuals)
     groups = len(residuals)
     if groups < 2:
         return NAN
     return float(np.sqrt(groups / (groups - 1) * np.square(residuals).sum()) / len(values))
+
+
+def group_codes(labels: NDArray[Any]) -> NDArray[np.intp]:
+    """The group of each label, numbered from 0 in the labels' order."""
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def divide(top: Floats, bottom: NDArray[Any], otherwise: float = NAN) -> Floats:
+    """Row by row; `otherwise` where the bottom is not above 0."""
+    return np.divide(top, bottom, out=np.full(len(top), otherwise), where=bottom > 0)
 
 
 def pick(known: Mapping[str, T], name: str) -> T:

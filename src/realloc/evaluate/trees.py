@@ -7,12 +7,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Rows
 
 if TYPE_CHECKING:
     import lightgbm as lgb
 
-Rows = NDArray[np.integer[Any]]
 PATIENCE = 20
 MICROSECONDS_PER_DAY = 86_400e6
 

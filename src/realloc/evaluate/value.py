@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from realloc.base.errors import ConfigError
-from realloc.base.simplex import Floats, total_variation
+from realloc.base.simplex import Floats, Mask, Rows, total_variation
 from realloc.evaluate.outcome_model import OutcomeModel, OutcomeModelConfig, fit_outcome_model
 from realloc.evaluate.propensity import check_propensities
-from realloc.evaluate.randomized import Mask, Randomized, RandomizedMoves, RandomizedShares, Rows
-from realloc.evaluate.result import NAN, Estimate, EstimateTable
+from realloc.evaluate.randomized import Randomized, RandomizedMoves, RandomizedShares
+from realloc.evaluate.result import NAN, Estimate, EstimateTable, group_codes
 from realloc.evaluate.weights import (
     ActionKernel,
     IntervalConfig,
@@ -277,7 +277,7 @@ def _evidence(rows: Randomized, weighed: Weighed, clip: float) -> list[Estimate]
     """What can be said without any outcome: how much of the log speaks about the target."""
     picked = weighed.valued
     w = weighed.weight[picked]
-    codes = np.unique(rows.unit[picked], return_inverse=True)[1]
+    codes = group_codes(rows.unit[picked])
     sizes = {
         "effective_rows": effective_size(w),
         "effective_acting_rows": effective_size(weighed.acting_weight[picked]),

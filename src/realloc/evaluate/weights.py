@@ -17,17 +17,15 @@ from numpy.typing import NDArray
 from scipy.stats import qmc, t
 
 from realloc.base.errors import ConfigError, LogError
-from realloc.base.simplex import Floats, tangent_basis, total_variation
+from realloc.base.simplex import Floats, Mask, Rows, tangent_basis, total_variation
 from realloc.evaluate.bootstrap import draw_units, interval
 from realloc.evaluate.randomized import (
     SUM_TOLERANCE,
-    Mask,
     RandomizedMoves,
     RandomizedShares,
-    Rows,
     check_shares,
 )
-from realloc.evaluate.result import CONFIDENCE, NAN, Estimate
+from realloc.evaluate.result import CONFIDENCE, NAN, Estimate, group_codes
 
 INTERVALS = ("cluster", "bootstrap")
 
@@ -205,7 +203,7 @@ def weighted_mean(
     """
     config = config or IntervalConfig()
     n = len(term.top)
-    codes = np.unique(unit, return_inverse=True)[1]
+    codes = group_codes(unit)
     columns: list[NDArray[Any]] = []
     for part in (term, minus) if minus else (term,):
         bottom = np.ones(n) if part.bottom is None else part.bottom

@@ -8,12 +8,10 @@ alone.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from realloc.base.simplex import Floats, softmax, tangent_basis
+from realloc.base.simplex import Floats, Rows, softmax, tangent_basis
 from realloc.world.draws import stream
 from realloc.world.regimes import Regime, WorldParameters
 from realloc.world.rotation import logit_tilt
@@ -56,7 +54,7 @@ class Law:
     exploration: float  # ε, share of the broad part
     exploration_scale: float  # c, how much broader it is
 
-    def take(self, rows: NDArray[np.integer[Any]]) -> "Law":
+    def take(self, rows: Rows) -> "Law":
         """The law of some of the contexts, in that order."""
         return replace(self, centre=self.centre[:, rows], spread=self.spread[rows])
 

@@ -3,13 +3,11 @@
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Rows
 from realloc.decide.search.greedy import (
     GainFunction,
-    Rows,
     SearchConfig,
     SupportFunction,
     Trace,
@@ -45,15 +43,7 @@ def true_gain(surface: TrueSurface) -> GainFunction:
 
 def true_support(region: TrueRegion, intervals: int) -> SupportFunction:
     """The path rule by the true region."""
-
-    def allowed(
-        rows: Rows,
-        start: Floats,
-        candidates: Floats,
-    ) -> NDArray[np.bool_]:
-        return region.take(rows).path_inside(start, candidates, intervals)
-
-    return allowed
+    return lambda rows, start, ends: region.take(rows).path_inside(start, ends, intervals)
 
 
 def search_local(

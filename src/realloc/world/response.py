@@ -8,19 +8,16 @@ cheap.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
-from realloc.base.simplex import Floats, softmax, tangent_basis
+from realloc.base.simplex import Floats, Rows, softmax, tangent_basis
 from realloc.world.draws import stream
 from realloc.world.logging_policy import LoggingWeights
 from realloc.world.regimes import WorldParameters
 from realloc.world.state import State, apply, rotate, row_norms
 
-COMPONENTS = ("local", "interaction", "far")
 CONTEXT = ("baseline", "scale", "anchor", "slope", "curvature", "tilt", "peaks")
 
 
@@ -100,7 +97,7 @@ class TrueSurface:
     weights: ResponseWeights
     parameters: WorldParameters
 
-    def take(self, rows: NDArray[np.integer[Any]]) -> "TrueSurface":
+    def take(self, rows: Rows) -> "TrueSurface":
         """The surface of some of the contexts, in that order."""
         return replace(self, **{name: getattr(self, name)[..., rows] for name in CONTEXT})
 

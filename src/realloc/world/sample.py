@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
+from realloc.base.simplex import Floats, Integers
 from realloc.logs import Logs, Schema
 from realloc.world.draws import stream
 from realloc.world.logging_policy import LoggingPolicy
@@ -44,7 +45,7 @@ class SampleRequest:
             )
 
     @property
-    def days(self) -> NDArray[np.int64]:
+    def days(self) -> Integers:
         """Days since 1970, (periods,)."""
         first = (self.first_day - EPOCH).days
         return np.arange(first, first + self.periods)
@@ -55,9 +56,9 @@ class DrawnColumns:
     """The growing columns of one sample, filled block by block."""
 
     features: NDArray[np.float32]  # (3d, n)
-    shares: NDArray[np.float64]  # (K, n)
-    budget: NDArray[np.float64]  # (n,)
-    outcome: NDArray[np.float64]  # (n,)
+    shares: Floats  # (K, n)
+    budget: Floats  # (n,)
+    outcome: Floats  # (n,)
 
 
 def channel_names(channels: int) -> tuple[str, ...]:
@@ -66,76 +67,46 @@ def channel_names(channels: int) -> tuple[str, ...]:
     return (*CHANNEL_NAMES[:channels], *further)
 
 
-def world_schema(channels: int, features: tuple[str, ...]) -> Schema:
-    """Which column is which in the logs of a world."""
-    return Schema(
-        unit="item_id",
-        time="date",
-        outcome="orders",
-        channels=channel_names(channels),
-        budget="budget",
-        features=features,
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Recipe:
-    """What every block of a sample shares."""
-
-    policy: LoggingPolicy
-    response: ResponseWeights
-    shocks: NDArray[np.float32]  # (3d, periods)
-    window: int | None
-
-
 def draw_logs(
     seed: int, policy: LoggingPolicy, response: ResponseWeights, request: SampleRequest
 ) -> Logs:
     """Logs of `request.units` items over `request.periods` days in the world of `seed`."""
-    rows = request.units * request.periods
-    names = feature_names(policy.parameters)
+    parameters = policy.parameters
+    days = request.periods
+    rows = request.units * days
+    names = feature_names(parameters)
     columns = DrawnColumns(
         features=np.empty((len(names), rows), np.float32),
         shares=np.empty((policy.channels, rows)),
         budget=np.empty(rows),
         outcome=np.empty(rows),
     )
-    shocks = draw_shocks(seed, request.days, policy.parameters)
-    recipe = Recipe(policy, response, shocks, request.window)
-    items = max(1, BLOCK_ROWS // request.periods)
+    shocks = draw_shocks(seed, request.days, parameters)
+    block_items = max(1, BLOCK_ROWS // days)
 
     def fill(block: int) -> None:
-        first = block * items
-        last = min(first + items, request.units)
-        part = slice(first * request.periods, last * request.periods)
-        fill_block((seed, "sample", request.seed, block), columns, part, recipe)
+        """State, budget, logged action and outcome of one block of items."""
+        key = (seed, "sample", request.seed, block)
+        first = block * block_items
+        count = min(block_items, request.units - first)
+        n = count * days
+        part = slice(first * days, first * days + n)
+        items = draw_items(key, count, parameters)
+        H = columns.features[:, part]
+        H.reshape(len(H), -1, days)[:] = items[:, :, None] + shocks[:, None, :]
+        budget = draw_budget(stream(*key, "budget"), H, policy.weights.a_B, parameters)
+        columns.budget[part] = budget
+        state = state_of_features(H, budget, request.window)
+        normals = stream(*key, "allocation").standard_normal((n, policy.channels - 1)).T
+        shares = policy.law(state).sample(normals, stream(*key, "exploration").random(n))
+        columns.shares[:, part] = shares.T
+        noise = parameters.noise * stream(*key, "noise").standard_normal(n)
+        columns.outcome[part] = open_surface(state, response, parameters).value(shares) + noise
 
-    blocks = range(-(-request.units // items))
+    blocks = range(-(-request.units // block_items))
     with ThreadPoolExecutor(min(len(blocks), os.cpu_count() or 1)) as pool:
         list(pool.map(fill, blocks))
     return _to_logs(columns, request, names)
-
-
-def fill_block(
-    key: tuple[int | str, ...], columns: DrawnColumns, part: slice, recipe: Recipe
-) -> None:
-    """State, budget, logged action and outcome of the rows `part`."""
-    policy = recipe.policy
-    parameters = policy.parameters
-    n = part.stop - part.start
-    days = recipe.shocks.shape[1]
-    items = draw_items(key, n // days, parameters)
-    H = columns.features[:, part]
-    H.reshape(len(H), -1, days)[:] = items[:, :, None] + recipe.shocks[:, None, :]
-    budget = draw_budget(stream(*key, "budget"), H, policy.weights.a_B, parameters)
-    columns.budget[part] = budget
-    state = state_of_features(H, budget, recipe.window)
-    normals = stream(*key, "allocation").standard_normal((n, policy.channels - 1)).T
-    shares = policy.law(state).sample(normals, stream(*key, "exploration").random(n))
-    columns.shares[:, part] = shares.T
-    noise = parameters.noise * stream(*key, "noise").standard_normal(n)
-    surface = open_surface(state, recipe.response, parameters)
-    columns.outcome[part] = surface.value(shares) + noise
 
 
 def _to_logs(
@@ -143,7 +114,14 @@ def _to_logs(
     request: SampleRequest,
     names: tuple[str, ...],
 ) -> Logs:
-    schema = world_schema(len(columns.shares), names)
+    schema = Schema(
+        unit="item_id",
+        time="date",
+        outcome="orders",
+        channels=channel_names(len(columns.shares)),
+        budget="budget",
+        features=names,
+    )
     units = pa.array([f"s{request.seed}-item-{i:06d}" for i in range(request.units)])
     codes = np.repeat(np.arange(request.units, dtype=np.int32), request.periods)
     days = np.tile(request.days.astype(np.int32), request.units)

@@ -1,16 +1,13 @@
-"""Score recommendations with the truth, and say if support, field or search lost the uplift."""
-
-from dataclasses import replace
+"""Score recommendations and learned fields with the truth."""
 
 import numpy as np
 
 from realloc.base.errors import LogError
 from realloc.base.simplex import Floats, total_variation
-from realloc.decide.search.greedy import GainFunction, SearchConfig, SupportFunction, search_greedy
 from realloc.evaluate import oracle as metrics
-from realloc.evaluate.result import Estimate, EstimateTable
+from realloc.evaluate.result import EstimateTable
 from realloc.logs import Logs
-from realloc.world.oracle import search_config, search_global, search_local, true_gain, true_support
+from realloc.world.oracle import search_local
 from realloc.world.world import World
 
 UNMOVED = 1e-12  # moved shares below it are float error
@@ -68,49 +65,5 @@ def score_field(
             metrics.top_edge_acc(learned, oracle, units),
             metrics.top_edge_regret(learned, oracle, units),
             metrics.edge_ndcg(learned, oracle, units),
-        )
-    )
-
-
-def decompose_loss(
-    world: World,
-    logs: Logs,
-    gain: GainFunction,
-    allowed: SupportFunction,
-    config: SearchConfig | None = None,
-) -> EstimateTable:
-    """Deployable uplift with true or learned field × true or learned support.
-
-    One row each: `global` (the best supported point), `oracle` (both true), `learned_support`,
-    `learned_field`, `learned`.
-    """
-    start = np.array(logs.shares)
-    state = world.state(logs)
-    surface = world.surface(state)
-    settings = config or search_config(world.parameters)
-    true_field = true_gain(surface)
-    true_region = true_support(world.region(state), world.parameters.path_intervals)
-
-    def deployed(name: str, shares: Floats) -> Estimate:
-        moved = total_variation(start, shares) > UNMOVED
-        supported = ~moved | world.supported(state, start, shares)
-        gained = surface.value(shares) - surface.value(start)
-        uplift = metrics.deployable_uplift(gained, supported, logs.unit_codes)
-        return replace(uplift, name=name)
-
-    def searched(
-        name: str,
-        field: GainFunction,
-        region: SupportFunction,
-    ) -> Estimate:
-        return deployed(name, search_greedy(start, field, region, settings).shares)
-
-    return EstimateTable(
-        (
-            deployed("global", search_global(world, state, start)),
-            searched("oracle", true_field, true_region),
-            searched("learned_support", true_field, allowed),
-            searched("learned_field", gain, true_region),
-            searched("learned", gain, allowed),
         )
     )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Integers, Mask, Rows
 from realloc.logs import Logs
 from realloc.logs.reading.frames import to_arrow
 from realloc.world.draws import stream
@@ -32,7 +32,7 @@ class State:
     def __len__(self) -> int:
         return len(self.B)
 
-    def take(self, rows: NDArray[np.bool_] | NDArray[np.integer[Any]]) -> "State":
+    def take(self, rows: Mask | Rows) -> "State":
         """The rows where a mask is true, or at the given positions."""
         return replace(
             self,
@@ -78,9 +78,7 @@ def draw_items(
     return np.ascontiguousarray(draws.T)
 
 
-def draw_shocks(
-    seed: int, days: NDArray[np.int64], parameters: WorldParameters
-) -> NDArray[np.float32]:
+def draw_shocks(seed: int, days: Integers, parameters: WorldParameters) -> NDArray[np.float32]:
     """The shock of each day, N(0, σ_t²): (3d, days), the same for all items."""
     size = 3 * parameters.block_size
     streams = [stream(seed, "shock", day) for day in days.tolist()]

@@ -6,14 +6,13 @@ degrees. Logged actions are inside at that rate.
 """
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Mask, Rows
 from realloc.world.logging_policy import Law
 
 
@@ -24,11 +23,11 @@ class TrueRegion:
     law: Law
     radius_squared: float
 
-    def take(self, rows: NDArray[np.integer[Any]]) -> "TrueRegion":
+    def take(self, rows: Rows) -> "TrueRegion":
         """The region of some of the contexts, in that order."""
         return TrueRegion(self.law.take(rows), self.radius_squared)
 
-    def inside(self, shares: Floats) -> NDArray[np.bool_]:
+    def inside(self, shares: Floats) -> Mask:
         """Whether shares (n, K) or (n, m, K) lie in the region."""
         return self.law.distance(shares) <= self.radius_squared
 
@@ -37,7 +36,7 @@ class TrueRegion:
         start: Floats,
         ends: Floats,
         intervals: int = 10,
-    ) -> NDArray[np.bool_]:
+    ) -> Mask:
         """Whether all of start (n, K) → ends (n, m, K) is inside on 0, 1/J, …, 1: (n, m)."""
         inside = self.inside(ends) & self.inside(start)[:, None]
         row, column = np.nonzero(inside)

@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Mask
 from realloc.base.validation import from_table
 from realloc.logs import Logs
 from realloc.world.draws import stream
@@ -107,7 +106,7 @@ class World:
         state: Logs | State,
         start: Floats,
         end: Floats,
-    ) -> NDArray[np.bool_]:
+    ) -> Mask:
         """Whether the straight path from `start` to `end`, both (n, K), stays in true support."""
         region = self.region(state)
         return region.path_inside(start, end[:, None, :], self.parameters.path_intervals)[:, 0]

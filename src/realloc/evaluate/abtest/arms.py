@@ -11,15 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Integers, Mask
 from realloc.base.validation import nearest
 from realloc.evaluate.abtest.config import AbtestConfig
 from realloc.logs.reading.arrow import compute as pc
 from realloc.logs.reading.columns import decoded, is_text, to_numbers
 from realloc.logs.reading.source import open_source
 
-Codes = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+Codes = Integers
 
 
 @dataclass(frozen=True, eq=False)

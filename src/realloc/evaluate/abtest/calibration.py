@@ -16,10 +16,10 @@ import numpy as np
 from scipy import stats
 
 from realloc.base.errors import LogError
-from realloc.base.simplex import Floats
-from realloc.evaluate.abtest.arms import Arms, Codes, Mask
+from realloc.base.simplex import Floats, Mask
+from realloc.evaluate.abtest.arms import Arms, Codes
 from realloc.evaluate.abtest.config import AbtestConfig
-from realloc.evaluate.result import NAN, Estimate
+from realloc.evaluate.result import NAN, Estimate, group_codes
 
 MOST_BINS = 10  # of moved units
 LEAST_UNITS = 50  # of each arm in a bin
@@ -197,7 +197,7 @@ def make_bins(gain: Floats, treated: Mask) -> Codes:
     for code in range(int(codes.max()), 0, -1):
         if not _has_both(codes == code, treated):
             codes[codes == code] = code - 1
-    codes = np.unique(codes, return_inverse=True)[1]
+    codes = group_codes(codes)
     if not _has_both(codes == 0, treated):
         codes = np.maximum(codes - 1, 0)
     return codes

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from realloc.base.errors import LogError
-from realloc.base.simplex import Floats
-from realloc.evaluate.abtest.arms import Arms, Mask
+from realloc.base.simplex import Floats, Mask
+from realloc.evaluate.abtest.arms import Arms
 from realloc.evaluate.abtest.config import Metric
 from realloc.evaluate.result import NAN
 

@@ -7,14 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
-from realloc.base.simplex import Floats, total_variation
+from realloc.base.simplex import Floats, Mask, total_variation
 from realloc.decide.types import MOVED, Decision, Policy
 from realloc.logs import Logs
 from realloc.model.config import Config
 from realloc.model.realloc import ReAlloc
 from realloc.model.recommend import recommend_rows
-
-Mask = NDArray[np.bool_]
 
 
 @runtime_checkable

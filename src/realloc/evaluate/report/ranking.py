@@ -9,9 +9,10 @@ import numpy as np
 
 from realloc.base.errors import LogError
 from realloc.base.progress import Progress, silent
+from realloc.base.simplex import Mask
 from realloc.decide.types import Policy
 from realloc.evaluate.replay import MatchedReplayConfig, against_chance, matched_replay
-from realloc.evaluate.report.advice import Mask, PredictsGain, advise
+from realloc.evaluate.report.advice import PredictsGain, advise
 from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.section import FIGURE_HEADS, Section, bar, figure_rows, plain, span
 from realloc.evaluate.report.traffic import New

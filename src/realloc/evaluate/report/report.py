@@ -7,9 +7,10 @@ import numpy as np
 
 from realloc.base.errors import LogError
 from realloc.base.progress import Progress, silent
+from realloc.base.simplex import Mask
 from realloc.decide.types import Policy
 from realloc.evaluate.events import find_events
-from realloc.evaluate.report.advice import Advice, Mask, advise, config_of, last_rows
+from realloc.evaluate.report.advice import Advice, advise, config_of, last_rows
 from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.intake import Taken, take_logs
 from realloc.evaluate.report.quality import check_section, nuisance_section

@@ -10,17 +10,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Integers, Mask, Rows
 from realloc.decide.types import Policy
 from realloc.evaluate.events import Events
 from realloc.evaluate.propensity import check_propensities, estimate_propensities, possible_arms
 from realloc.evaluate.randomized import (
     SAME_MOVE,
     SUM_TOLERANCE,
-    Mask,
     Randomized,
     RandomizedMoves,
     RandomizedShares,
@@ -29,12 +27,11 @@ from realloc.evaluate.randomized import (
     state_of,
 )
 from realloc.evaluate.report.config import ReportConfig
-from realloc.evaluate.result import standard_error
+from realloc.evaluate.result import divide, standard_error
 from realloc.logs import Logs
 from realloc.model.realloc import ReAlloc
 
-Rows = NDArray[np.intp]
-Arms = NDArray[np.int64]
+Arms = Integers
 # More distinct moves, or fewer rows each: shares were drawn from a density.
 MOST_ARMS = 200
 ROWS_PER_ARM = 10
@@ -212,7 +209,7 @@ def _complete(stated: Floats, guess: Floats, drawn: Arms) -> Floats:
             f"{alone:,} of {len(stated):,} rows. Check that propensities sum to 1 over the moves a "
             "row could get."
         )
-    others *= np.divide(rest, total, out=np.zeros_like(total), where=total > 0)[:, None]
+    others *= divide(rest, total, 0.0)[:, None]
     others[every, drawn] = 1 - others.sum(axis=1)
     return others
 

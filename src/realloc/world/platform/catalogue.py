@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from realloc.base.errors import ConfigError
 from realloc.base.validation import check_types
 from realloc.world.platform.draws import Draws, Floats, choose
-from realloc.world.platform.ranges import check_not_negative
+from realloc.world.platform.ranges import check_range
 from realloc.world.sample import channel_names
 
 # How far a channel works through the price; further channels draw theirs.
@@ -36,7 +36,7 @@ class CatalogueParameters:
         check_types(self, "the catalogue")
         if self.categories < 1:
             raise ConfigError(f"Expected categories >= 1 in the catalogue, got {self.categories}.")
-        check_not_negative(self, SPREADS, "the catalogue")
+        check_range(self, SPREADS, ">= 0", "the catalogue")
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
+from realloc.base.simplex import Integers
 from realloc.base.validation import check_types
 from realloc.world.platform.catalogue import WEEK, Catalogue
 from realloc.world.platform.draws import Draws, Floats
 from realloc.world.platform.items import Items
+from realloc.world.platform.ranges import check_range
 
 SPAN = 60.0
 RECENT = 3  # the trend compares the last 3 days with the 4 before
@@ -33,8 +35,7 @@ class BudgetParameters:
 
     def __post_init__(self) -> None:
         check_types(self, "the budgets")
-        if self.noise_sd < 0:
-            raise ConfigError(f"Expected noise_sd >= 0 in the budgets, got {self.noise_sd}.")
+        check_range(self, ("noise_sd",), ">= 0", "the budgets")
         if not 0 <= self.chase * self.elasticity < 1:
             raise ConfigError(
                 "Expected chase × elasticity from 0 to below 1 in the budgets (sales and budgets "
@@ -51,9 +52,7 @@ class PastDemand:
     trend: Floats  # mean of the last three days minus mean of the four before
 
 
-def natural_demand(
-    catalogue: Catalogue, items: Items, day: NDArray[np.int64], wave: float
-) -> Floats:
+def natural_demand(catalogue: Catalogue, items: Items, day: Integers, wave: float) -> Floats:
     """d_it of item rows on their days, both (n,)."""
     demand = items.level + items.drift * ((day - SPAN / 2) / SPAN)
     demand += wave * np.sin(2 * np.pi * day / items.wave_days + items.wave_phase)
@@ -62,7 +61,7 @@ def natural_demand(
 
 def _common(
     catalogue: Catalogue,
-    day: NDArray[np.int64],
+    day: Integers,
     category: NDArray[np.int32],
 ) -> Floats:
     """What a category's items share on a day: the weekly season and the shock."""

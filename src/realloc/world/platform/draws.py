@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from realloc.base.simplex import Rows
+
 Floats = NDArray[np.float64]
 
 EARLIEST_DAY = -64  # streams exist for warm-up days before the first day too
@@ -51,7 +53,7 @@ class Draws:
         return np.stack([self.normal(f"{name}.{k}") for k in range(columns)], axis=1)
 
 
-def choose(uniform: Floats, weights: Floats) -> NDArray[np.intp]:
+def choose(uniform: Floats, weights: Floats) -> Rows:
     """Inverse-CDF draw of a column of `weights` (n, M) ≥ 0 per row, from one uniform each.
 
     Rows need not sum to 1. A column of weight 0 is never drawn: U < 1 keeps U·total below the total

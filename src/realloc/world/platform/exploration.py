@@ -10,14 +10,14 @@ menu give back every probability.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base import simplex
 from realloc.base.errors import ConfigError
+from realloc.base.simplex import Integers, Mask, Rows
 from realloc.base.validation import check_types
 from realloc.world.platform.draws import Floats, choose, row_sum
 from realloc.world.platform.items import GRID, Thousandths
-from realloc.world.platform.ranges import check_parts
+from realloc.world.platform.ranges import check_range
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class ExplorationParameters:
 
     def __post_init__(self) -> None:
         check_types(self, "the exploration")
-        check_parts(self, ("hold",), "the exploration")
+        check_range(self, ("hold",), "from 0 to 1", "the exploration")
         check_steps(self.steps, self.weights, "the exploration")
 
 
@@ -38,8 +38,8 @@ class ExplorationParameters:
 class ExplorationMenu:
     """The arms: row 0 holds, then every transfer (lexicographic) by every step."""
 
-    source: NDArray[np.int64]  # (M−1,)
-    target: NDArray[np.int64]  # (M−1,)
+    source: Integers  # (M−1,)
+    target: Integers  # (M−1,)
     step: Thousandths  # (M−1,)
     weight: Floats  # (M−1,)
     hold: float
@@ -83,9 +83,7 @@ def make_menu(channels: int, parameters: ExplorationParameters) -> ExplorationMe
     )
 
 
-def arm_probabilities(
-    menu: ExplorationMenu, holding: Thousandths, opened: NDArray[np.bool_]
-) -> Floats:
+def arm_probabilities(menu: ExplorationMenu, holding: Thousandths, opened: Mask) -> Floats:
     """Probability of every arm (n, M), given the shares before the move (n, K) in thousandths."""
     both_open = opened[:, menu.source] & opened[:, menu.target]
     feasible = both_open & (holding[:, menu.source] >= menu.step)
@@ -97,7 +95,7 @@ def arm_probabilities(
 
 
 def explore(
-    menu: ExplorationMenu, holding: Thousandths, opened: NDArray[np.bool_], uniform: Floats
+    menu: ExplorationMenu, holding: Thousandths, opened: Mask, uniform: Floats
 ) -> tuple[Thousandths, Floats]:
     """Draw one arm per row: the shares after it, in thousandths, and the probability it had."""
     probability = arm_probabilities(menu, holding, opened)
@@ -105,7 +103,7 @@ def explore(
     return holding + menu.moves[arm], np.take_along_axis(probability, arm[:, None], axis=1)[:, 0]
 
 
-def find_arm(menu: ExplorationMenu, change: Thousandths) -> NDArray[np.intp]:
+def find_arm(menu: ExplorationMenu, change: Thousandths) -> Rows:
     """Which arm made each change (n, K) of the shares; −1 where none does."""
     same = (change[:, None, :] == menu.moves).all(axis=2)  # (n, M)
     return np.where(same.any(axis=1), same.argmax(axis=1), -1)

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from realloc.base import simplex
 from realloc.base.errors import ConfigError, LogError
+from realloc.base.simplex import Integers, Mask, Rows
 from realloc.base.validation import check_types
 from realloc.world.platform.catalogue import Catalogue
 from realloc.world.platform.draws import Draws, Floats, row_sum
-from realloc.world.platform.ranges import check_not_negative, check_parts
+from realloc.world.platform.ranges import check_range
 
 GRID = 1000  # shares are whole thousandths of the budget, so that moves and zeros are exact
 Thousandths = NDArray[np.int32]
-Positions = NDArray[np.integer]
+Positions = Rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +46,14 @@ class ItemParameters:
 
     def __post_init__(self) -> None:
         check_types(self, "the items")
-        check_parts(self, ("never_used", "explored"), "the items")
+        check_range(self, ("never_used", "explored"), "from 0 to 1", "the items")
         if not 0 < self.wave_days_min <= self.wave_days_max:
             raise ConfigError(
                 "Expected 0 < wave_days_min <= wave_days_max in the items, "
                 f"got {self.wave_days_min} and {self.wave_days_max}."
             )
         spreads = ("level_sd", "drift_sd", "log_budget_sd", "taste_sd", "mix_sd")
-        check_not_negative(self, spreads, "the items")
+        check_range(self, spreads, ">= 0", "the items")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +71,9 @@ class Items:
     taste: Floats  # (n, K) log pull of the channels: category's affinity and own
     synergy: Floats  # positive factors around 1
     thrift: Floats  # from −1 to 1: how much dearer than usual a discount is for this item
-    opened: NDArray[np.bool_]  # (n, K) channels the item has ever used
+    opened: Mask  # (n, K) channels the item has ever used
     start: Thousandths  # (n, K) shares before the first day
-    explored: NDArray[np.bool_]
+    explored: Mask
 
     def __len__(self) -> int:
         return len(self.category)
@@ -125,14 +126,14 @@ def draw_items(
     )
 
 
-def draw_opened(uniform: Floats, never_used: float) -> NDArray[np.bool_]:
+def draw_opened(uniform: Floats, never_used: float) -> Mask:
     """Which channels an item has ever used, (n, K); every item has used at least one."""
     opened = uniform >= never_used
     opened[np.arange(len(uniform)), np.argmax(uniform, axis=1)] = True
     return opened
 
 
-def to_thousandths(logits: Floats, opened: NDArray[np.bool_]) -> Thousandths:
+def to_thousandths(logits: Floats, opened: Mask) -> Thousandths:
     """Softmax shares of the opened channels in whole thousandths that sum to 1000."""
     weights = np.where(opened, np.exp(logits), 0.0)
     shares = weights / row_sum(weights)[:, None]
@@ -148,7 +149,7 @@ def item_names(seed: int, first: int, count: int) -> pa.Array:
     return pa.array([f"{seed}-{number:07d}" for number in range(first, first + count)], pa.string())
 
 
-def parse_names(names: pa.Array) -> NDArray[np.int64]:
+def parse_names(names: pa.Array) -> Integers:
     """The inverse: sample seeds and numbers, (n, 2)."""
     numbers: list[list[int]] = []
     for name in names.to_pylist():

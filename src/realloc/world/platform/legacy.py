@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base import simplex
+from realloc.base.simplex import Integers, Rows
 from realloc.base.validation import check_types
 from realloc.world.platform.catalogue import Catalogue
 from realloc.world.platform.demand import PastDemand
@@ -107,9 +107,7 @@ def reallocate(
     return transfer(before.holding, pair, np.where(moving, step, 0))
 
 
-def transfer(
-    holding: Thousandths, pair: NDArray[np.int64], step: NDArray[np.integer]
-) -> Thousandths:
+def transfer(holding: Thousandths, pair: Integers, step: Rows) -> Thousandths:
     """Move up to `step` thousandths, as far as held, along each row's `pair` (source, target)."""
     rows = np.arange(len(holding))
     source, target = pair.T

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
+from realloc.base.simplex import Integers, Rows
 from realloc.logs import Logs, Schema
 from realloc.world.platform import response as truth
 from realloc.world.platform.catalogue import draw_catalogue
@@ -36,7 +37,7 @@ class SimulatedArms:
 
     moves: Floats  # (M, K) changes of shares; row 0 holds
     probabilities: Floats  # (n, M), NaN on routine rows
-    drawn: NDArray[np.intp]  # (n,) arm of the logged move, −1 on routine rows
+    drawn: Rows  # (n,) arm of the logged move, −1 on routine rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ class Marketplace:
         size = {"items": items, "days": days, "sample_seed": seed, "rows": items * days}
         card = self.card() | size
         blocks = (
-            self._partitions(first, min(block, items - first), days, seed)
+            self._days(first, min(block, items - first), days, seed)
             for first in range(0, items, block)
         )
         return write_partitions(Path(folder), blocks, card, on_progress)
@@ -207,18 +208,12 @@ class Marketplace:
         for day in simulate(self.rules, items, draws, days):
             yield f"date={self.rules.date_of(day.day)}", day_table(self.rules, names, items, day)
 
-    def _partitions(
-        self, first: int, count: int, days: int, seed: int
-    ) -> Iterator[tuple[str, pa.Table]]:
-        for partition, table in self._days(first, count, days, seed):
-            yield partition, table.drop_columns([self.schema.time])
-
-    def _items_of(self, names: NDArray[np.int64]) -> Items:
+    def _items_of(self, names: Integers) -> Items:
         """The items with these sample seeds and numbers (n, 2), drawn again."""
         if len(names) == 0:
             return self._draw_items(Draws((self.seed, 0), 0, 0))
         parts: list[Items] = []
-        order: list[NDArray[np.intp]] = []
+        order: list[Rows] = []
         for seed in np.unique(names[:, 0]).tolist():
             rows = np.flatnonzero(names[:, 0] == seed)
             number = names[rows, 1]

@@ -13,18 +13,15 @@ smooth and concave on the whole closed simplex, zeros included.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
+from realloc.base.simplex import Mask
 from realloc.base.validation import check_types
-from realloc.world.platform.catalogue import WEEK, Catalogue
-from realloc.world.platform.demand import BudgetParameters
 from realloc.world.platform.draws import Floats, row_sum
-from realloc.world.platform.items import Items, Positions
-from realloc.world.platform.ranges import check_above_zero, check_not_negative
+from realloc.world.platform.items import Positions
+from realloc.world.platform.ranges import check_range
 
 OUTCOMES = ("orders", "gmv", "income")
-SATURDAY = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +46,9 @@ class ResponseParameters:
 
     def __post_init__(self) -> None:
         check_types(self, "the response")
-        check_above_zero(self, ("scale", "saturation", "take_rate"), "the response")
+        check_range(self, ("scale", "saturation", "take_rate"), "> 0", "the response")
         spreads = ("synergy", "noise_sd", "basket_noise_sd", "margin_noise_sd")
-        check_not_negative(self, spreads, "the response")
+        check_range(self, spreads, ">= 0", "the response")
         highest = self.cost_high * (1 + abs(self.cost_spread))
         if not 0 <= self.cost_low <= self.cost_high or highest >= 1:
             raise ConfigError(
@@ -71,49 +68,14 @@ class MarketState:
     synergy: Floats  # (n,) γ
     basket: Floats  # (n, K) effect on log basket value
     cost: Floats  # (n, K) part of income paid away
-    opened: NDArray[np.bool_]  # (n, K) channels the item has ever used
+    opened: Mask  # (n, K) channels the item has ever used
 
     def __len__(self) -> int:
         return len(self.base)
 
-    def take(self, rows: Positions | NDArray[np.bool_]) -> "MarketState":
+    def take(self, rows: Positions | Mask) -> "MarketState":
         """The given rows."""
         return MarketState(**{name: values[rows] for name, values in vars(self).items()})
-
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """What surrounds an item on a day."""
-
-    demand: Floats  # (n,) natural demand
-    budget: Floats  # (n,)
-    weekday: NDArray[np.int64]  # (n,) modulo 7, 0 is Monday
-
-
-def make_state(
-    catalogue: Catalogue,
-    items: Items,
-    setting: Setting,
-    budgets: BudgetParameters,
-    parameters: ResponseParameters,
-) -> MarketState:
-    """The state of item rows in their setting."""
-    q = parameters
-    tilt = catalogue.discount - 0.5  # (K,)
-    more_budget = np.log(setting.budget) - items.log_budget
-    weekend = np.where(setting.weekday % WEEK >= SATURDAY, q.weekend_pull, 0.0)
-    discount_pull = q.discount_pull + weekend - q.price_pull * items.price_deviation
-    usual_cost = q.cost_low + (q.cost_high - q.cost_low) * catalogue.discount
-    return MarketState(
-        base=setting.demand + budgets.elasticity * more_budget,
-        log_price=items.log_price,
-        pull=np.exp(items.taste + discount_pull[:, None] * tilt),
-        saturation=q.saturation * np.exp(q.saturation_budget * more_budget),
-        synergy=q.synergy * items.synergy,
-        basket=np.broadcast_to(-q.basket * tilt, items.taste.shape),
-        cost=usual_cost * (1 + q.cost_spread * items.thrift[:, None]),
-        opened=items.opened,
-    )
 
 
 def response(

@@ -15,7 +15,9 @@ from realloc.world.platform.exploration import ExplorationMenu, explore, make_me
 from realloc.world.platform.items import GRID, Items, Thousandths
 from realloc.world.platform.legacy import Before, move_probability, reallocate
 from realloc.world.platform.parameters import MarketplaceParameters
-from realloc.world.platform.response import MarketState, Setting, make_state, response
+from realloc.world.platform.response import MarketState, response
+
+SATURDAY = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,18 +41,29 @@ class MarketRules:
         """The date of a day."""
         return self.first_date + timedelta(days=day)
 
-    def state(
-        self,
-        items: Items,
-        day: int | np.ndarray,
-        budget: Floats,
-    ) -> MarketState:
+    def state(self, items: Items, day: int | np.ndarray, budget: Floats) -> MarketState:
         """The state of item rows on their day with their budget."""
         days = np.broadcast_to(np.asarray(day, dtype=np.int64), len(items))
         p = self.parameters
+        q = p.response
+        discount = self.catalogue.discount  # (K,)
+        tilt = discount - 0.5
         demand = natural_demand(self.catalogue, items, days, p.items.wave)
-        setting = Setting(demand, budget, days + self.first_date.weekday())
-        return make_state(self.catalogue, items, setting, p.budgets, p.response)
+        more_budget = np.log(budget) - items.log_budget
+        weekday = (days + self.first_date.weekday()) % WEEK
+        weekend = np.where(weekday >= SATURDAY, q.weekend_pull, 0.0)
+        discount_pull = q.discount_pull + weekend - q.price_pull * items.price_deviation
+        usual_cost = q.cost_low + (q.cost_high - q.cost_low) * discount
+        return MarketState(
+            base=demand + p.budgets.elasticity * more_budget,
+            log_price=items.log_price,
+            pull=np.exp(items.taste + discount_pull[:, None] * tilt),
+            saturation=q.saturation * np.exp(q.saturation_budget * more_budget),
+            synergy=q.synergy * items.synergy,
+            basket=np.broadcast_to(-q.basket * tilt, items.taste.shape),
+            cost=usual_cost * (1 + q.cost_spread * items.thrift[:, None]),
+            opened=items.opened,
+        )
 
 
 @dataclass(frozen=True, eq=False)

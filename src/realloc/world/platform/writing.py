@@ -45,7 +45,8 @@ def write_partitions(
         for partition, table in days:
             path = folder / partition / f"items-{number:05d}.parquet"
             path.parent.mkdir(exist_ok=True)
-            pq.write_table(table, path, compression="zstd", write_page_checksum=True)
+            rest = table.drop_columns([partition.partition("=")[0]])
+            pq.write_table(rest, path, compression="zstd", write_page_checksum=True)
             rows += table.num_rows
             files += 1
             size += path.stat().st_size
