@@ -81,9 +81,11 @@ def test_lines_are_sentences_with_reason_evidence_and_certificate():
         " → ",
     ):
         assert word in text
-    assert "uncalibrated" in "\n".join(advised(uncertainty="members").explain(FRAME, unit).lines())
+    assert "not calibrated" in "\n".join(
+        advised(uncertainty="members").explain(FRAME, unit).lines()
+    )
     blocked, _ = unit_with("unsupported")
-    assert "in the way: start" in "\n".join(advised().explain(FRAME, blocked).lines())
+    assert "limited by: start" in "\n".join(advised().explain(FRAME, blocked).lines())
 
 
 def test_constraints_are_obeyed_and_named():

@@ -1,4 +1,4 @@
-"""How much an update changed the field: because of new data, and because any refit differs a little from the last."""
+"""How much an update changed the field: by new data, and because any refit differs a little."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,10 +13,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Churn:
-    """Changes at the shares of the new window. Fields as parts of the former field's size; best moves as parts of rows.
+    """Changes at the shares of the new window.
 
-    `field` and `best_move` are what the update changed in all. `refit_field` and `refit_best_move` are what the same
-    update with another seed changes against it: noise, not news. None where that was not measured.
+    Changes of the field are parts of the former field's size, changes of best moves parts of rows.
+    `field` and `best_move` are what the update changed in total. `refit_field` and
+    `refit_best_move` are what the same update with another seed changes against it, which is noise;
+    None where that was not measured.
     """
 
     rows: int
@@ -27,7 +29,7 @@ class Churn:
 
     @property
     def data_field(self) -> float | None:
-        """What is left of the change beyond that of a refit; independent changes add up in squares."""
+        """The change beyond that of a refit; independent changes add up in squares."""
         if self.refit_field is None:
             return None
         return max(0.0, self.field**2 - self.refit_field**2) ** 0.5
@@ -38,7 +40,10 @@ class Churn:
 
     def lines(self) -> list[str]:
         """For people."""
-        first = f"The field changed by {self.field:.0%} of its size; the best move of {self.best_move:.0%} of the rows changed."
+        first = (
+            f"The field changed by {self.field:.0%} of its size; the best move of "
+            f"{self.best_move:.0%} of the rows changed."
+        )
         if self.refit_field is None:
             return [
                 first,
@@ -46,13 +51,13 @@ class Churn:
             ]
         return [
             first,
-            f"A refit with another seed differs by {self.refit_field:.0%} and {self.refit_best_move:.0%}: noise, not news. "
-            f"New data explains {self.data_field:.0%}.",
+            f"A refit with another seed differs by {self.refit_field:.0%} and "
+            f"{self.refit_best_move:.0%}: noise, not news. New data explains {self.data_field:.0%}.",
         ]
 
 
 def compare_fields(former: Floats, fresh: Floats, again: Floats | None = None) -> Churn:
-    """From fields (n, K) before the update, after it, and after the same update with another seed."""
+    """Compare fields (n, K) before the update, after it, and after it with another seed."""
     size = _size(former) or _size(fresh) or 1.0
     return Churn(
         rows=len(fresh),

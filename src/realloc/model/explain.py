@@ -1,4 +1,4 @@
-"""Why a unit is moved or kept: the trace transfer by transfer, what each is worth, and what the log knows about it."""
+"""Why a unit is moved or kept: every transfer, its worth, and what the log knows about it."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,11 +18,15 @@ from realloc.model.recommend import answer, open_batches
 from realloc.model.state import RoundState
 
 SMALL = 1e-12
+CERTIFICATES = {
+    "simulated": "calibrated on simulated worlds",
+    "uncalibrated": "not calibrated",
+}
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """One transfer of the trace. Gains are potential differences, so they add up to the whole gain exactly."""
+    """One transfer. Gains are potential differences, so they add up to the whole gain."""
 
     time: str
     source: str
@@ -43,30 +47,33 @@ class Explanation:
     transfers: tuple[Transfer, ...]
 
     def lines(self) -> list[str]:
-        """For people."""
-        found: list[str] = []
+        """The explanation as sentences."""
+        lines: list[str] = []
         for row in self.rows:
-            found.append(
-                f"{self.unit} on {row['time']}: {row['reason']} ({REASONS[row['reason']]})"
-            )
+            reason = row["reason"]
+            lines.append(f"{self.unit} on {row['time']}: {reason} ({REASONS[reason]})")
             if row["binding"]:
-                found.append(f"  in the way: {row['binding']}")
-            found.append(
-                f"  best first step {row['best_move'] or 'none'}: gain {row['best_gain']:.4g} ± {row['best_sigma']:.2g}, "
-                f"directional support {row['omega']:.2f}, {row['neighbours']} logged moves like it "
-                f"(nearest: {row['neighbour_ids']})"
+                lines.append(f"  limited by: {row['binding']}")
+            lines.append(
+                f"  best first step {row['best_move'] or 'none'}: "
+                f"gain {row['best_gain']:.4g} ± {row['best_sigma']:.2g}, "
+                f"directional support {row['omega']:.2f}, "
+                f"{row['neighbours']} logged moves like it (nearest: {row['neighbour_ids']})"
             )
-            found += [
-                f"  {t.source} → {t.target}: {t.share:.4f} of the budget ({t.money:,.2f}), gain {t.gain:.4g} ± {t.sigma:.2g}, "
-                f"support {t.support:.2f}"
-                for t in self.transfers
-                if t.time == row["time"]
-            ]
+            for transfer in self.transfers:
+                if transfer.time == row["time"]:
+                    lines.append(
+                        f"  {transfer.source} → {transfer.target}: "
+                        f"{transfer.share:.4f} of the budget ({transfer.money:,.2f}), "
+                        f"gain {transfer.gain:.4g} ± {transfer.sigma:.2g}, "
+                        f"support {transfer.support:.2f}"
+                    )
             if row["moved"]:
-                found.append(
-                    f"  in all: gain {row['gain']:.4g}, at least {row['gain_lower']:.4g} ({row['certificate']})"
+                lines.append(
+                    f"  Total gain {row['gain']:.4g}, lower bound {row['gain_lower']:.4g} "
+                    f"({CERTIFICATES[row['certificate']]})."
                 )
-        return found
+        return lines
 
     def to_frame(self) -> Any:
         """The transfers as a pandas frame."""

@@ -65,7 +65,7 @@ def test_explanations_fields_and_gains_of_wanted_shares(app, made):
     assert sum(step["gain"] for step in told["transfers"]) == pytest.approx(
         told["answers"][0]["gain"]
     )
-    assert any("in all: gain" in line for line in told["lines"])
+    assert any("Total gain" in line for line in told["lines"])
     fields = ask(app, "/v1/field", {"rows": rows}).json["fields"]
     assert [[row[name] for name in CHANNELS] for row in fields] == scorer.field(frame).tolist()
     to = {"ads": 0.2, "coupon": 0.5, "rebate": 0.3}
