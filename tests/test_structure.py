@@ -28,7 +28,6 @@ def test_the_package_has_few_entries():
     assert len(entries) <= MOST_ENTRIES, entries
 
 
-@pytest.mark.xfail(strict=True, reason="modules are being renamed: REMOVE when all have landed")
 def test_tests_mirror_the_source():
     missing = [
         str(path) for path in modules() if not (TESTS / path.parent / f"test_{path.name}").exists()

@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from realloc import LogError, ReAlloc, World, read_logs
+from realloc import ReAlloc, World
 from realloc.base.errors import MissingExtra
 from realloc.baselines import BASELINES, DensityConstrained, STrees, TeacherOnly, WithoutStudent
 from realloc.baselines.response import ResponsePolicy
 from realloc.decide.types import REASONS
 from tests.baselines.test_response import DENSITY, NETWORKS, TREES
-from tests.conftest import SPENDS
 from tests.small import CONFIG
 
 WORLD = World(regime="medium", seed=1)
@@ -101,19 +100,3 @@ def test_columns_are_matched_by_name(policy):
     swapped = TODAY[TODAY.columns[::-1]]
     answer = policy.recommend(swapped)[list(policy.recommend(TODAY).columns)]
     pd.testing.assert_frame_equal(answer, policy.recommend(TODAY))
-
-
-def test_recommending_before_a_fit_is_refused():
-    for make in BASELINES.values():
-        with pytest.raises(LogError, match="`fit` was not called"):
-            make().recommend(TODAY)
-
-
-@pytest.mark.parametrize("name", list(BASELINES))
-def test_a_log_that_fails_the_check_is_not_fitted(name, frame):
-    for broken, text in [
-        (frame.head(20), "50 rows"),
-        (frame.assign(orders=1.0), "varies in column 'orders'"),
-    ]:
-        with pytest.raises(LogError, match=text):
-            BASELINES[name]().fit(read_logs(broken, SPENDS))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from realloc import ConfigError, LogError, World, read_logs
+from realloc import ConfigError, LogError, read_logs
 from realloc.baselines import (
     GIKS,
     AdditiveROI,
@@ -26,7 +26,6 @@ from realloc.baselines.density_constrained import DensityConfig
 from realloc.baselines.giks import GIKSConfig
 from realloc.baselines.s_trees import TreeConfig
 from realloc.baselines.vcnet import VCNetConfig
-from realloc.world.score import score_shares
 from tests.small import CONFIG, window
 
 SIZES = {"members": 2, "width": 16, "epochs": 3, "least_steps": 30, "batch": 64}
@@ -148,16 +147,3 @@ def test_the_same_seed_gives_the_same_response(name):
     again = make(name).fit(window())
     x, p = states(name, 3), places(3)[:, None]
     assert np.array_equal(again.response.values(x, p), fitted(name).response.values(x, p))
-
-
-def test_the_constrained_s_network_improves_the_benign_world():
-    world = World("benign", 205)
-    logs, today = (
-        world.sample(units=300, periods=6, seed=0),
-        world.sample(units=60, periods=1, seed=1),
-    )
-    config = replace(CONFIG, support=replace(CONFIG.support, rows=2000))
-    policy = SNetwork("constrained", config, Backbone(members=2, width=32, least_steps=150)).fit(
-        logs
-    )
-    assert score_shares(world, today, policy.decide(today).shares)["raw_uplift"].low > 0

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from realloc.base.errors import ConfigError, PublishError
+from realloc.base.errors import PublishError
 from realloc.batch.limits import broken_limits
 from realloc.batch.summary import BatchDrift, RunSummary
-from realloc.model.config import Config, read_config
+from realloc.model.config import Config
 from realloc.model.publish_limits import PublishLimits
 from realloc.monitor.age import Age
 from realloc.monitor.drift import Drift
@@ -172,27 +172,6 @@ def test_a_stale_model_holds_the_run(place):
         PublishError, match=r"the version is 50.0 days old \(`max_age_days` is 45\)"
     ):
         recommend(place, clock=lambda: NOW + timedelta(days=50))
-
-
-def test_limits_of_the_fit_hold_without_a_config_and_nonsense_is_refused(tmp_path):
-    path = tmp_path / "realloc.toml"
-    path.write_text(
-        '[schema]\nunit = "u"\ntime = "t"\noutcome = "y"\nchannels = ["a", "b"]\n[publish]\n'
-        "max_action_rate = 0.3\n"
-    )
-    assert read_config(path)[1].publish.max_action_rate == 0.3
-    with pytest.raises(
-        ConfigError, match="Expected `max_bad_rows` of .publish. from 0 to 1, got 2"
-    ):
-        PublishLimits(max_bad_rows=2)
-    for wrong in (
-        {"max_drift": -1.0},
-        {"max_age_days": 0.0},
-        {"max_window_age_days": -3.0},
-        {"max_drift": "x"},
-    ):
-        with pytest.raises(ConfigError, match=r"\[publish\]"):
-            PublishLimits(**wrong)
 
 
 def test_a_frozen_store_is_never_held(place):

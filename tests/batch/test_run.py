@@ -5,29 +5,18 @@ kind of file.
 import json
 import subprocess
 import sys
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from realloc import ReAlloc
 from realloc.base.errors import ConfigError, LogError, StoreError
-from realloc.batch import recommend_file, workers
-from realloc.batch.chunks import Chunk, fingerprint_files
-from realloc.batch.score import FURTHER
-from realloc.decide.constraints.constraints import Constraints
-from realloc.logs.reading.source import Source, open_source
-from realloc.model.config import Config
+from realloc.batch import recommend_file
+from realloc.batch.chunks import fingerprint_files
+from realloc.logs.reading.source import open_source
 from realloc.storage.ledger import Ledger
 from realloc.storage.store import Store
 from realloc.storage.store import store as opening
-from tests.batch.conftest import NOW, answers, assert_same_answers, recommend, rows, served
-from tests.small import CONFIG, window
+from tests.batch.conftest import answers, assert_same_answers, recommend, rows, served
 
 
 def test_answers_are_those_of_the_model_in_the_order_of_the_rows(place):
@@ -39,12 +28,6 @@ def test_answers_are_those_of_the_model_in_the_order_of_the_rows(place):
 def test_the_size_of_chunks_changes_no_answer(place, chunk_rows):
     recommend(place)
     recommend(place, "other.parquet", chunk_rows=chunk_rows)
-    assert_same_answers(answers(place), answers(place, "other.parquet"))
-
-
-def test_two_processes_answer_as_one(place):
-    recommend(place)
-    recommend(place, "other.parquet", jobs=2)
     assert_same_answers(answers(place), answers(place, "other.parquet"))
 
 
@@ -64,27 +47,6 @@ def test_csv_in_and_out_says_the_same(place):
     assert one.reason.tolist() == other.reason.tolist()
     assert other.share_ads.to_numpy() == pytest.approx(one.share_ads.to_numpy(), abs=1e-9)
     assert other.item_id.tolist() == one.item_id.tolist()
-
-
-def test_rows_that_cannot_be_read_are_answered_counted_and_named(place):
-    given = rows()
-    given.loc[3, "ads"] = -1.0
-    given.loc[40, "coupon"] = np.inf
-    given = pd.concat([given, given.iloc[[70]]], ignore_index=True)
-    given.to_parquet(place / "bad.parquet")
-    told = recommend(place, source=place / "bad.parquet").summary.to_json()
-    found = answers(place)
-    bad = [3, 40, 70, 150]
-    assert found.index[found.reason == "bad_input"].tolist() == bad
-    assert not found.moved[bad].any()
-    assert (told["bad_rows"], told["duplicates"]) == (4, 2)
-    assert told["bad_input"]["duplicates"]["rows"] == 2
-    assert "row 4" in told["bad_input"]["negative"]["first"]
-    kept = answers(place).drop(index=bad)
-    same = served(place).recommend(rows().drop(index=[3, 40, 70]))
-    pd.testing.assert_frame_equal(
-        kept.reset_index(drop=True), same.reset_index(drop=True), check_exact=True
-    )
 
 
 def test_keys_that_merely_share_a_hash_are_no_duplicates(place, monkeypatch):
@@ -113,42 +75,6 @@ def test_figures_add_up_to_the_answers(place):
     assert (place / "recs.summary.json").read_text() == (
         json.dumps(told, indent=2, ensure_ascii=False) + "\n"
     )
-
-
-def test_pools_hold_over_all_parts(place):
-    free = recommend(place)
-    cap = round(float(answers(place).spend_coupon.sum()) - 0.05, 2)
-    assert free.summary.to_json()["all_rows"] is False
-    told = recommend(place, "pool.parquet", pools={"coupon": cap}).summary.to_json()
-    assert told["all_rows"] is True
-    assert round(answers(place, "pool.parquet").spend_coupon.sum(), 2) <= cap
-    assert answers(place, "pool.parquet").item_id.tolist() == answers(place).item_id.tolist()
-
-
-def test_a_frozen_store_answers_every_row_with_no_change(place):
-    expected = answers_of_frozen(place)
-    assert set(expected.reason) == {"frozen"}
-    assert not expected.moved.any()
-    given = rows()
-    total = given[["ads", "coupon", "rebate"]].sum(axis=1)
-    assert expected.share_ads.to_numpy() == pytest.approx((given.ads / total).to_numpy())
-
-
-def answers_of_frozen(place):
-    Store(place / "store").freeze("a test")
-    told = recommend(place).summary.to_json()
-    assert "a test" in told["frozen"]
-    assert told["moved"] == 0
-    assert told["support_coverage"] is None  # nobody looked
-    return answers(place)
-
-
-def test_frozen_answers_have_the_same_columns(place):
-    recommend(place, "free.parquet")
-    answers_of_frozen(place)
-    one, other = pq.read_schema(place / "free.parquet"), pq.read_schema(place / "recs.parquet")
-    assert one.equals(other)
-    assert set(FURTHER) <= set(one.names)
 
 
 @pytest.mark.parametrize(
@@ -230,36 +156,6 @@ def test_a_model_that_computes_something_else_is_not_asked(place, monkeypatch):
         recommend(place, "other.parquet")
 
 
-def test_a_cap_over_all_rows_holds_over_all_parts(place):
-    free = recommend(place).summary.to_json()
-    rules = Constraints(largest_move_per_day=free["moved_share"] / 3)
-    told = recommend(
-        place, "capped.parquet", config=Config(decision=CONFIG.decision, constraints=rules)
-    ).summary.to_json()
-    assert told["all_rows"] is True
-    assert told["moved_share"] <= free["moved_share"] / 3 + 1e-6
-
-
-def test_rows_that_look_back_at_each_other_are_decided_together(tmp_path):
-    store, lags = (
-        Store(tmp_path / "store", clock=lambda: NOW),
-        replace(CONFIG, features=replace(CONFIG.features, lags=2)),
-    )
-    store.commit(ReAlloc(lags, quiet=True).fit(window()), window())
-    rows().to_parquet(tmp_path / "today.parquet")
-    assert recommend(tmp_path).summary.to_json()["all_rows"] is True
-    rows().drop_duplicates("item_id").to_parquet(tmp_path / "today.parquet")
-    assert recommend(tmp_path).summary.to_json()["all_rows"] is False
-
-
-def test_rows_that_cannot_be_read_are_counted_once_where_all_are_decided_together(place):
-    given = rows()
-    given.loc[3, "ads"] = -1.0
-    given.to_parquet(place / "bad.parquet")
-    told = recommend(place, source=place / "bad.parquet", pools={"coupon": 1e9}).summary.to_json()
-    assert told["bad_input"]["negative"]["rows"] == told["bad_rows"] == 1
-
-
 def test_files_that_do_not_fit_together_or_are_gone_are_named(place):
     rows(10).to_parquet(place / "a.parquet")
     rows(10).assign(c1="red").to_parquet(place / "b.parquet")
@@ -273,32 +169,6 @@ def test_files_that_do_not_fit_together_or_are_gone_are_named(place):
     (place / "a.parquet").unlink()
     with pytest.raises(LogError, match="Cannot read .*a.parquet"):
         fingerprint_files(source)
-
-
-def test_few_parts_are_under_way_at_once():
-    class Pool:
-        most = under_way = 0
-
-        def submit(self, *_):
-            self.under_way += 1
-            self.most = max(self.most, self.under_way)
-            future = Future()
-            future.set_result("packed")
-            return future
-
-    pool, parts = Pool(), (Chunk(n, 10 * n, Source(pa.schema([]), 10, False)) for n in range(30))
-    for _ in workers._spread(pool, parts, np.empty(0, np.int64), None, 2):
-        pool.under_way -= 1
-    assert pool.most <= 4
-
-
-def test_a_worker_that_is_ended_is_said(place, monkeypatch):
-    def broken(*_):
-        raise BrokenProcessPool
-
-    monkeypatch.setattr(workers, "_spread", broken)
-    with pytest.raises(StoreError, match="A worker process was ended"):
-        recommend(place, jobs=2)
 
 
 def test_a_batch_loads_no_torch(place):

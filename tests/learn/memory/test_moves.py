@@ -11,7 +11,6 @@ from realloc.learn.memory.config import MoveConfig
 from realloc.learn.memory.moves import draw_moves, draw_places, label_moves
 from realloc.learn.teacher.config import TeacherConfig
 from realloc.learn.teacher.fit import fit_teacher
-from tests.learn.memory.labelled import make_labels
 from tests.learn.teacher.simulated import QUICK, simulate
 
 SIMULATED = simulate(n=300)
@@ -172,10 +171,3 @@ def test_the_same_seed_gives_the_same_labels_and_another_does_not(teacher):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
     assert not np.array_equal(a.shares, c.shares)
     assert not np.array_equal(a.rank, c.rank)
-
-
-def test_labels_know_their_length_and_size():
-    labels = make_labels(10)
-    assert len(labels.join(labels)) == 20
-    assert len(labels.take(np.array([1, 3]))) == 2
-    assert labels.join(labels).nbytes == 2 * labels.nbytes

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from realloc.decide.search.polynomials import evaluate, exponents
 from realloc.learn.networks.branch import Branch, BranchShape
 from realloc.learn.scaling import Scaling
 from realloc.learn.student.distill import to_potential
-from realloc.learn.student.local_polynomial import Bend
 
 RADIUS = 0.22
 
@@ -76,15 +74,3 @@ def test_nor_have_units_that_bend_too_fast_for_one():
     assert potential(3).read(x).near(start, RADIUS) is not None
     assert potential(3, steep=9.0).read(x).near(start, RADIUS) is None
     assert potential(3).read(x).near(start, 1.0) is None
-
-
-def test_terms_are_asked_for_in_their_order():
-    powers = list(exponents(3, 4))
-    assert len(set(powers)) == len(powers) == Bend(np.ones((2, 3), np.float32), 4).terms
-    coefficients = np.random.default_rng(0).normal(size=len(powers)).astype(np.float32)
-    d = np.random.default_rng(1).normal(size=(3, 5, 7)).astype(np.float32)
-    wanted = sum(
-        c * np.prod([d[i] ** p for i, p in enumerate(power)], axis=0)
-        for c, power in zip(coefficients, powers, strict=True)
-    )
-    np.testing.assert_allclose(evaluate(iter(coefficients), d, 4), wanted, rtol=1e-4, atol=1e-4)

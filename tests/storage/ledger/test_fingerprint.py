@@ -10,7 +10,6 @@ from realloc import Schema
 from realloc.logs import Logs
 from realloc.logs.reading.read import load_today
 from realloc.storage.ledger.fingerprint import fingerprint
-from realloc.storage.ledger.rows import pack_inputs, unpack_inputs
 from tests.small import today, window
 
 SCHEMA = window().pinned_schema
@@ -59,16 +58,6 @@ def test_names_count_and_zero_has_no_sign():
         logs, table=table, features=("c1b", *(name for name in logs.features if name != "c1"))
     )
     assert fingerprint(other) != fingerprint(logs)
-
-
-def test_inputs_come_back_as_they_were():
-    logs = load_today(today(20), SCHEMA).logs
-    import pyarrow as pa
-
-    back = unpack_inputs(pa.chunked_array([pack_inputs(logs)]), SCHEMA)
-    assert fingerprint(back) == fingerprint(logs)
-    assert back.shares.tobytes() == logs.shares.tobytes()
-    assert back.features == logs.features
 
 
 def test_they_are_those_of_logs_that_were_written_before():

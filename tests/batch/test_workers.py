@@ -1,0 +1,46 @@
+"""Chunks in several processes."""
+
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from realloc.base.errors import StoreError
+from realloc.batch import workers
+from realloc.batch.chunks import Chunk
+from realloc.logs.reading.source import Source
+from tests.batch.conftest import answers, assert_same_answers, recommend
+
+
+def test_two_processes_answer_as_one(place):
+    recommend(place)
+    recommend(place, "other.parquet", jobs=2)
+    assert_same_answers(answers(place), answers(place, "other.parquet"))
+
+
+def test_few_parts_are_under_way_at_once():
+    class Pool:
+        most = under_way = 0
+
+        def submit(self, *_):
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+            future = Future()
+            future.set_result("packed")
+            return future
+
+    pool, parts = Pool(), (Chunk(n, 10 * n, Source(pa.schema([]), 10, False)) for n in range(30))
+    for _ in workers._spread(pool, parts, np.empty(0, np.int64), None, 2):
+        pool.under_way -= 1
+    assert pool.most <= 4
+
+
+def test_a_worker_that_is_ended_is_said(place, monkeypatch):
+    def broken(*_):
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(workers, "_spread", broken)
+    with pytest.raises(StoreError, match="A worker process was ended"):
+        recommend(place, jobs=2)

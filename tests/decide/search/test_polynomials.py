@@ -1,0 +1,18 @@
+"""Polynomials of a move: the order of their terms, and their values."""
+
+import numpy as np
+
+from realloc.decide.search.polynomials import evaluate, exponents
+from realloc.learn.student.local_polynomial import Bend
+
+
+def test_terms_are_asked_for_in_their_order():
+    powers = list(exponents(3, 4))
+    assert len(set(powers)) == len(powers) == Bend(np.ones((2, 3), np.float32), 4).terms
+    coefficients = np.random.default_rng(0).normal(size=len(powers)).astype(np.float32)
+    d = np.random.default_rng(1).normal(size=(3, 5, 7)).astype(np.float32)
+    wanted = sum(
+        c * np.prod([d[i] ** p for i, p in enumerate(power)], axis=0)
+        for c, power in zip(coefficients, powers, strict=True)
+    )
+    np.testing.assert_allclose(evaluate(iter(coefficients), d, 4), wanted, rtol=1e-4, atol=1e-4)
