@@ -4,8 +4,6 @@ import ast
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 import realloc
 
 SOURCE = Path(realloc.__file__).parent

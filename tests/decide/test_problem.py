@@ -74,5 +74,5 @@ def test_local_gains_take_the_place_of_dear_ones_where_there_are_any():
     )
     dear = replace(plain, outcomes=(term,))
     local = approximate_locally(dear, START, DecisionConfig(max_length=0.07))
-    assert local.outcomes[0].gain(ROWS, START, ENDS) == 0.07
+    assert (local.outcomes[0].gain(ROWS, START, ENDS) == 0.07).all()
     assert local.limits is dear.limits
