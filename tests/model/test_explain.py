@@ -77,7 +77,7 @@ def test_lines_are_sentences_with_reason_evidence_and_certificate():
         "directional support",
         "logged moves like it",
         "nearest: s0i",
-        "(simulated)",
+        "(calibrated on simulated worlds)",
         " → ",
     ):
         assert word in text
