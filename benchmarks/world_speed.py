@@ -1,4 +1,4 @@
-"""How many rows of the paper's world are drawn per second. Bar of issue 3: 500,000 on 2 cores.
+"""How many rows of the paper's world are drawn per second. The target: 500,000 on 2 cores.
 
 python benchmarks/world_speed.py
 """

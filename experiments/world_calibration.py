@@ -128,7 +128,7 @@ def column(results: dict[str, Any], kind: str, name: str, regime: str) -> np.nda
 
 
 def verdict(name: str, regime: str, mean: float) -> str:
-    """Whether a mean meets the bar of issue 3."""
+    """Whether a mean is as near to the paper's row as we asked."""
     target = PAPER[name][regime]
     if name == "oracle_local":
         return "met" if abs(mean / target - 1) <= 0.15 else "MISSED"
