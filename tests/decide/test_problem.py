@@ -69,9 +69,11 @@ def test_steps_on_a_grid_are_its_multiples_within_reach():
 def test_local_gains_take_the_place_of_dear_ones_where_there_are_any():
     plain = problem()
     assert approximate_locally(plain, START, DecisionConfig()) is plain
-    term = replace(
-        plain.outcomes[0], local_gain=lambda base, radius: lambda rows, start, ends: radius
-    )
+
+    def reach(base, radius):
+        return lambda rows, start, ends: np.full(ends.shape[:2], radius)
+
+    term = replace(plain.outcomes[0], local_gain=reach)
     dear = replace(plain, outcomes=(term,))
     local = approximate_locally(dear, START, DecisionConfig(max_length=0.07))
     assert (local.outcomes[0].gain(ROWS, START, ENDS) == 0.07).all()
