@@ -3,9 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from realloc.base.errors import ConfigError, LogError
+from realloc.base.errors import LogError
 from realloc.evaluate.outcome_model import (
-    OutcomeModelConfig,
     fit_outcome_model,
     no_model,
     splits,
@@ -64,7 +63,7 @@ def test_no_state_at_all_is_enough_to_learn_shares():
 
 def test_folds_hold_whole_units_and_are_even():
     unit = np.repeat(np.arange(23), 3)
-    fold = unit_fold(unit, 5, seed=1)
+    fold = unit_fold(unit)
     assert all(len(set(fold[unit == u])) == 1 for u in range(23))
     assert set(np.bincount(fold) // 3) == {4, 5}
     for away, (train, stop) in enumerate(splits(fold)):
@@ -72,17 +71,10 @@ def test_folds_hold_whole_units_and_are_even():
 
 
 def test_few_units_give_fewer_folds_and_one_is_refused():
-    assert set(unit_fold(np.array([3, 3, 9]), 5, seed=0)) == {0, 1}
+    assert set(unit_fold(np.array([3, 3, 9]))) == {0, 1}
     with pytest.raises(LogError, match="Expected at least 2 units to cross-fit by unit, got 1"):
-        unit_fold(np.zeros(4, dtype=int), 5, seed=0)
+        unit_fold(np.zeros(4, dtype=int))
 
 
 def test_no_model_predicts_nothing():
     assert no_model(ROWS.start, EVERY).tolist() == [0.0] * len(ROWS)
-
-
-def test_a_config_that_cannot_be_used_is_refused():
-    with pytest.raises(ConfigError, match="Expected `folds` of at least 2"):
-        OutcomeModelConfig(folds=1)
-    with pytest.raises(ConfigError, match="Expected `trees` of at least 1"):
-        OutcomeModelConfig(trees=0)

@@ -349,7 +349,7 @@ def test_a_start_that_is_no_date_is_refused(start):
 
 
 def test_a_config_out_of_range_is_refused():
-    with pytest.raises(ConfigError, match="Expected `limit` and `similarity` above 0"):
+    with pytest.raises(ConfigError, match="Expected `limit` above 0"):
         MatchedReplayConfig(limit=0.0)
     with pytest.raises(
         ConfigError, match="Expected `categories` of the replay to be a list of text"

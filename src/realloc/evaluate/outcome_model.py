@@ -7,11 +7,11 @@ model takes noise out of a value; it cannot bias one that has the right propensi
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from realloc.base.errors import ConfigError, LogError
+from realloc.base.errors import LogError
 from realloc.base.simplex import Floats, Integers, Rows
 from realloc.evaluate.randomized import Randomized
 from realloc.evaluate.result import group_codes
@@ -22,40 +22,11 @@ if TYPE_CHECKING:
 
 # (shares (r, K), row numbers (r,)) → expected outcome (r,)
 OutcomeModel = Callable[[Floats, Rows], Floats]
+FOLDS = 5
+# At most 200 trees; rounds stop by the error on units held out.
+TREES = {"num_iterations": 200, "learning_rate": 0.1, "num_leaves": 8, "seed": 0}
+PENALTY = 1e-2  # of the ridge regression, per row, on standardised columns
 FURTHEST = 8.0  # standard deviations beyond which a line is not trusted
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutcomeModelConfig:
-    """How trees are cross-fitted."""
-
-    folds: int = 5
-    trees: int = 200  # at most; rounds stop by the error on units held out
-    leaves: int = 8
-    shrinkage: float = 0.1
-    ridge: float = 1e-2  # per row, on standardised columns
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.folds < 2:
-            raise ConfigError(
-                f"Expected `folds` of at least 2 for cross-fitting, got {self.folds}."
-            )
-        if self.trees < 1 or self.leaves < 2 or not 0 < self.shrinkage <= 1 or self.ridge < 0:
-            raise ConfigError(
-                "Expected `trees` of at least 1, `leaves` of at least 2, `shrinkage` above 0 and "
-                "up to 1, and `ridge` of at least 0 in the outcome model."
-            )
-
-    @property
-    def tree_options(self) -> dict[str, Any]:
-        """LightGBM's names for these."""
-        return {
-            "num_iterations": self.trees,
-            "learning_rate": self.shrinkage,
-            "num_leaves": self.leaves,
-            "seed": self.seed,
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,16 +77,15 @@ class CrossFitted:
         return outcome
 
 
-def fit_outcome_model(rows: Randomized, config: OutcomeModelConfig | None = None) -> CrossFitted:
+def fit_outcome_model(rows: Randomized) -> CrossFitted:
     """Fit once; any number of policies can be valued with it."""
-    config = config or OutcomeModelConfig()
-    fold = unit_fold(rows.unit, config.folds, config.seed)
+    fold = unit_fold(rows.unit)
     x = design(rows, rows.logged, np.arange(len(rows)))
-    options = {"objective": "l2", "boost_from_average": False, **config.tree_options}
+    options = {"objective": "l2", "boost_from_average": False, **TREES}
     columns = np.setdiff1d(np.arange(x.shape[1]), rows.categorical)
     fits: list[FoldFit] = []
     for train, stop in splits(fold):
-        line = _fit_ridge(x[train], rows.outcome[train], columns, config.ridge)
+        line = _fit_ridge(x[train], rows.outcome[train], columns)
         trees = boost(x, rows.outcome - line(x), train, stop, options, rows.categorical)
         fits.append(FoldFit(line, trees))
     return CrossFitted(rows, fold, tuple(fits))
@@ -132,7 +102,7 @@ def design(rows: Randomized, shares: Floats, picked: Rows) -> Floats:
     return np.concatenate([rows.state[picked], start, shares - start], axis=1)
 
 
-def unit_fold(unit: Rows, folds: int, seed: int) -> Integers:
+def unit_fold(unit: Rows) -> Integers:
     """A fold per row, whole units, as even as can be; fewer folds where there are fewer units."""
     codes = group_codes(unit)
     units = int(codes.max()) + 1
@@ -140,7 +110,7 @@ def unit_fold(unit: Rows, folds: int, seed: int) -> Integers:
         raise LogError(
             "Expected at least 2 units to cross-fit by unit, got 1. Use the rows of more units."
         )
-    return (np.random.default_rng(seed).permutation(units) % min(folds, units))[codes]
+    return (np.random.default_rng(0).permutation(units) % min(FOLDS, units))[codes]
 
 
 def splits(fold: Rows) -> Iterator[tuple[Rows, Rows]]:
@@ -155,7 +125,7 @@ def splits(fold: Rows) -> Iterator[tuple[Rows, Rows]]:
         yield train, stop
 
 
-def _fit_ridge(x: Floats, y: Floats, columns: Rows, penalty: float) -> Ridge:
+def _fit_ridge(x: Floats, y: Floats, columns: Rows) -> Ridge:
     used = x[:, columns]
     known = ~np.isnan(used)
     count = np.maximum(known.sum(axis=0), 1)
@@ -165,6 +135,6 @@ def _fit_ridge(x: Floats, y: Floats, columns: Rows, penalty: float) -> Ridge:
     scale = np.where(spread > 1e-12 * (1 + np.abs(centre)), spread, np.inf)
     flat = Ridge(columns, centre, scale, np.zeros(len(columns)), float(y.mean()))
     z = flat.standardise(x)
-    gram = z.T @ z + penalty * len(x) * np.eye(len(columns))
+    gram = z.T @ z + PENALTY * len(x) * np.eye(len(columns))
     weights = np.linalg.lstsq(gram, z.T @ (y - y.mean()), rcond=None)[0]
     return replace(flat, weights=weights)

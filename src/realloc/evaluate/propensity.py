@@ -12,7 +12,8 @@ from scipy.stats import chi2
 
 from realloc.base.errors import LogError
 from realloc.base.simplex import Floats, Mask, Rows
-from realloc.evaluate.outcome_model import OutcomeModelConfig, splits, unit_fold
+from realloc.evaluate import outcome_model
+from realloc.evaluate.outcome_model import splits, unit_fold
 from realloc.evaluate.randomized import SAME_MOVE, RandomizedMoves
 from realloc.evaluate.result import NORMAL_QUANTILE, Estimate, EstimateTable
 from realloc.evaluate.trees import boost
@@ -20,6 +21,7 @@ from realloc.evaluate.weights import Term, weighted_mean
 
 FEW = 5  # expected draws below which an arm has no part in the chi-square
 LEAST_P = 1e-4  # below it, the draws contradict the propensities
+TREES = outcome_model.TREES | {"num_iterations": 100, "num_leaves": 4}
 IMPOSSIBLE = -30.0  # score of an arm that a row could not get
 
 
@@ -75,15 +77,12 @@ def check_propensities(rows: RandomizedMoves) -> PropensityCheck:
     return PropensityCheck(tuple(estimates), p_value)
 
 
-def estimate_propensities(
-    rows: RandomizedMoves, config: OutcomeModelConfig | None = None
-) -> RandomizedMoves:
+def estimate_propensities(rows: RandomizedMoves) -> RandomizedMoves:
     """The same rows with probabilities from trees cross-fitted by unit.
 
     First whether a row holds, then which of the possible moves it makes. The given probabilities
     only say which arms were possible: above 0.
     """
-    config = config or OutcomeModelConfig(trees=100, leaves=4)
     could = rows.probabilities > 0
     hold = rows.hold
     if len(np.unique(rows.drawn)) < 2:
@@ -91,12 +90,12 @@ def estimate_propensities(
             "Expected at least 2 different arms in the log to estimate propensities from, got 1."
         )
     if hold is None:
-        chances = _fit_chances(rows, rows.drawn, could, config)
+        chances = _fit_chances(rows, rows.drawn, could)
         return replace(rows, probabilities=chances, estimated=True)
     moves = np.arange(len(rows.moves)) != hold
     either = np.stack([could[:, moves].any(axis=1), could[:, hold]], axis=1)
-    held = _fit_chances(rows, (rows.drawn == hold).astype(np.int64), either, config)[:, 1]
-    which = _fit_chances(rows, rows.drawn, could & moves, config, rows.drawn != hold)
+    held = _fit_chances(rows, (rows.drawn == hold).astype(np.int64), either)[:, 1]
+    which = _fit_chances(rows, rows.drawn, could & moves, rows.drawn != hold)
     chances = which * (1 - held)[:, None]
     chances[:, hold] = held
     return replace(rows, probabilities=chances, estimated=True)
@@ -106,7 +105,6 @@ def _fit_chances(
     rows: RandomizedMoves,
     label: Rows,
     could: Mask,
-    config: OutcomeModelConfig,
     learned: Mask | None = None,
 ) -> Floats:
     """Chances (n, M) over what each row could get, learned where `learned`;
@@ -122,11 +120,11 @@ def _fit_chances(
     start = np.where(can, _pooled_scores(code[learned], can[learned]), IMPOSSIBLE)
     scores = start.copy()
     if len(arms) > 1:
-        fold = unit_fold(rows.unit, config.folds, config.seed)
+        fold = unit_fold(rows.unit)
         # What was possible says much about what was drawn.
         menu = (rows.probabilities > 0).astype(np.float64)
         x = np.concatenate([rows.state, rows.start, menu, menu.sum(axis=1, keepdims=True)], axis=1)
-        options = {"objective": "multiclass", "num_class": len(arms), **config.tree_options}
+        options = {"objective": "multiclass", "num_class": len(arms), **TREES}
         for away, (learn, judge) in enumerate(splits(fold)):
             train = learn[learned[learn]]
             stop = judge[learned[judge]]

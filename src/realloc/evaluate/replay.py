@@ -60,22 +60,13 @@ class MatchedReplayConfig:
     settings: tuple[MatchSetting, ...] = ()  # from strict to loose; none: `ladder(categories)`
     limit: float = LIMIT  # |SMD| that no covariate may reach
     tolerance: float = TOLERANCE  # ‖Δp‖₁ up to which shares count as held
-    recent: int = 7  # earlier rows whose mean outcome is the recent level
     least_events: int = 30  # fewer matched events are not ranked
-    similarity: float = 0.5  # caliper of contexts for pairs of one unit's events
-    part: float = 0.2  # α of the aligned–reverse gap
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
-    seed: int = 0  # of the evaluation model and the Monte Carlo
 
     def __post_init__(self) -> None:
         check_types(self, "the replay")
-        if not (
-            self.limit > 0 and self.recent >= 1 and self.least_events >= 2 and self.similarity > 0
-        ):
-            raise ConfigError(
-                "Expected `limit` and `similarity` above 0, `recent` of at least 1 and "
-                "`least_events` of at least 2."
-            )
+        if not (self.limit > 0 and self.least_events >= 2):
+            raise ConfigError("Expected `limit` above 0 and `least_events` of at least 2.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,9 +171,9 @@ def match_window(
     late = logs.times >= _parse(start)
     rows = _rows_to_match(logs, events, late, start)
     progress("match events", 0, 3)
-    known = known_before(logs, events, config.recent)
+    known = known_before(logs, events)
     outcome = logs.outcome
-    booster = fit_demand(known, outcome, logs.unit_codes, ~late & events.is_control, config.seed)
+    booster = fit_demand(known, outcome, logs.unit_codes, ~late & events.is_control)
     predicted = predict_demand(booster, known, rows)
     progress("match events", 1, 3)
 
@@ -298,10 +289,10 @@ def _rank(
     for name, predicted in (("rho_gain", G), ("rho_score", S)):
         rho = ranking.rank_correlation(name, predicted, R, units, draws)
         add(rho, ranking.centred_ranks(predicted), largest=1.0)
-    pairs = ranking.within_unit_concordance(S, R, units, window.context, config.similarity, draws)
+    pairs = ranking.within_unit_concordance(S, R, units, window.context, bootstrap=draws)
     estimates.append(pairs)
-    gap = ranking.aligned_gap(S, R, units, config.part, draws)
-    add(gap, ranking.tail_shares(S, config.part))
+    gap = ranking.aligned_gap(S, R, units, bootstrap=draws)
+    add(gap, ranking.tail_shares(S))
     add(ranking.mean_response("mean_response", R, units, draws), np.ones(len(R)))
     # Rows that did not move: far from 0, matching leaves something that also makes movers differ.
     mean = ranking.mean_response("mean_placebo_response", placebo.values, placebo.units, draws)
@@ -332,7 +323,7 @@ def _ceiling(window: MatchWindow, config: MatchedReplayConfig, notes: list[str])
         )
     noise = float(placebo.values.std())
     value, low, high = [
-        noise_ceiling(sd, noise, n, seed=config.seed).value if np.isfinite(sd) else NAN
+        noise_ceiling(sd, noise, n).value if np.isfinite(sd) else NAN
         for sd in (effect.value, effect.low, effect.high)
     ]
     return [*estimates, effect, Estimate("noise_ceiling", value, low, high, n)]

@@ -16,7 +16,7 @@ import numpy as np
 
 from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats, Mask, Rows, total_variation
-from realloc.evaluate.outcome_model import OutcomeModel, OutcomeModelConfig, fit_outcome_model
+from realloc.evaluate.outcome_model import OutcomeModel, fit_outcome_model
 from realloc.evaluate.propensity import check_propensities
 from realloc.evaluate.randomized import Randomized, RandomizedMoves, RandomizedShares
 from realloc.evaluate.result import NAN, Estimate, EstimateTable, group_codes
@@ -60,7 +60,6 @@ class ValueConfig:
     clip: float | None = None  # largest weight of the clipped value; None: √n
     bandwidth: float | None = None  # of continuous shares; None: by rule
     at_point: bool = False  # continuous shares: model the very target, not the kernel around it
-    model: OutcomeModelConfig = field(default_factory=OutcomeModelConfig)
     interval: IntervalConfig = field(default_factory=IntervalConfig)
 
     def __post_init__(self) -> None:
@@ -223,7 +222,7 @@ def _value(
     if lacking:
         withheld = [Estimate.point(name, NAN, len(picked)) for name in VALUES]
         return PolicyValue((*withheld, *evidence), CANNOT, lacking)
-    model = model or fit_outcome_model(rows, config.model)
+    model = model or fit_outcome_model(rows)
     predicted = predict(model, picked)
     logged = model(rows.logged[picked], picked)
     y = rows.outcome[picked]

@@ -49,38 +49,25 @@ def draw_response(
     d = K - 1
     square = stream(seed, "A").standard_normal((p.interactions, d, d))
     symmetric = square + square.transpose(0, 2, 1)
+    # W_C of the slopes: the logging policy's, turned by arccos(alignment).
+    known = tangent_basis(K).T @ logging.W_C
+    unknown = row_norms(stream(seed, "slope W_C"), d, b, p.confounder_scale)
+    # The M = 2(K−1) peaks ν_m: ± each axis of a randomly turned frame.
+    frame = np.linalg.qr(stream(seed, "centres").standard_normal((d, d)))[0]
     return ResponseWeights(
         W_S=logging.W_S,
         w_B=logging.w_B,
         W_E=row_norms(stream(seed, "W_E"), d, b, p.slope_scale),
-        W_C=draw_slope_confounding(seed, tangent_basis(K).T @ logging.W_C, p),
+        W_C=p.slope_alignment * known + np.sqrt(1 - p.slope_alignment**2) * unknown,
         b_a=p.slope_offset * stream(seed, "b_a").standard_normal(d),
         v=row_norms(stream(seed, "v"), p.interactions, b, p.interaction_scale),
         b_r=p.slope_offset * stream(seed, "b_r").standard_normal(p.interactions),
         A=symmetric / np.linalg.norm(symmetric, axis=(1, 2), keepdims=True),
         shift=row_norms(stream(seed, "shift"), 1, d, p.interaction_shift)[0],
         W_peak=row_norms(stream(seed, "W_peak"), 2 * d, b, p.peak_scale),
-        centres=draw_centres(seed, d, p.peak_distance),
+        centres=p.peak_distance * np.concatenate([frame, -frame]),
         scales=np.ones(3),
     )
-
-
-def draw_slope_confounding(
-    seed: int,
-    known: Floats,
-    parameters: WorldParameters,
-) -> Floats:
-    """W_C of the slopes, (d, b): the logging policy's `known`, turned by arccos(alignment)."""
-    d, b = known.shape
-    unknown = row_norms(stream(seed, "slope W_C"), d, b, parameters.confounder_scale)
-    share = parameters.slope_alignment
-    return share * known + np.sqrt(1 - share**2) * unknown
-
-
-def draw_centres(seed: int, directions: int, distance: float) -> Floats:
-    """The M = 2(K−1) peaks ν_m, (M, d): ± each axis of a randomly turned frame."""
-    frame = np.linalg.qr(stream(seed, "centres").standard_normal((directions, directions)))[0]
-    return distance * np.concatenate([frame, -frame])
 
 
 @dataclass(frozen=True, eq=False)

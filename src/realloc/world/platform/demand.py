@@ -11,7 +11,6 @@ the other.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
 from realloc.base.simplex import Integers
@@ -56,21 +55,13 @@ def natural_demand(catalogue: Catalogue, items: Items, day: Integers, wave: floa
     """d_it of item rows on their days, both (n,)."""
     demand = items.level + items.drift * ((day - SPAN / 2) / SPAN)
     demand += wave * np.sin(2 * np.pi * day / items.wave_days + items.wave_phase)
-    return demand + _common(catalogue, day, items.category)
-
-
-def _common(
-    catalogue: Catalogue,
-    day: Integers,
-    category: NDArray[np.int32],
-) -> Floats:
-    """What a category's items share on a day: the weekly season and the shock."""
     if len(day) == 0:
-        return np.zeros(0)
+        return demand
+    # What a category's items share on a day: the weekly season and the shock.
     first = int(day.min())
     days = range(first, int(day.max()) + 1)
-    table = np.stack([catalogue.shock(d) + catalogue.week[:, d % WEEK] for d in days])
-    return table[day - first, category]
+    common = np.stack([catalogue.shock(d) + catalogue.week[:, d % WEEK] for d in days])
+    return demand + common[day - first, items.category]
 
 
 def look_back(history: Floats) -> PastDemand:

@@ -65,28 +65,6 @@ def move_probability(
     return np.where(items.opened.sum(axis=1) > 1, 1 / (1 + np.exp(-odds)), 0.0)
 
 
-def edge_weights(
-    catalogue: Catalogue, items: Items, before: Before, parameters: LegacyParameters
-) -> Floats:
-    """Unnormalised probabilities of the transfers, (n, K(K−1)), in the order of `simplex.edges`."""
-    source, target = simplex.edges(len(catalogue.channels)).T
-    wish = -parameters.follow * before.past.trend[:, None] * (catalogue.discount - 0.5)
-    wish -= parameters.revert * (before.holding / GRID)
-    feasible = items.opened[:, source] & items.opened[:, target] & (before.holding[:, source] > 0)
-    gap = np.where(feasible, wish[:, target] - wish[:, source], -np.inf)
-    return np.where(feasible, np.exp(np.minimum(gap, 50.0)), 0.0)
-
-
-def pick_step(
-    items: Items, budget: Floats, uniform: Floats, parameters: LegacyParameters
-) -> Thousandths:
-    """Step sizes (n,) in thousandths, a notch smaller for budgets far above the standing one."""
-    weights = np.tile(parameters.weights, (len(budget), 1))
-    notch = choose(uniform, weights)
-    large = np.log(budget) - items.log_budget > parameters.caution
-    return np.array(parameters.steps, dtype=np.int32)[np.maximum(notch - large, 0)]
-
-
 def reallocate(
     catalogue: Catalogue,
     items: Items,
@@ -100,11 +78,18 @@ def reallocate(
     `chance` is P(move); `uniforms` are three draws per item: whether to move, where to, how far.
     """
     whether, where, how_far = uniforms
-    weights = edge_weights(catalogue, items, before, parameters)
+    pairs = simplex.edges(len(catalogue.channels))
+    source, target = pairs.T
+    wish = -parameters.follow * before.past.trend[:, None] * (catalogue.discount - 0.5)
+    wish -= parameters.revert * (before.holding / GRID)
+    feasible = items.opened[:, source] & items.opened[:, target] & (before.holding[:, source] > 0)
+    gap = np.where(feasible, wish[:, target] - wish[:, source], -np.inf)
+    weights = np.where(feasible, np.exp(np.minimum(gap, 50.0)), 0.0)  # (n, K(K−1)), unnormalised
     moving = (whether < chance) & (weights > 0).any(axis=1)
-    pair = simplex.edges(len(catalogue.channels))[choose(where, weights)]
-    step = pick_step(items, before.budget, how_far, parameters)
-    return transfer(before.holding, pair, np.where(moving, step, 0))
+    notch = choose(how_far, np.tile(parameters.weights, (len(items), 1)))
+    large = np.log(before.budget) - items.log_budget > parameters.caution
+    step = np.array(parameters.steps, dtype=np.int32)[np.maximum(notch - large, 0)]
+    return transfer(before.holding, pairs[choose(where, weights)], np.where(moving, step, 0))
 
 
 def transfer(holding: Thousandths, pair: Integers, step: Rows) -> Thousandths:
