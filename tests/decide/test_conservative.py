@@ -7,8 +7,7 @@ from realloc.decide.conservative import (
     conservative_gain,
     guarded,
     spread,
-    weigh_gain,
-    weigh_sigma,
+    weigh_gains,
     weigh_slopes,
 )
 
@@ -59,15 +58,17 @@ def test_outcomes_are_weighed_and_their_errors_add_up():
         outcome("gmv", 10.0, 4.0, weight=0.5),
         outcome("cost", 99.0, 99.0, weight=0.0),
     )
-    assert (weigh_gain(outcomes, ROWS, START, ENDS) == 7.0).all()
-    assert np.allclose(weigh_sigma(outcomes, ROWS, START, ENDS), 3.0 + 2.0)
+    gain, sigma = weigh_gains(outcomes, ROWS, START, ENDS)
+    assert (gain == 7.0).all()
+    assert np.allclose(sigma, 3.0 + 2.0)
     assert np.allclose(weigh_slopes(outcomes, ROWS, START), [[7.0, 0.0, -7.0]] * 2)
 
 
 def test_a_negative_weight_takes_off_gain_but_never_doubt():
     outcomes = (outcome("orders", 2.0, 3.0), outcome("cost", 1.0, 4.0, weight=-1.0))
-    assert (weigh_gain(outcomes, ROWS, START, ENDS) == 1.0).all()
-    assert np.allclose(weigh_sigma(outcomes, ROWS, START, ENDS), 7.0)
+    gain, sigma = weigh_gains(outcomes, ROWS, START, ENDS)
+    assert (gain == 1.0).all()
+    assert np.allclose(sigma, 7.0)
 
 
 @pytest.mark.parametrize(

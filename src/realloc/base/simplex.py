@@ -1,4 +1,4 @@
-"""Geometry of the closed simplex Δ = {p ≥ 0, Σp = 1}: directions, coordinates, moves, paths, money.
+"""Geometry of the closed simplex Δ = {p ≥ 0, Σp = 1}: directions, coordinates, transfers, money.
 
 Arrays have channels last: (..., K). Results keep the input's float dtype. Letters as in the paper:
 p shares, Q an orthonormal basis of the tangent space T = {v : Σv = 0}, u log-ratio coordinates,
@@ -91,32 +91,6 @@ def edge_directions(channels: int) -> Floats:
     pairs = edges(channels)
     eye = np.eye(channels)
     return eye[pairs[:, 1]] - eye[pairs[:, 0]]
-
-
-def move(p: Floats, source: ArrayLike, target: ArrayLike, step: ArrayLike) -> Floats:
-    """Transfer `step` of the budget from `source` to `target`, p + δ(e_l − e_k); never overdraw."""
-    moved = np.array(p, copy=True)
-    rows = moved.reshape(-1, moved.shape[-1])
-    index = np.arange(len(rows))
-    step = np.broadcast_to(np.asarray(step, dtype=moved.dtype), (len(rows),))
-    source = np.broadcast_to(source, (len(rows),))
-    target = np.broadcast_to(target, (len(rows),))
-    overdrawn = rows[index, source] < step
-    if overdrawn.any():
-        row = int(np.flatnonzero(overdrawn)[0])
-        raise LogError(
-            f"Expected a step of at most the source's share {rows[row, source[row]]:.6g}, "
-            f"got {step[row]:.6g} in row {row}."
-        )
-    rows[index, source] -= step
-    rows[index, target] += step
-    return moved
-
-
-def path(start: Floats, end: Floats, intervals: int = 10) -> Floats:
-    """Points (1−s)·start + s·end for s = 0, 1/J, …, 1: (..., J+1, K). Both ends are exact."""
-    s = np.linspace(0, 1, intervals + 1, dtype=start.dtype)[:, None]
-    return (1 - s) * start[..., None, :] + s * end[..., None, :]
 
 
 def path_length(points: Floats) -> Floats:

@@ -57,20 +57,17 @@ class OutcomeTerm:
         return self if gain is None else replace(self, gain=gain)
 
 
-def weigh_gain(
+def weigh_gains(
     outcomes: tuple[OutcomeTerm, ...], rows: Rows, start: Floats, ends: Floats
-) -> Floats:
-    """Ĝ of the objective, (a, m)."""
-    gains = (term.weight * term.gain(rows, start, ends) for term in outcomes if term.weight)
-    return sum(gains, start=np.zeros(()))
-
-
-def weigh_sigma(
-    outcomes: tuple[OutcomeTerm, ...], rows: Rows, start: Floats, ends: Floats
-) -> Floats:
-    """σ̂ of the objective, (a, m). Outcomes err alike, so their σ̂ add up."""
-    sigmas = (abs(term.weight) * term.sigma(rows, start, ends) for term in outcomes if term.weight)
-    return sum(sigmas, start=np.zeros(()))
+) -> tuple[Floats, Floats]:
+    """Ĝ and σ̂ of the objective, (a, m) each. Outcomes err alike, so their σ̂ add up."""
+    gain = np.zeros(())
+    sigma = np.zeros(())
+    for term in outcomes:
+        if term.weight:
+            gain = gain + term.weight * term.gain(rows, start, ends)
+            sigma = sigma + abs(term.weight) * term.sigma(rows, start, ends)
+    return gain, sigma
 
 
 def weigh_slopes(outcomes: tuple[OutcomeTerm, ...], rows: Rows, shares: Floats) -> Floats:

@@ -63,11 +63,12 @@ def decide(problem: Problem, config: DecisionConfig) -> Decided:
     shares = np.where(problem.limits.useful(shares)[:, None], shares, base)
     if isinstance(compiled, CompiledSearch):
         first = compiled.first_steps()
-        decided = explain(problem, base, shares, conflict, first, config)
+        search_path = "compiled"
     else:
         first = try_first_steps(problem, local, base, config)
-        decided = explain(problem, base, shares, conflict, first, config)
-        decided = replace(decided, search_path=f"numpy: {compiled}")
+        search_path = f"numpy: {compiled}"
+    decided = explain(problem, base, shares, conflict, first, config)
+    decided = replace(decided, search_path=search_path)
     return _fall_back(problem, base, decided) if config.fallback else decided
 
 
@@ -149,7 +150,7 @@ def explain(
     gain, sigma = gain_and_sigma(problem, rows, problem.start, shares)
     best_gain, best_sigma = gain_and_sigma(problem, rows, base, first.end)
     moved = total_variation(shares, problem.start) > UNMOVED
-    obstacle, binding = name_obstacle(problem, base, first, config)
+    obstacle, binding = name_obstacle(problem, first, config)
     at_base = (shares == base).all(axis=1)
     reason = np.where(moved, np.where(at_base, "required", "moved"), obstacle)
     too_small = ~moved & (obstacle == "uncertain") & (problem.limits.smallest > 0)
@@ -172,13 +173,13 @@ def explain(
 
 
 def name_obstacle(
-    problem: Problem, base: Floats, first: FirstSteps, config: DecisionConfig
+    problem: Problem, first: FirstSteps, config: DecisionConfig
 ) -> tuple[Names, Names]:
     """The reason why rows keep their shares, and what exactly is binding, (n,) each."""
-    n = len(base)
+    n = len(first.end)
     limit = np.full(n, "", dtype=object)
     rows = np.flatnonzero(~first.possible)
-    limit[rows] = problem.limits.binding(rows, base[rows], first.end[rows][:, None])[:, 0]
+    limit[rows] = problem.limits.binding(rows, first.end[rows][:, None])[:, 0]
     guardrail = np.full(n, "", dtype=object)
     rows = np.flatnonzero(~first.safe)
     for term in problem.outcomes:

@@ -17,8 +17,7 @@ from realloc.decide.conservative import (
     SupportAt,
     conservative_gain,
     guarded,
-    weigh_gain,
-    weigh_sigma,
+    weigh_gains,
     weigh_slopes,
 )
 from realloc.decide.constraints.limits import Limits
@@ -53,8 +52,7 @@ def score_ends(
     problem: Problem, rows: Rows, start: Floats, ends: Floats, config: DecisionConfig
 ) -> Floats:
     """Conservative gain of ends (a, m, K) from starts (a, K): (a, m)."""
-    gain = weigh_gain(problem.outcomes, rows, start, ends)
-    sigma = weigh_sigma(problem.outcomes, rows, start, ends)
+    gain, sigma = weigh_gains(problem.outcomes, rows, start, ends)
     omega = problem.support.omega(rows, ends) if config.lambda_support else None
     return conservative_gain(gain, sigma, omega, config)
 
@@ -63,8 +61,7 @@ def gain_and_sigma(
     problem: Problem, rows: Rows, start: Floats, end: Floats
 ) -> tuple[Floats, Floats]:
     """Ĝ and σ̂ of one end (a, K) per row, (a,) each."""
-    gain = weigh_gain(problem.outcomes, rows, start, end[:, None])
-    sigma = weigh_sigma(problem.outcomes, rows, start, end[:, None])
+    gain, sigma = weigh_gains(problem.outcomes, rows, start, end[:, None])
     return gain[:, 0], sigma[:, 0]
 
 

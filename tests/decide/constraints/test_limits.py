@@ -126,7 +126,7 @@ def test_allows_names_what_forbids():
     }
     candidates = (limits.start + np.array(list(moves.values())))[None]
     rows = np.array([0])
-    found = limits.binding(rows, limits.start, candidates)[0].tolist()
+    found = limits.binding(rows, candidates)[0].tolist()
     assert found == [name if name != "group coupon+rebate" else "frozen mail" for name in moves]
     assert limits.allows(rows, limits.start, candidates)[0].tolist() == [
         name == "" for name in moves
@@ -134,9 +134,7 @@ def test_allows_names_what_forbids():
     free = limits_of(
         start=[[0.4, 0.3, 0.3]], groups=(Group(channels=("coupon", "rebate"), cap=0.6),)
     )
-    assert free.binding(rows, free.start, np.array([[[0.3, 0.4, 0.3]]])).tolist() == [
-        ["group coupon+rebate"]
-    ]
+    assert free.binding(rows, np.array([[[0.3, 0.4, 0.3]]])).tolist() == [["group coupon+rebate"]]
 
 
 @settings(max_examples=40)
@@ -153,7 +151,7 @@ def test_allowed_is_what_keeps_every_constraint_and_has_no_name_that_forbids_it(
         candidates[:, c, source] -= step[:, c]
         candidates[:, c, target] += step[:, c]
     allowed = limits.allows(rows, case.start[rows], candidates)
-    assert np.array_equal(allowed, limits.binding(rows, case.start[rows], candidates) == "")
+    assert np.array_equal(allowed, limits.binding(rows, candidates) == "")
     for a, row in enumerate(rows):
         for c in range(12):
             forbidden = case.broken(row, candidates[a, c], limits.repaired.anchor[row], error=2e-12)
@@ -235,7 +233,7 @@ def test_rows_without_a_budget_are_kept():
     assert problem.tolist() == ["", ""]
     rows = np.arange(2)
     assert not limits.allows(rows, THREE, THREE[:, None]).any()
-    assert limits.binding(rows, THREE, THREE[:, None]).tolist() == [["no budget"], ["no budget"]]
+    assert limits.binding(rows, THREE[:, None]).tolist() == [["no budget"], ["no budget"]]
     assert np.array_equal(limits.settle(shares[:, ::-1]), THREE)
     assert limits.round_money(shares).tolist() == [[0, 0, 0], [0, 0, 0]]
 

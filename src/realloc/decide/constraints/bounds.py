@@ -117,89 +117,63 @@ def explain_clash(bounds: Bounds, row: int) -> str:
     """Name the bounds of the row that no shares can satisfy together; empty if there are none."""
     tree = bounds.rules.tree
     low, high, clash = bounds.take(np.array([row]))
-    found: list[str] = []
+    clashes: list[str] = []
     for node in np.flatnonzero(clash[0]).tolist():
-        under = tree.children[node - tree.channels] if node >= tree.channels else ()
-        if any(clash[0, child] for child in under):
+        under = tree.under(node)
+        if clash[0, under].any():
             continue  # that of the smaller set says it all
-        if node == tree.root:
-            exceed = low[0, list(under)].sum() > 1
-            terms = (
-                _low_terms(bounds, row, node, low[0])
-                if exceed
-                else _high_terms(bounds, row, node, high[0])
-            )
-            verb = (
-                ("exceed" if exceed else "stay below")
-                if len(terms) > 1
-                else ("exceeds" if exceed else "stays below")
-            )
-            found.append(f"{' + '.join(terms)} {verb} 1")
+        floors = _terms(bounds, row, node, "floor", low[0])
+        caps = _terms(bounds, row, node, "cap", high[0])
+        exceed = "exceed" if len(floors) > 1 else "exceeds"
+        stay_below = "stay below" if len(caps) > 1 else "stays below"
+        if node != tree.root:
+            clashes.append(f"{' + '.join(floors)} {exceed} {' + '.join(caps)}")
+        elif low[0, under].sum() > 1:
+            clashes.append(f"{' + '.join(floors)} {exceed} 1")
         else:
-            lows = _low_terms(bounds, row, node, low[0])
-            highs = _high_terms(bounds, row, node, high[0])
-            found.append(
-                f"{' + '.join(lows)} {'exceed' if len(lows) > 1 else 'exceeds'} {' + '.join(highs)}"
-            )
-    return "; ".join(found)
+            clashes.append(f"{' + '.join(caps)} {stay_below} 1")
+    return "; ".join(clashes)
 
 
 def explain_breach(bounds: Bounds, row: int, sums: Floats) -> str:
     """Which bounds the row's node sums (V,) break."""
-    tree = bounds.rules.tree
     terms: list[str] = []
-    for node in range(tree.root):
+    for node in range(bounds.rules.tree.root):
         if sums[node] < bounds.low[row, node] - SLACK:
-            terms.append(_low_term(bounds, row, node))
+            terms.append(_term(bounds, row, node, "floor"))
         if sums[node] > bounds.high[row, node] + SLACK:
-            terms.append(_high_term(bounds, row, node))
+            terms.append(_term(bounds, row, node, "cap"))
     return " + ".join(terms)
 
 
-def _low_terms(bounds: Bounds, row: int, node: int, low: Floats) -> list[str]:
-    """What holds the node up: its own floor, or those under it."""
+def _terms(bounds: Bounds, row: int, node: int, kind: str, reach: Floats) -> list[str]:
+    """What holds the node up (its "floor") or down ("cap"): its own bound, or those under it."""
     tree = bounds.rules.tree
-    under = tree.children[node - tree.channels] if node >= tree.channels else ()
-    if not under or (node != tree.root and bounds.low[row, node] >= low[list(under)].sum()):
-        return [_low_term(bounds, row, node)]
-    return [
-        term for child in under if low[child] > 0 for term in _low_terms(bounds, row, child, low)
-    ]
+    under = tree.under(node)
+    within = reach[under].sum()
+    is_floor = kind == "floor"
+    binds = bounds.low[row, node] >= within if is_floor else bounds.high[row, node] <= within
+    if not under or (node != tree.root and binds):
+        return [_term(bounds, row, node, kind)]
+    holding = [child for child in under if reach[child] > 0] if is_floor else under
+    return [term for child in holding for term in _terms(bounds, row, child, kind, reach)]
 
 
-def _high_terms(bounds: Bounds, row: int, node: int, high: Floats) -> list[str]:
-    tree = bounds.rules.tree
-    under = tree.children[node - tree.channels] if node >= tree.channels else ()
-    if not under or (node != tree.root and bounds.high[row, node] <= high[list(under)].sum()):
-        return [_high_term(bounds, row, node)]
-    return [term for child in under for term in _high_terms(bounds, row, child, high)]
-
-
-def _low_term(bounds: Bounds, row: int, node: int) -> str:
+def _term(bounds: Bounds, row: int, node: int, kind: str) -> str:
     rules = bounds.rules
-    if node < rules.tree.channels and bounds.frozen[node]:
-        return f"frozen {rules.names[node]} {bounds.low[row, node]:.6g}"
-    asked = rules.low_money[node] if bounds.low[row, node] > rules.low_share[node] else None
-    return _term("floor", bounds, (row, node), asked, float(bounds.low[row, node]))
-
-
-def _high_term(bounds: Bounds, row: int, node: int) -> str:
-    rules = bounds.rules
-    if node < rules.tree.channels and bounds.frozen[node]:
-        return f"frozen {rules.names[node]} {bounds.high[row, node]:.6g}"
-    if node < rules.tree.channels and bounds.closed[row, node]:
-        return f"never used {rules.names[node]} (closed at 0 unless named in `open`)"
-    if bounds.high[row, node] == 1 and rules.high_share[node] == 1:
+    name = rules.names[node]
+    is_floor = kind == "floor"
+    is_channel = node < rules.tree.channels
+    share = float(bounds.low[row, node] if is_floor else bounds.high[row, node])
+    asked = rules.low_share[node] if is_floor else rules.high_share[node]
+    money = rules.low_money[node] if is_floor else rules.high_money[node]
+    if is_channel and bounds.frozen[node]:
+        return f"frozen {name} {share:.6g}"
+    if not is_floor and is_channel and bounds.closed[row, node]:
+        return f"never used {name} (closed at 0 unless named in `open`)"
+    if not is_floor and share == 1 and asked == 1:
         return "the whole budget"
-    asked = rules.high_money[node] if bounds.high[row, node] < rules.high_share[node] else None
-    return _term("cap", bounds, (row, node), asked, float(bounds.high[row, node]))
-
-
-def _term(kind: str, bounds: Bounds, at: tuple[int, int], money: float | None, share: float) -> str:
-    row, node = at
-    name = bounds.rules.names[node]
-    if money is None:
+    if share <= asked if is_floor else share >= asked:
         return f"{kind} of {name} {share:.6g}"
-    return (
-        f"{kind}_money of {name} {money:.10g} ({share:.6g} of the budget {bounds.budget[row]:.10g})"
-    )
+    part = f"{share:.6g} of the budget {bounds.budget[row]:.10g}"
+    return f"{kind}_money of {name} {money:.10g} ({part})"

@@ -58,11 +58,11 @@ class Limits:
         for node in self.bounded:
             low = self.bounds.low[rows, node]
             high = self.bounds.high[rows, node]
-            held = _held(candidates, tree.channels, tree.members, node)
+            held = tree.total(node, candidates)
             allowed &= (held >= low[:, None] - SLACK) & (held <= high[:, None] + SLACK)
         return allowed & ~self._too_far(rows, candidates) & ~self._off_grid(rows, candidates)
 
-    def binding(self, rows: Rows, start: Floats, candidates: Floats) -> NDArray[np.str_]:
+    def binding(self, rows: Rows, candidates: Floats) -> NDArray[np.str_]:
         """The first constraint that forbids each candidate (a, C); empty if it is allowed."""
         tree = self.bounds.rules.tree
         names = self.bounds.rules.names
@@ -71,18 +71,12 @@ class Limits:
         def note(name: str, where: Flags) -> None:
             found[where & (found == "")] = name
 
-        note(
-            "conflict",
-            np.repeat((self.repaired.problem[rows] != "")[:, None], candidates.shape[1], axis=1),
-        )
-        note(
-            "no budget",
-            np.repeat((self.bounds.budget[rows] == 0)[:, None], candidates.shape[1], axis=1),
-        )
+        note("conflict", (self.repaired.problem[rows] != "")[:, None])
+        note("no budget", (self.bounds.budget[rows] == 0)[:, None])
         for node in self.bounded:
             low = self.bounds.low[rows, node][:, None]
             high = self.bounds.high[rows, node][:, None]
-            held = _held(candidates, tree.channels, tree.members, node)
+            held = tree.total(node, candidates)
             below = held < low - SLACK
             above = held > high + SLACK
             if node >= tree.channels:
@@ -184,14 +178,6 @@ def compile_limits(
         largest, constraints.grid, (constraints.largest_move, constraints.largest_move_money)
     )
     return Limits(bounds, start, moves, smallest, repair_rows(bounds, start, moves), money_digits)
-
-
-def _held(
-    candidates: Floats, channels: int, members: tuple[tuple[int, ...], ...], node: int
-) -> Floats:
-    if node < channels:
-        return candidates[..., node]
-    return candidates[..., list(members[node - channels])].sum(axis=-1)
 
 
 def _rows_of(bounds: Bounds, rows: Rows) -> Bounds:

@@ -107,7 +107,7 @@ class CompiledSearch:
         K = self.base.shape[1]
         nodes = limits.bounded
         tree = limits.bounds.rules.tree
-        members = [(node,) if node < K else tree.members[node - K] for node in nodes]
+        members = [tree.inside(node) for node in nodes]
         return Table(
             channels=K,
             directions=gain.axes.shape[1],

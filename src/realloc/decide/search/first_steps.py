@@ -11,8 +11,7 @@ from realloc.decide.conservative import (
     Rows,
     conservative_gain,
     guarded,
-    weigh_gain,
-    weigh_sigma,
+    weigh_gains,
     weigh_slopes,
 )
 from realloc.decide.problem import UNMOVED, Problem, search_settings
@@ -50,8 +49,7 @@ def try_first_steps(
     # Steps that a rule forbids are tried, too, so that the rule can be named.
     pairs = choose_edges(base, None if field is None else (field, field), settings.most_edges)
     ends = candidates(base, base, pairs, np.array(settings.steps), settings.max_length)
-    gain = weigh_gain(local.outcomes, rows, base, ends)
-    sigma = weigh_sigma(local.outcomes, rows, base, ends)
+    gain, sigma = weigh_gains(local.outcomes, rows, base, ends)
     omega = problem.support.omega(rows, ends) if config.lambda_support else None
     empty_source = total_variation(ends, base[:, None]) <= UNMOVED
     gain = np.where(empty_source, -np.inf, gain)

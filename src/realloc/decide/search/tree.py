@@ -33,6 +33,20 @@ class Tree:
         """The node of the whole budget."""
         return self.channels + len(self.children) - 1
 
+    def under(self, node: int) -> list[int]:
+        """The nodes directly under one; none under a channel."""
+        return list(self.children[node - self.channels]) if node >= self.channels else []
+
+    def inside(self, node: int) -> list[int]:
+        """The channels of a node."""
+        return [node] if node < self.channels else list(self.members[node - self.channels])
+
+    def total(self, node: int, shares: Floats) -> Floats:
+        """What a node holds of shares (..., K)."""
+        if node < self.channels:
+            return shares[..., node]
+        return shares[..., self.inside(node)].sum(axis=-1)
+
     def sums(self, shares: Floats) -> Floats:
         """Of the last axis: (..., K) → (..., V)."""
         inner = [shares[..., list(members)].sum(axis=-1, keepdims=True) for members in self.members]
@@ -110,16 +124,11 @@ def nearest_point(
     weights = tree.sums(weights)
     home = None if whole is None or whole.home is None else tree.sums(whole.home)
     for node in range(tree.root, K - 1, -1):
-        under = list(tree.children[node - K])
+        under = tree.under(node)
         rest = value[:, node] - value[:, under].sum(axis=1)
         spread = _spread(value[:, under], rest, low[:, under], high[:, under], weights[:, under])
         if whole is not None:
-            rank = np.array(
-                [
-                    whole.rank[k] if k < K else whole.rank[list(tree.members[k - K])].min()
-                    for k in under
-                ]
-            )
+            rank = np.array([whole.rank[tree.inside(child)].min() for child in under])
             near = None if home is None else home[:, under]
             spread = _round(spread, value[:, node], low[:, under], high[:, under], (rank, near))
         value[:, under] = spread
