@@ -202,15 +202,20 @@ def match_window(
     codes = group_codes(stratum)
     residual[rows] = rest - (np.bincount(codes, rest) / np.bincount(codes))[codes]
     variance = outcome[rows[pool.controls]].var()
+
+    def responses(found: Matches) -> Responses:
+        placed = found.at(rows)
+        return Responses(placed.contrast(residual), logs.unit_codes[placed.events], placed)
+
     window = MatchWindow(
         logs=logs,
         events=events,
         selection=selection,
         residual=residual,
-        moved=_responses(logs, matches.at(rows), residual),
+        moved=responses(matches),
         context=pool.z[matches.events],
-        paired=_responses(logs, paired.at(rows), residual),
-        placebo=_responses(logs, placebos.at(rows), residual),
+        paired=responses(paired),
+        placebo=responses(placebos),
         explained=float(1 - rest[pool.controls].var() / variance) if variance > 0 else 0.0,
         notes=(selection.why, *_left_aside(pool, known, rows, matches, config.limit)),
     )
@@ -428,10 +433,6 @@ def _left_aside(pool: Pool, known: Known, rows: Rows, matches: Matches, limit: f
     if not far:
         return []
     return [f"Not matched on, and out of balance (SMD): {', '.join(far)}. Name them in `features`."]
-
-
-def _responses(logs: Logs, matches: Matches, residual: Floats) -> Responses:
-    return Responses(matches.contrast(residual), logs.unit_codes[matches.events], matches)
 
 
 def _checked(gain: object, n: int) -> Floats:

@@ -80,22 +80,7 @@ def read_out(
     """
     arms = read_arms(source, config)
     split = check_split(arms, config)
-    effects = _measure_all(arms, config)
-    calibration = None
-    if not split.ok:
-        effects = [replace(effect, decision="not comparable") for effect in effects]
-    else:
-        effects = [replace(effect, decision=decide(effect, config.alpha)) for effect in effects]
-        if config.predicted:
-            calibration = calibrate(arms, config, beta, threshold)
-    decision, verdict = conclude(split, effects, config)
-    return Readout(split, tuple(effects), calibration, decision, verdict, _notes(arms, config))
-
-
-def _measure_all(arms: Arms, config: AbtestConfig) -> list[Effect]:
-    """Intervals at the level of this look; p-values adjusted for looks,
-    then for the other goals.
-    """
+    # Intervals at the level of this look; p-values adjusted for looks, then for the other goals.
     nominal = nominal_alpha(config.looks, config.look_number, config.alpha)
     effects: list[Effect] = []
     for metric in config.metrics:
@@ -106,7 +91,15 @@ def _measure_all(arms: Arms, config: AbtestConfig) -> list[Effect]:
     adjusted = adjust(np.array([effects[i].p_look for i in goals]), config.correction)
     for i, p in zip(goals, adjusted.tolist(), strict=True):
         effects[i] = replace(effects[i], p_adjusted=p)
-    return effects
+    calibration = None
+    if not split.ok:
+        effects = [replace(effect, decision="not comparable") for effect in effects]
+    else:
+        effects = [replace(effect, decision=decide(effect, config.alpha)) for effect in effects]
+        if config.predicted:
+            calibration = calibrate(arms, config, beta, threshold)
+    decision, verdict = conclude(split, effects, config)
+    return Readout(split, tuple(effects), calibration, decision, verdict, _notes(arms, config))
 
 
 def _notes(arms: Arms, config: AbtestConfig) -> tuple[str, ...]:
