@@ -219,6 +219,7 @@ def quantile(values: list[float], q: float) -> float:
 def bare_scorer(store: Store, contents: list[bytes], count: int) -> float:
     """CPU seconds of one call of the scorer with one row that has been read already."""
     scorer = realloc.load(max((store.path / "versions").iterdir()) / "model")
+    scorer.quiet = True
     tables = [pa.Table.from_pylist(json.loads(content)["rows"]) for content in contents[:count]]
     scorer.recommend(tables[0])
     begun = time.process_time()

@@ -134,13 +134,15 @@ def load_today(source: Any, schema: Schema) -> Today:
     plan = plan_today(opened, schema)
     intake = Intake(plan, date.max, opened.text, forgive=True, usable=RowPile(opened.rows))
     _stream(opened, intake, None)
-    empty = opened.columns.empty_table()
     if intake.usable.rows is None:  # a piece without rows, so that every column is there
-        fields = empty.select(plan.columns).schema
+        fields = opened.columns.empty_table().select(plan.columns).schema
         intake.take(Piece(pa.RecordBatch.from_pylist([], fields), "", 1))
     names = [schema.unit, schema.time]
     batches = [piece.batch for piece in opened.pieces(names)]
-    given = pa.Table.from_batches(batches) if batches else empty.select(names)
+    if batches:
+        given = pa.Table.from_batches(batches)
+    else:
+        given = opened.columns.empty_table().select(names)
     rows = intake.usable.take_all()
     positions = rows.columns.pop(POSITION)
     table, order = _to_table(intake, rows)
