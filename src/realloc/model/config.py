@@ -3,9 +3,9 @@
 import difflib
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from realloc.base.errors import ConfigError
 from realloc.base.validation import check_types, from_table, nearest
@@ -54,24 +54,10 @@ class Config:
             raise ConfigError(f"Expected `money_digits` from 0 to 6, got {self.money_digits}.")
 
 
+# The tables of the file, each with the class that checks it.
 STAGES: dict[str, type[Any]] = {
-    "check": CheckConfig,
-    "features": FeatureConfig,
-    "nuisances": NuisanceConfig,
-    "teacher": TeacherConfig,
-    "kernel": KernelConfig,
-    "network": NetworkConfig,
-    "factual": FactualConfig,
-    "moves": MoveConfig,
-    "memory": MemoryConfig,
-    "student": StudentConfig,
-    "support": SupportConfig,
-    "decision": DecisionConfig,
-    "constraints": Constraints,
-    "publish": PublishLimits,
+    name: hint for name, hint in get_type_hints(Config).items() if is_dataclass(hint)
 }
-
-
 ELSEWHERE = ("abtest", "report", "serve")  # tables of the same file that other verbs read
 
 

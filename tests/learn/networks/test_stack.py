@@ -1,6 +1,5 @@
 """Members in one stack are as good as alone."""
 
-import pytest
 import torch
 
 from realloc.learn.networks.stack import Shape, Stack
@@ -41,9 +40,8 @@ def test_members_together_equal_the_same_members_one_by_one():
     assert not torch.allclose(together[0], one_of(stack, 1)(x[0:1])[0], atol=0.1)
 
 
-@pytest.mark.parametrize("linear_path", [True, False])
-def test_a_new_stack_gives_zero_everywhere(linear_path):
-    shape = Shape(inputs=3, outputs=2, width=8, linear_path=linear_path)
+def test_a_new_stack_gives_zero_everywhere():
+    shape = Shape(inputs=3, outputs=2, width=8)
     stack = Stack(2, shape, 0)
     assert torch.equal(stack(states(2).float()), torch.zeros(2, 7, 2))
     assert stack.hidden(states(2).float()).abs().min() > 0  # the head is zero, the rest is not

@@ -12,7 +12,7 @@ from tests.learn.nuisances.synthetic import draw, quick, r2
 
 def prepare(kind):
     rows = draw(n=2000, kind=kind)
-    sample = check_sample(*rows.inputs, None, 5)
+    sample = check_sample(*rows.inputs, None)
     return rows, sample, plan_jobs(sample, 1, 0)[:1]
 
 

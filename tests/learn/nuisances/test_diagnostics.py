@@ -26,7 +26,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def sample(rows):
-    return check_sample(*rows.inputs, weights=None, folds=5)
+    return check_sample(*rows.inputs, weights=None)
 
 
 def test_the_truth_has_slope_one_and_leaves_nothing_on_features(rows, sample):

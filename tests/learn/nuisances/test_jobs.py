@@ -12,7 +12,7 @@ from tests.learn.nuisances.synthetic import draw
     ("folds", "repeats", "jobs"), [(2, 3, 2), (3, 2, 6), (3, 5, 6), (5, 1, 5), (5, 2, 10)]
 )
 def test_sides_are_disjoint_and_every_fold_is_predicted(folds, repeats, jobs):
-    sample = check_sample(*draw(n=400, folds=folds).inputs, None, folds)
+    sample = check_sample(*draw(n=400, folds=folds).inputs, None)
     plan = plan_jobs(sample, repeats, 0)
     assert len(plan) == jobs
     for job in plan:

@@ -11,7 +11,7 @@ from tests.learn.nuisances.synthetic import draw, quick, r2
 
 
 def fit(rows, config, kind="real", jobs=slice(None)):
-    sample = check_sample(*rows.inputs, weights=None, folds=5)
+    sample = check_sample(*rows.inputs, weights=None)
     plan = plan_jobs(sample, 1, 0)[jobs]
     steps = []
     starts = [fit_start(sample, job, kind) for job in plan]

@@ -10,7 +10,7 @@ from tests.learn.nuisances.synthetic import draw, r2
 
 
 def first_job(rows, weights=None):
-    sample = check_sample(*rows.inputs, weights=weights, folds=5)
+    sample = check_sample(*rows.inputs, weights=weights)
     return sample, plan_jobs(sample, 1, 0)[0]
 
 
@@ -52,7 +52,7 @@ def test_each_group_of_targets_is_chosen_for_itself():
 def test_a_constant_and_a_doubled_feature_are_no_trouble():
     rows = draw(n=1000, kind="linear")
     x = np.column_stack([rows.x, rows.x[:, 0], np.full(1000, 3.0)])
-    sample = check_sample(x, rows.shares, rows.outcome, rows.folds, None, 5)
+    sample = check_sample(x, rows.shares, rows.outcome, rows.folds, None)
     job = plan_jobs(sample, 1, 0)[0]
     found = fit_smooth(sample, job, rows.outcome[:, None], [slice(0, 1)])[:, 0]
     assert r2(rows.m[job.away], found[job.away]) > 0.97

@@ -18,6 +18,7 @@ from realloc.logs import Logs
 from realloc.logs.reading.columns import DAY_MICROS
 
 MOST_LAGS = 28  # four weeks of days
+SCALES = ("outcome", "budget_change", "days_since")
 
 Floats = NDArray[np.float64]
 
@@ -42,9 +43,7 @@ class Lags:
         table = {
             "count": self.count,
             "shares": [asdict(share) for share in self.shares],
-            "outcome": asdict(self.outcome),
-            "budget_change": asdict(self.budget_change),
-            "days_since": asdict(self.days_since),
+            **{name: asdict(getattr(self, name)) for name in SCALES},
         }
         return table, self.memory.to_arrays()
 
@@ -54,10 +53,8 @@ class Lags:
         return cls(
             count=table["count"],
             shares=tuple(Scale(**share) for share in table["shares"]),
-            outcome=Scale(**table["outcome"]),
-            budget_change=Scale(**table["budget_change"]),
-            days_since=Scale(**table["days_since"]),
             memory=Memory.from_arrays(arrays),
+            **{name: Scale(**table[name]) for name in SCALES},
         )
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
+from realloc.learn.row_arrays import RowArrays
 from realloc.logs import Logs
 from realloc.logs.reading.arrow import compute as pc
 from realloc.logs.reading.columns import decoded, is_text
@@ -23,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class HistoryRows:
+class HistoryRows(RowArrays):
     """What happened: codes of units, microseconds, outcomes (NaN: not known yet), budgets, shares
     (m, K).
     """
@@ -36,22 +37,6 @@ class HistoryRows:
 
     def __len__(self) -> int:
         return len(self.codes)
-
-    def take(self, at: NDArray[Any]) -> "HistoryRows":
-        """The rows at a mask or positions."""
-        return HistoryRows(
-            self.codes[at], self.times[at], self.outcome[at], self.budget[at], self.shares[at]
-        )
-
-    def then(self, more: "HistoryRows") -> "HistoryRows":
-        """These rows followed by others."""
-        return HistoryRows(
-            np.concatenate([self.codes, more.codes]),
-            np.concatenate([self.times, more.times]),
-            np.concatenate([self.outcome, more.outcome]),
-            np.concatenate([self.budget, more.budget]),
-            np.concatenate([self.shares, more.shares]),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +85,7 @@ class Memory:
         words = pa.concat_arrays([self.units, fresh])
         order = pc.sort_indices(words).to_numpy()
         place = np.argsort(order)
-        both = self.rows.then(rows)
+        both = self.rows.join(rows)
         both = replace(both, codes=place[both.codes])
         rank = np.arange(len(both)) >= len(self.rows)
         by_time, is_new = _sort(both, rank)
@@ -192,7 +177,7 @@ def look_back(logs: Logs, memory: Memory) -> UnitHistory:
     today, _ = _rows_of(logs, memory)
     codes = np.unique(today.codes)
     remembered = memory.of(codes[codes < len(memory.units)])
-    both = remembered.then(today)
+    both = remembered.join(today)
     rank = np.where(np.arange(len(both)) < len(remembered), 1, 2 * np.isfinite(both.outcome))
     order, is_new = _sort(both, rank)
     group = np.empty(len(both), np.int64)

@@ -18,6 +18,7 @@ from realloc.base.progress import Progress, silent
 from realloc.base.simplex import edges
 from realloc.learn.memory.config import MoveConfig
 from realloc.learn.memory.labels import Labels, Singles
+from realloc.learn.row_arrays import RowArrays
 from realloc.learn.teacher.fit import Teacher
 from realloc.learn.window import Window
 
@@ -29,16 +30,12 @@ Stays = Callable[[Floats], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class DrawnMoves:
+class DrawnMoves(RowArrays):
     """A move k → l of size δ for each place, all (n, q); δ is 0 where no step fits."""
 
     source: NDArray[np.int16]
     target: NDArray[np.int16]
     step: Floats
-
-    def take(self, rows: NDArray[np.int64] | slice) -> "DrawnMoves":
-        """Some of the rows."""
-        return DrawnMoves(self.source[rows], self.target[rows], self.step[rows])
 
 
 def label_moves(

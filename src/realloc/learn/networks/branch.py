@@ -52,16 +52,6 @@ class BranchAt:
         bend = gate * (1 + pre * (1 - gate)) * w
         return a + (bend.flatten(1, -2) @ self.directions.transpose(1, 2)).view(z.shape)
 
-    def take(self, rows: Tensor) -> "BranchAt":
-        """Some of the states."""
-        return BranchAt(
-            self.directions,
-            self.a[:, rows],
-            self.s[:, rows],
-            self.w[:, rows],
-            self.heads[:, rows],
-        )
-
     def _lift(self, z: Tensor) -> Tensor:
         lifted = z.flatten(1, -2) @ self.directions
         return lifted.view(*z.shape[:-1], lifted.shape[-1])
@@ -113,10 +103,6 @@ class OpenedPlain:
         x = self.x if z.ndim == self.x.ndim else self.x.unsqueeze(2).expand(-1, -1, z.shape[2], -1)
         together = torch.cat([x, z], dim=-1)
         return self.network(together.flatten(1, -2))[..., 0].view(z.shape[:-1])
-
-    def take(self, rows: Tensor) -> "OpenedPlain":
-        """Some of the states."""
-        return OpenedPlain(self.network, self.x[:, rows])
 
     def slopes(self, z: Tensor) -> Tensor:
         """∇_z f, differentiable again where parameters are being learned."""

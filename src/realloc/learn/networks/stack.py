@@ -22,7 +22,6 @@ class Shape:
     outputs: int
     width: int = 128
     depth: int = 3
-    linear_path: bool = True
     activation: str = "silu"  # of ACTIVATIONS
 
 
@@ -42,9 +41,7 @@ class Stack(nn.Module):
         self.shifts = nn.ParameterList(layer.clone() for _ in weights)
         self.head = nn.Parameter(torch.zeros(members, sizes[-1], shape.outputs))
         self.offset = nn.Parameter(torch.zeros(members, 1, shape.outputs))
-        self.path = None
-        if shape.linear_path:
-            self.path = nn.Parameter(torch.zeros(members, shape.inputs, shape.outputs))
+        self.path = nn.Parameter(torch.zeros(members, shape.inputs, shape.outputs))
 
     @property
     def members(self) -> int:
@@ -69,7 +66,7 @@ class Stack(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Outputs (M, n, out)."""
         out = torch.baddbmm(self.offset, self.hidden(x), self.head)
-        return out if self.path is None else torch.baddbmm(out, x, self.path)
+        return torch.baddbmm(out, x, self.path)
 
 
 def _draw(

@@ -51,7 +51,7 @@ def cross_fit(
 ) -> Nuisances:
     """Fit every candidate without each fold, stack them, and say how good they are."""
     config = config or NuisanceConfig()
-    sample = check_sample(x, shares, outcome, folds, weights, config.folds)
+    sample = check_sample(x, shares, outcome, folds, weights)
     check_outcome(sample.outcome, config.outcome)
     jobs = plan_jobs(sample, config.repeats, seed)
     fitted = _fit(sample, jobs, config, seed, progress)

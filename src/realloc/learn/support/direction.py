@@ -37,7 +37,7 @@ class Direction:
 
     def look(self, border: Border, rows: Rows, shares: Floats) -> Neighbours:
         """Neighbours of shares (a, K) of some of the border's states."""
-        points = self._points(border.density.whitened(shares), border.centre[rows])
+        points = self._points(border, rows, shares)
         distance, nearest = self.tree.query(points, k=self.k)
         furthest = distance.reshape(len(points), self.k)[:, -1]
         count = self.tree.query_ball_point(points, self.near, return_length=True)
@@ -49,12 +49,13 @@ class Direction:
 
     def omega(self, border: Border, rows: Rows, shares: Floats) -> Floats:
         """ω alone."""
-        points = self._points(border.density.whitened(shares), border.centre[rows])
+        points = self._points(border, rows, shares)
         distance, _ = self.tree.query(points, k=self.k)
         return self.ranks.score(distance.reshape(len(points), self.k)[:, -1])
 
-    def _points(self, place: Floats, centre: Floats) -> Floats:
-        both = np.concatenate([place, ANCHOR * centre], axis=1)
+    def _points(self, border: Border, rows: Rows, shares: Floats) -> Floats:
+        place = border.density.whitened(shares)
+        both = np.concatenate([place, ANCHOR * border.centre[rows]], axis=1)
         # one product a row, so that no row depends on another
         return (both[:, None] @ self.axes)[:, 0] / self.unit
 

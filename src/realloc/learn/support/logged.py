@@ -4,19 +4,20 @@ A row that repeats its unit's last shares is no action: where most days hold on,
 the region of 95 % of the days would forbid a fifth of the moves that were made.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from realloc.learn.row_arrays import RowArrays
 from realloc.logs import Logs
 
 FEWEST_MOVED = 200  # in a first window with fewer, every row counts
 
 
 @dataclass(frozen=True)
-class Logged:
+class Logged(RowArrays):
     """States (n, d), shares (n, K), unit and time of n logged actions, their window and rank."""
 
     x: NDArray[np.float32]
@@ -45,19 +46,6 @@ class Logged:
         used = np.zeros((len(names), self.shares.shape[1]), dtype=bool)
         np.logical_or.at(used, code, self.shares > 0)
         return names, used
-
-    def take(self, rows: NDArray[np.integer]) -> "Logged":
-        """Some of the rows."""
-        return Logged(*(getattr(self, spec.name)[rows] for spec in fields(self)))
-
-    def join(self, other: "Logged") -> "Logged":
-        """These rows and then the others."""
-        return Logged(
-            *(
-                np.concatenate([getattr(self, spec.name), getattr(other, spec.name)])
-                for spec in fields(self)
-            )
-        )
 
 
 def remember_logged(
