@@ -25,8 +25,6 @@ def test_settings_that_cannot_be_used_are_refused():
         VCNetConfig(targeted=-1.0)
     with pytest.raises(ConfigError, match="`quantile` in"):
         DensityConfig(quantile=1.0)
-    with pytest.raises(ConfigError, match="`within` of at least 0"):
-        DensityConfig(within=-0.5)
 
 
 def test_defaults_hold_one_backbone():

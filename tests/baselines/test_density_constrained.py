@@ -1,5 +1,6 @@
 """Ends have enough density, and stay within the movement budget where there is one."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,8 @@ def test_the_movement_budget_holds_and_can_be_lifted():
     policy = fitted("density")
     gone = np.linalg.norm(policy.decide(TODAY).shares - TODAY.shares, axis=1)
     assert gone.max() <= CONFIG.decision.max_length + 1e-9
-    free: Any = DensityConstrained(CONFIG, DensityConfig(turns=25, within=None, outcome=SMALL))
+    wide = replace(CONFIG, decision=replace(CONFIG.decision, max_length=2.0))
+    free: Any = DensityConstrained(wide, DensityConfig(turns=25, outcome=SMALL))
     free.encoder = policy.encoder
     free.response = policy.response
     free.support = policy.support

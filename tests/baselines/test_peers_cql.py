@@ -43,10 +43,6 @@ def test_the_actor_stays_within_limits(d3rlpy):
     )
     assert np.abs(decision.shares.sum(axis=1) - 1).max() < 1e-9
     assert np.isfinite(decision.gain).all()
-    policy.limited = False
-    assert np.allclose(
-        policy.decide(logs).shares, policy.agent.act(policy.encoder.encode(logs).values)
-    )
 
 
 def test_training_repeats_and_leaves_the_global_generator_alone(d3rlpy):

@@ -1,7 +1,5 @@
 """Trees: they learn a step, the local search moves along it, and units held out stop them."""
 
-from typing import Any
-
 import numpy as np
 
 from realloc.baselines import STrees
@@ -29,12 +27,3 @@ def test_the_global_search_promises_at_least_as_much_as_the_local_one():
         np.linalg.norm(everywhere.shares - window(1).shares, axis=1).max()
         > CONFIG.decision.max_length
     )
-
-
-def test_members_are_averaged():
-    both = STrees("greedy", CONFIG, TreeConfig(trees=10, leaves=8, members=2)).fit(window())
-    x, p = both.encoder.encode(window()).values[:5], np.array(window().shares[:5, None])
-    response: Any = both.response
-    apart = [type(response)((booster,)).values(x, p) for booster in response.boosters]
-    assert np.allclose(response.values(x, p), np.mean(apart, axis=0))
-    assert not np.allclose(*apart)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats
+from realloc.baselines.backbone import as_tensor
 from realloc.learn.memory.moves import label_moves
 from realloc.learn.support.support import Mask, Rows, StateSupport, Support
 from realloc.learn.teacher.fit import Teacher
@@ -66,7 +67,7 @@ def learn_directly(
     """
     surfaces = config.teacher.surfaces
     config = for_size(config, len(rows.x))
-    nuisances, teacher = teach(former, rows, config, rounds, seed, progress)
+    nuisances, teacher = teach(rows, config, rounds, seed, progress)
     deployed = Deployed(teacher)
     return Learned(
         memory=label_moves(
@@ -103,8 +104,8 @@ class DeployedReading:
         both = np.concatenate([start[:, None], ends], axis=1)
         parts = [
             self.teacher.values(
-                _tensor(self.x[rows[first : first + AT_ONCE]]),
-                _tensor(both[first : first + AT_ONCE]),
+                as_tensor(self.x[rows[first : first + AT_ONCE]]),
+                as_tensor(both[first : first + AT_ONCE]),
             )
             for first in range(0, max(len(rows), 1), AT_ONCE)
         ]
@@ -121,15 +122,11 @@ class DeployedReading:
 
     def fields(self, rows: Rows, shares: Floats) -> Floats:
         """The field of every member, (M, a, K)."""
-        return self.teacher.field(_tensor(self.x[rows]), _tensor(shares)).double().numpy()
+        return self.teacher.field(as_tensor(self.x[rows]), as_tensor(shares)).double().numpy()
 
     def near(self, start: Floats, radius: float) -> None:
         """No polynomial is near a committee: searches ask it itself."""
         return
-
-
-def _tensor(values: States | Floats) -> torch.Tensor:
-    return torch.from_numpy(np.array(values, dtype=np.float32))
 
 
 class WithoutSupport(ReAlloc):

@@ -11,7 +11,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from realloc.baselines.backbone import Backbone, BackboneSurface, NetworkPolicy
+from realloc.baselines.backbone import Backbone, BackboneSurface, NetworkPolicy, ScaledRows
 from realloc.learn.networks.branch import Branch, BranchShape
 
 UNITS = 16  # of the trunk, per channel
@@ -22,20 +22,15 @@ class Additive(BackboneSurface):
 
     mask: Tensor
 
-    def __init__(
-        self,
-        states: int,
-        channels: int,
-        settings: Backbone,
-        seed: int,
-    ) -> None:
-        super().__init__(states, channels, settings, seed)
+    def __init__(self, rows: ScaledRows, settings: Backbone, seed: int) -> None:
+        super().__init__(rows, settings, seed)
+        K = self.channels
         shape = BranchShape(
-            inputs=states, channels=channels, width=settings.width, trunk=UNITS * channels, heads=1
+            inputs=self.states, channels=K, width=settings.width, trunk=UNITS * K, heads=1
         )
         self.branch = Branch(settings.members, shape, seed)
-        self.branch.context = settings.stack(states, sum(self.branch.sizes), seed)
-        self.register_buffer("mask", torch.eye(channels).repeat_interleave(UNITS, dim=1))  # (K, W)
+        self.branch.context = settings.stack(self.states, sum(self.branch.sizes), seed)
+        self.register_buffer("mask", torch.eye(K).repeat_interleave(UNITS, dim=1))  # (K, W)
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         """f."""

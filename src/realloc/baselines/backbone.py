@@ -102,15 +102,11 @@ def open_rows(window: Window) -> ScaledRows:
 class BackboneSurface(nn.Module):
     """M members of f, up to a function of the state; every parameter has a leading member axis."""
 
-    def __init__(
-        self,
-        states: int,
-        channels: int,
-        settings: Backbone,
-        seed: int,
-    ) -> None:
+    def __init__(self, rows: ScaledRows, settings: Backbone, seed: int) -> None:
         super().__init__()
         self.members = settings.members
+        self.states = rows.x.shape[1]
+        self.channels = rows.z.shape[1]
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         """At states (M, n, d) and scaled shares (M, n, q, K): (M, n, q)."""
@@ -127,7 +123,6 @@ class NetworkResponse:
 
     surface: BackboneSurface
     scaling: TensorScaling
-    held_out: float  # mean loss on held-out units, in units of the outcome's variance
 
     @torch.no_grad()
     def values(self, x: States, shares: Floats) -> Floats:
@@ -183,7 +178,7 @@ class NetworkPolicy(ResponsePolicy, Generic[Settings]):
     def fit_response(self, task: Task) -> NetworkResponse:
         """Train `surface` by squared error: y ≈ f(x, p)."""
         rows = open_rows(task.window)
-        surface = self.surface(rows.x.shape[1], rows.z.shape[1], self.settings, task.seed)
+        surface = self.surface(rows, self.settings, task.seed)
 
         def loss(index: Tensor) -> Tensor:
             return (surface.at(rows, index) - rows.y[index]).square().mean(1)
@@ -195,10 +190,10 @@ class NetworkPolicy(ResponsePolicy, Generic[Settings]):
     ) -> NetworkResponse:
         """Train all members at once."""
         split = split_by_fold(rows.folds, surface.members)
-        held_out = train(surface, loss, split, self.settings.training(), seed)
+        train(surface, loss, split, self.settings.training(), seed)
         # In double precision from here on: a row's answer must not depend on its batch.
         fixed = surface.requires_grad_(False).double()
-        return NetworkResponse(fixed, rows.scaling, float(held_out.mean()))
+        return NetworkResponse(fixed, rows.scaling)
 
     def search_anywhere(self, x: States, start: Floats) -> Floats:
         """By gradients over softmax logits, from several starts."""

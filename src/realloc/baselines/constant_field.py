@@ -17,16 +17,15 @@ from realloc.logs import Logs, unit_folds
 
 Floats = NDArray[np.float64]
 
+STEP = 0.05
+CONFIDENCE = 1.645  # standard errors of the lower bound
+LEAST_SUPPORT = 0.05
+
 
 class ConstantField(Fitted):
-    """Move `step` along the one edge that the log as a whole favours."""
+    """Move STEP along the one edge that the log as a whole favours."""
 
-    def __init__(
-        self, step: float = 0.05, confidence: float = 1.645, least_support: float = 0.05
-    ) -> None:
-        self.step = step
-        self.confidence = confidence
-        self.least_support = least_support
+    def __init__(self) -> None:
         self.field: Floats = np.empty(0)
         self.covariance: Floats = np.empty((0, 0))
 
@@ -52,20 +51,20 @@ class ConstantField(Fitted):
         """One step along the best edge, where the shares allow it and the end has support."""
         n = len(logs)
         directions = simplex.edge_directions(len(self.field))
-        gain = directions @ self.field * self.step
+        gain = directions @ self.field * STEP
         variance = np.einsum("ek,kl,el->e", directions, self.covariance, directions)
-        lower = gain - self.confidence * (np.sqrt(variance) * self.step)
+        lower = gain - CONFIDENCE * (np.sqrt(variance) * STEP)
         best = int(np.argmax(lower))
         source, target = simplex.edges(len(self.field))[best]
-        able = (logs.shares[:, source] >= self.step) & (logs.shares[:, target] > 0)
-        end = np.where(able[:, None], logs.shares + self.step * directions[best], logs.shares)
+        able = (logs.shares[:, source] >= STEP) & (logs.shares[:, target] > 0)
+        end = np.where(able[:, None], logs.shares + STEP * directions[best], logs.shares)
         nearer = np.searchsorted(self.distances, self._distance(end), side="left")
         support = 1 - nearer / len(self.distances)
         reasons = {
             "no_gain": np.full(n, gain[best] <= 0),
             "uncertain": np.full(n, lower[best] <= 0),
             "constrained": ~able,
-            "unsupported": support < self.least_support,
+            "unsupported": support < LEAST_SUPPORT,
         }
         return Decision(
             shares=end,

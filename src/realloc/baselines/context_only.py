@@ -5,21 +5,15 @@ The state alone decides the slopes.
 
 from torch import Tensor
 
-from realloc.baselines.backbone import Backbone, BackboneSurface, NetworkPolicy
+from realloc.baselines.backbone import Backbone, BackboneSurface, NetworkPolicy, ScaledRows
 
 
 class Linear(BackboneSurface):
     """b(x) + ⟨τ(x), z⟩ of one network of the state."""
 
-    def __init__(
-        self,
-        states: int,
-        channels: int,
-        settings: Backbone,
-        seed: int,
-    ) -> None:
-        super().__init__(states, channels, settings, seed)
-        self.network = settings.stack(states, channels + 1, seed)
+    def __init__(self, rows: ScaledRows, settings: Backbone, seed: int) -> None:
+        super().__init__(rows, settings, seed)
+        self.network = settings.stack(self.states, self.channels + 1, seed)
 
     def slopes(self, x: Tensor) -> Tensor:
         """τ of states (M, n, d): (M, n, K)."""

@@ -6,7 +6,7 @@ f − λ·max(0, ε − π) over logits, λ growing, from several starts.
 f is the S-learner network. π is the conditional density of our support, up to a monotone function:
 its radius r. So the constraint reads r ≤ r̄, and ε, the 5 % quantile of held-out logged densities,
 is the 95 % quantile of their radii. There is no rule about the path. The paper has no movement
-budget either; `within` sets one to compare by.
+budget either; ours is that of the config, to compare by.
 """
 
 from dataclasses import dataclass, field
@@ -26,15 +26,13 @@ from realloc.learn.support.density import Border
 from realloc.model.config import Config
 
 LEAST = 1e-9  # share whose logarithm is still taken
-BUDGET = -1.0  # stands for the movement budget of the config
 
 
 @dataclass(frozen=True, kw_only=True)
 class DensityConfig:
-    """The density that is asked for, how far a row may go, and the ascent."""
+    """The density that is asked for, and the ascent."""
 
     quantile: float = 0.05  # ε among held-out logged densities
-    within: float | None = BUDGET  # Euclidean length of a move; None: as far as the density goes
     turns: int = 80
     rate: float = 0.1
     penalty: float = 0.1  # the first λ, in units of the outcome's standard deviation per radius
@@ -49,8 +47,6 @@ class DensityConfig:
                 "Expected `quantile` in (0, 1), `turns` of at least 1, `rate` and `penalty` above "
                 "0, `growth` of at least 1."
             )
-        if self.within is not None and self.within < 0 and self.within != BUDGET:
-            raise ConfigError(f"Expected `within` of at least 0, or None, got {self.within}.")
 
 
 class DensityConstrained(NetworkPolicy[Backbone]):
@@ -61,9 +57,6 @@ class DensityConstrained(NetworkPolicy[Backbone]):
     def __init__(self, config: Config | None = None, settings: DensityConfig | None = None) -> None:
         self.density = settings or DensityConfig()
         super().__init__("global", config, self.density.outcome)
-        self.within = self.density.within
-        if self.within == BUDGET:
-            self.within = self.config.decision.max_length
 
     def _search(
         self,
@@ -83,10 +76,11 @@ class DensityConstrained(NetworkPolicy[Backbone]):
             border,
             limit,
             unit,
+            self.config.decision.max_length,
             rows,
             factual[rows],
         )
-        ends, worth = ascend(problem, begun.flatten(0, 1).log(), self.density, self.within)
+        ends, worth = ascend(problem, begun.flatten(0, 1).log(), self.density)
         ends = ends.view(n, S, K)
         worth = worth.view(n, S)
         best = ends[torch.arange(n), worth.argmax(1)]
@@ -102,16 +96,15 @@ class DensityProblem:
     border: Border
     limit: float
     unit: float  # standard deviation of the outcome
+    within: float  # Euclidean length of a move
     rows: Tensor  # (b,)
     start: Tensor  # factual shares (b, K)
 
-    def place(self, logits: Tensor, within: float | None) -> Tensor:
+    def place(self, logits: Tensor) -> Tensor:
         """Shares (b, K), pulled into the ball around the factual ones."""
         p = torch.softmax(logits, -1)
-        if within is None:
-            return p
         length = (p - self.start).norm(dim=-1, keepdim=True).clamp(min=1e-12)
-        return self.start + (p - self.start) * (within / length).clamp(max=1)
+        return self.start + (p - self.start) * (self.within / length).clamp(max=1)
 
     def excess(self, p: Tensor) -> Tensor:
         """How far shares (b, K) lie beyond the border: (b,); up to 0 the density is met."""
@@ -119,7 +112,7 @@ class DensityProblem:
 
 
 def ascend(
-    problem: DensityProblem, logits: Tensor, settings: DensityConfig, within: float | None
+    problem: DensityProblem, logits: Tensor, settings: DensityConfig
 ) -> tuple[Tensor, Tensor]:
     """The best shares (b, K) with enough density, and their worth (b,); −inf: none."""
     theta = logits.clone().requires_grad_()
@@ -127,7 +120,7 @@ def ascend(
     best = problem.start.clone()
     held = torch.full((len(logits),), -torch.inf, dtype=logits.dtype)
     for turn in range(settings.turns):
-        p = problem.place(theta, within)
+        p = problem.place(theta)
         worth = problem.worth(problem.rows, p[:, None])[:, 0]
         excess = problem.excess(p)
         better = (excess <= 0) & (worth > held)

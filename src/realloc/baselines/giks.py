@@ -48,16 +48,10 @@ class GIKSConfig(Backbone):
 class Represented(BackboneSurface):
     """f(φ(x), z)."""
 
-    def __init__(
-        self,
-        states: int,
-        channels: int,
-        settings: Backbone,
-        seed: int,
-    ) -> None:
-        super().__init__(states, channels, settings, seed)
-        self.body = settings.stack(states, 1, seed)
-        self.network = settings.stack(settings.width + channels, 1, seed + 1)
+    def __init__(self, rows: ScaledRows, settings: Backbone, seed: int) -> None:
+        super().__init__(rows, settings, seed)
+        self.body = settings.stack(self.states, 1, seed)
+        self.network = settings.stack(settings.width + self.channels, 1, seed + 1)
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         """f."""
@@ -143,7 +137,7 @@ class GIKS(NetworkPolicy[GIKSConfig]):
     def fit_response(self, task: Task) -> NetworkResponse:
         """Factual, near and far."""
         rows = open_rows(task.window)
-        surface = Represented(rows.x.shape[1], rows.z.shape[1], self.settings, task.seed)
+        surface = Represented(rows, self.settings, task.seed)
         generator = torch.Generator().manual_seed(task.seed)
         loss = GIKSLoss(surface, rows, self.settings, generator)
         return self.train(surface, rows, loss, task.seed)

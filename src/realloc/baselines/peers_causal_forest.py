@@ -11,6 +11,8 @@ from realloc.baselines.peers_dml import MODELS, DmlEffect, check_models, make_mo
 from realloc.baselines.response import LearnedResponse, ResponsePolicy, Task
 from realloc.model.config import Config
 
+LEAST_ROWS = 20  # of a leaf
+
 
 class CausalForestDMLPolicy(ResponsePolicy):
     """EconML's CausalForestDML and a search."""
@@ -22,16 +24,14 @@ class CausalForestDMLPolicy(ResponsePolicy):
         search: str = "ascent",
         config: Config | None = None,
         trees: int = 200,
-        least_rows: int = 20,
         models: tuple[str, ...] = MODELS,
     ) -> None:
         super().__init__(search, config)
         self.trees = trees
-        self.least_rows = least_rows
         self.models = check_models(models)
 
     def fit_response(self, task: Task) -> LearnedResponse:
-        """Cross-fit by unit, then grow a forest on the residuals, `least_rows` to a leaf."""
+        """Cross-fit by unit, then grow a forest on the residuals, LEAST_ROWS to a leaf."""
         rows = task.window
         model_y, model_t = make_models(self.models, task.seed)
         estimator = need("econml.dml", "peers").CausalForestDML(
@@ -39,7 +39,7 @@ class CausalForestDMLPolicy(ResponsePolicy):
             model_t=model_t,
             cv=split_by(rows.folds),
             n_estimators=self.trees,
-            min_samples_leaf=self.least_rows,
+            min_samples_leaf=LEAST_ROWS,
             inference=False,
             n_jobs=1,
             random_state=task.seed % 2**31,

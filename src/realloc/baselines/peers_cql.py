@@ -1,7 +1,7 @@
 """CQL (d3rlpy): conservative offline reinforcement learning, as a bandit (one step, γ = 0).
 
 Q(x, a) learns the reward and is pushed down where the log has no actions, by
-`weight`·[log ∫exp Q(x, ·) − Q(x, a)]; an actor learns argmax_a Q(x, a). Actions are the shares'
+WEIGHT·[log ∫exp Q(x, ·) − Q(x, a)]; an actor learns argmax_a Q(x, a). Actions are the shares'
 tangent coordinates, scaled so that the log spans [−1, 1]. The reward is the outcome without what
 the state alone explains (a cross-fitted ridge regression): the same optimum, far less noise.
 """
@@ -24,6 +24,7 @@ from realloc.logs import Logs
 from realloc.model.config import Config
 from realloc.model.recommend import count_transfers
 
+WEIGHT = 0.02
 BATCH = 256
 WIDTH = 64
 RATE = 1e-3
@@ -73,20 +74,16 @@ class Agent:
 
 
 class CQLPolicy(ResponsePolicy):
-    """The actor's shares; `limited` pulls them back into the support and the movement budget."""
+    """The actor's shares, pulled back into the support and the movement budget."""
 
     package = "d3rlpy"
 
     def __init__(
         self,
         config: Config | None = None,
-        limited: bool = True,
-        weight: float = 0.02,
         steps: int = 1000,
     ) -> None:
         super().__init__("ascent", config)
-        self.limited = limited
-        self.weight = weight
         self.steps = steps
 
     def fit_response(self, task: Task) -> LearnedResponse:
@@ -119,7 +116,7 @@ class CQLPolicy(ResponsePolicy):
         ones = np.ones((BATCH, 1), dtype=np.float32)
         with torch.random.fork_rng():  # d3rlpy draws from torch's global generator
             torch.manual_seed(seed)
-            algo = conservative(self.weight)
+            algo = conservative()
             algo.create_impl((x.shape[1],), actions.shape[1])
             for _ in range(self.steps):
                 rows = random.integers(len(x), size=BATCH)
@@ -146,8 +143,7 @@ class CQLPolicy(ResponsePolicy):
         start = np.array(logs.shares)
         opened = self.support.at(x)
         ends = self.agent.act(x)
-        if self.limited:
-            ends = pull_back(start, ends, opened.allowed, self.config.decision.max_length)
+        ends = pull_back(start, ends, opened.allowed, self.config.decision.max_length)
         moved = np.abs(ends - start).max(axis=1) > 1e-12
         return Decision(
             shares=ends,
@@ -159,13 +155,13 @@ class CQLPolicy(ResponsePolicy):
         )
 
 
-def conservative(weight: float) -> Any:
+def conservative() -> Any:
     """d3rlpy's CQL for one-step episodes on the CPU."""
     d3rlpy = need("d3rlpy", "peers")
     network = d3rlpy.models.VectorEncoderFactory(hidden_units=[WIDTH, WIDTH])
     return d3rlpy.algos.CQLConfig(
         gamma=0.0,
-        conservative_weight=weight,
+        conservative_weight=WEIGHT,
         alpha_learning_rate=0.0,  # the weight stays what it is
         initial_temperature=TEMPERATURE,
         temp_learning_rate=0.0,

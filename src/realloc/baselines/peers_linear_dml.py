@@ -7,8 +7,6 @@ diminish and channels may interact. With degree 1 the response is linear in the 
 always ends at a border.
 """
 
-from typing import Any
-
 from realloc.base.errors import ConfigError
 from realloc.base.imports import need
 from realloc.base.simplex import tangent_basis
@@ -29,36 +27,29 @@ class LinearDMLPolicy(ResponsePolicy):
         search: str = "ascent",
         config: Config | None = None,
         degree: int = 1,
-        state_degree: int = 1,
         models: tuple[str, ...] = MODELS,
     ) -> None:
         super().__init__(search, config)
-        if degree not in DEGREES or state_degree not in DEGREES:
-            raise ConfigError(
-                f"Expected `degree` and `state_degree` of 1 or 2, got {degree} and {state_degree}."
-            )
+        if degree not in DEGREES:
+            raise ConfigError(f"Expected `degree` of 1 or 2, got {degree}.")
         self.degree = degree
-        self.state_degree = state_degree
         self.models = check_models(models)
 
     def fit_response(self, task: Task) -> LearnedResponse:
         """Cross-fit by unit, then regress residuals on residuals times features of the state."""
         rows = task.window
         model_y, model_t = make_models(self.models, task.seed)
+        featurizer = None
+        if self.degree == 2:
+            preprocessing = need("sklearn.preprocessing", "peers")
+            featurizer = preprocessing.PolynomialFeatures(2, include_bias=False)
         estimator = need("econml.dml", "peers").LinearDML(
             model_y=model_y,
             model_t=model_t,
-            featurizer=_polynomial(self.state_degree),
-            treatment_featurizer=_polynomial(self.degree),
+            treatment_featurizer=featurizer,
             cv=split_by(rows.folds),
             random_state=task.seed % 2**31,
         )
         t = rows.shares @ tangent_basis(rows.shares.shape[1])
         estimator.fit(rows.outcome, t, X=rows.x, inference=None)
         return DmlEffect(estimator, self.degree)
-
-
-def _polynomial(degree: int) -> Any:
-    if degree == 1:
-        return None
-    return need("sklearn.preprocessing", "peers").PolynomialFeatures(degree, include_bias=False)

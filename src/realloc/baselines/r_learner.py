@@ -37,7 +37,7 @@ class RLearner(NetworkPolicy[Backbone]):
         rows = open_rows(window)
         rest = as_tensor((window.outcome - nuisances.outcome) / rows.scaling.outcome)
         off = rows.z - rows.scaling.shares(as_tensor(nuisances.shares))
-        surface = Linear(rows.x.shape[1], rows.z.shape[1], self.settings, task.seed)
+        surface = Linear(rows, self.settings, task.seed)
 
         def loss(index: Tensor) -> Tensor:
             linear = (surface.slopes(rows.x[index]) * off[index]).sum(-1)

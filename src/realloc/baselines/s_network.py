@@ -6,7 +6,7 @@ With one member and ReLU it is the paper's S-NN; with several and SiLU the ensem
 import torch
 from torch import Tensor
 
-from realloc.baselines.backbone import Backbone, BackboneSurface, NetworkPolicy
+from realloc.baselines.backbone import Backbone, BackboneSurface, NetworkPolicy, ScaledRows
 
 # A single network needs more decay.
 PAPER = Backbone(members=1, activation="relu", weight_decay=1.5)
@@ -15,15 +15,9 @@ PAPER = Backbone(members=1, activation="relu", weight_decay=1.5)
 class Joint(BackboneSurface):
     """f(x, z) of one network."""
 
-    def __init__(
-        self,
-        states: int,
-        channels: int,
-        settings: Backbone,
-        seed: int,
-    ) -> None:
-        super().__init__(states, channels, settings, seed)
-        self.network = settings.stack(states + channels, 1, seed)
+    def __init__(self, rows: ScaledRows, settings: Backbone, seed: int) -> None:
+        super().__init__(rows, settings, seed)
+        self.network = settings.stack(self.states + self.channels, 1, seed)
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         """f."""

@@ -18,34 +18,29 @@ PATIENCE = 50
 class TreeConfig:
     """Sizes of the boosting."""
 
-    members: int = 1  # each stopped by another fold
     trees: int = 1500  # at most
     leaves: int = 4  # by held-out error on world seeds 201 and 202
     shrinkage: float = 0.05
 
     def __post_init__(self) -> None:
         check_types(self, "the trees")
-        if min(self.members, self.trees) < 1 or self.leaves < 2 or not 0 < self.shrinkage <= 1:
+        if self.trees < 1 or self.leaves < 2 or not 0 < self.shrinkage <= 1:
             raise ConfigError(
-                "Expected `members` and `trees` of at least 1, `leaves` of at least 2 and "
-                "`shrinkage` in (0, 1]."
+                "Expected `trees` of at least 1, `leaves` of at least 2 and `shrinkage` in (0, 1]."
             )
 
 
 @dataclass(frozen=True)
 class TreeResponse:
-    """The mean of boosters."""
+    """A booster's prediction."""
 
-    boosters: tuple[lgb.Booster, ...]
+    booster: lgb.Booster
 
     def values(self, x: States, shares: Floats) -> Floats:
         """At states (n, d) and shares (n, q, K): (n, q)."""
         n, q, _ = shares.shape
         inputs = join(np.repeat(x, q, axis=0), shares.reshape(n * q, -1))
-        total = np.zeros(n * q)
-        for booster in self.boosters:
-            total += np.asarray(booster.predict(inputs, num_threads=1))
-        return (total / len(self.boosters)).reshape(n, q)
+        return np.asarray(self.booster.predict(inputs, num_threads=1)).reshape(n, q)
 
 
 class STrees(ResponsePolicy):
@@ -61,16 +56,14 @@ class STrees(ResponsePolicy):
         self.settings = settings or TreeConfig()
 
     def fit_response(self, task: Task) -> TreeResponse:
-        """One booster per member."""
-        folds = int(task.window.folds.max()) + 1
-        members = range(self.settings.members)
-        return TreeResponse(tuple(fit_booster(task, self.settings, i % folds) for i in members))
+        """One booster."""
+        return TreeResponse(fit_booster(task, self.settings))
 
 
-def fit_booster(task: Task, settings: TreeConfig, fold: int) -> lgb.Booster:
-    """Squared error; rounds stop by the units of `fold`."""
+def fit_booster(task: Task, settings: TreeConfig) -> lgb.Booster:
+    """Squared error; rounds stop by the units of the first fold."""
     window = task.window
-    held = window.folds == fold
+    held = window.folds == 0
     options = {
         "objective": "l2",
         "learning_rate": settings.shrinkage,
@@ -79,7 +72,7 @@ def fit_booster(task: Task, settings: TreeConfig, fold: int) -> lgb.Booster:
         "bagging_fraction": 0.8,
         "bagging_freq": 1,
         "lambda_l2": 5.0,
-        "seed": (task.seed + fold) % 2**31,
+        "seed": task.seed % 2**31,
         "deterministic": True,
         "force_row_wise": True,
         "num_threads": 1,

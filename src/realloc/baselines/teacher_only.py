@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from realloc.base.simplex import Floats
 from realloc.baselines.backbone import as_tensor
 from realloc.baselines.response import ResponsePolicy, States, Task
-from realloc.learn.nuisances.crossfit import cross_fit
-from realloc.learn.teacher.fit import KernelStart, SurfaceConfigs, Teacher, fit_teacher
+from realloc.learn.teacher.fit import KernelStart, Teacher
 from realloc.model.config import Config
-from realloc.model.round import draw
+from realloc.model.round import teach
 
 
 @dataclass(frozen=True)
@@ -46,29 +45,8 @@ class TeacherOnly(ResponsePolicy):
 
     def fit_response(self, task: Task) -> TeacherResponse:
         """Stage I, with the seeds of a first round."""
-        rows = task.window
         config = task.config
-        nuisances = cross_fit(
-            rows.x,
-            rows.shares,
-            rows.outcome,
-            rows.folds,
-            config.nuisances,
-            draw(config.seed, "nuisances", 0),
-        )
-        surfaces = SurfaceConfigs(
-            kernel=config.kernel, network=config.network, factual=config.factual
-        )
-        seed = draw(config.seed, "teacher", 0)
-        start = self.start()
-        teacher = fit_teacher(
-            rows,
-            nuisances,
-            config.teacher,
-            surfaces,
-            seed,
-            start=start,
-        )
+        _, teacher = teach(task.window, config, 0, config.seed, start=self.start())
         return TeacherResponse(teacher)
 
     def start(self) -> KernelStart | None:

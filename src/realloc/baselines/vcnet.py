@@ -54,13 +54,12 @@ class Varying(BackboneSurface):
     frequency: Tensor
 
     def __init__(self, rows: ScaledRows, settings: Backbone, seed: int) -> None:
-        states = rows.x.shape[1]
-        M, K, W = settings.members, rows.z.shape[1], settings.width
-        super().__init__(states, K, settings, seed)
+        super().__init__(rows, settings, seed)
+        M, K, W = self.members, self.channels, settings.width
         generator = torch.Generator().manual_seed(seed + 1)
         self.pairs = list(combinations(range(K), 2))
         size = 1 + (2 + len(KNOTS)) * K + len(self.pairs)
-        self.body = settings.stack(states, K * BINS, seed)  # its outputs are the logits of π
+        self.body = settings.stack(self.states, K * BINS, seed)  # its outputs are the logits of π
         normal = torch.randn(M, W, size * HIDDEN, generator=generator)
         self.first = nn.Parameter(normal * (2 / W / size) ** 0.5)
         self.second = nn.Parameter(torch.zeros(M, HIDDEN, size))

@@ -3,7 +3,7 @@
 import difflib
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -54,9 +54,9 @@ class Config:
             raise ConfigError(f"Expected `money_digits` from 0 to 6, got {self.money_digits}.")
 
 
-# The tables of the file, each with the class that checks it.
+# The tables of the file, each with the class that checks it; what is a number is no table.
 STAGES: dict[str, type[Any]] = {
-    name: hint for name, hint in get_type_hints(Config).items() if is_dataclass(hint)
+    name: stage for name, stage in get_type_hints(Config).items() if stage is not int
 }
 ELSEWHERE = ("abtest", "report", "serve")  # tables of the same file that other verbs read
 

@@ -177,7 +177,7 @@ def _learned_parts(learned: Learned) -> tuple[dict[str, Any], Arrays]:
     arrays |= _scaling_arrays("scaling", student.scaling)
     table: dict[str, Any] = {
         "outcome_scale": student.scaling.outcome,
-        "nuisances": learned.nuisances.to_json(),
+        "nuisances": asdict(learned.nuisances),
         "committee": asdict(learned.committee),
         "covariance": None,
         "mixes": None,

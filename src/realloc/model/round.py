@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
-from realloc.base.progress import Progress
+from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats
 from realloc.decide.model import GainModel
 from realloc.learn.features.encode import Encoder, fit_encoder
@@ -77,7 +77,10 @@ def learn(
     """Stages I and II for one outcome."""
     surfaces = config.teacher.surfaces
     config = for_size(config, len(rows.x))
-    nuisances, teacher = teach(former, rows, config, rounds, seed, progress)
+    start = None
+    if former is not None and former.covariance is not None:
+        start = KernelStart(to_kernel(former.covariance))
+    nuisances, teacher = teach(rows, config, rounds, seed, progress, start)
 
     # Stage II: slow student
     memory = None if former is None else former.memory
@@ -108,9 +111,14 @@ Learner = Callable[[Learned | None, Window, Config, int, int, Progress], Learned
 
 
 def teach(
-    former: Learned | None, rows: Window, config: Config, rounds: int, seed: int, progress: Progress
+    rows: Window,
+    config: Config,
+    rounds: int,
+    seed: int,
+    progress: Progress = silent,
+    start: KernelStart | None = None,
 ) -> tuple[Nuisances, Teacher]:
-    """Stage I: the fast orthogonal teacher of one window."""
+    """Stage I: the fast orthogonal teacher of one window, which may go on from a former one."""
     nuisances = cross_fit(
         rows.x,
         rows.shares,
@@ -122,9 +130,6 @@ def teach(
         progress,
     )
     surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network, factual=config.factual)
-    start = None
-    if former is not None and former.covariance is not None:
-        start = KernelStart(to_kernel(former.covariance))
     seed = draw(seed, "teacher", rounds)
     return nuisances, fit_teacher(rows, nuisances, config.teacher, surfaces, seed, progress, start)
 

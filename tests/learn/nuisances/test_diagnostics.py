@@ -1,6 +1,7 @@
 """Diagnostics: known figures on known residuals, and sentences."""
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -108,4 +109,4 @@ def test_sentences_and_json(rows, sample):
     )
     assert any(line.startswith("video: features explain") for line in lines)
     assert len(found.lines()) == 8
-    assert json.loads(json.dumps(found.to_json()))["outcome"]["weights"]["network"] == 0.75
+    assert json.loads(json.dumps(asdict(found)))["outcome"]["weights"]["network"] == 0.75

@@ -1,7 +1,7 @@
 """How good m and e are: errors, calibration, overlap, dependence of residuals on features."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,13 +60,9 @@ class Diagnostics:
     outcome: Candidates
     shares: Candidates
 
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> "Diagnostics":
-        """The diagnostics that `to_json` gave."""
+        """The diagnostics whose fields `asdict` gave."""
         values: dict[str, Any] = dict(table)
         for name in ("share_r2", "share_left"):
             values[name] = tuple(table[name])
