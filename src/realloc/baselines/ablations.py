@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats
-from realloc.baselines.backbone import as_tensor
 from realloc.learn.memory.moves import label_moves
 from realloc.learn.support.support import Mask, Rows, StateSupport, Support
 from realloc.learn.teacher.fit import Teacher
+from realloc.learn.teacher.sample import as_tensor
 from realloc.learn.window import Window
 from realloc.logs import Logs
 from realloc.model.config import Config

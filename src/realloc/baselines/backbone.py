@@ -21,7 +21,7 @@ from realloc.baselines.response import ResponsePolicy, States, Task
 from realloc.learn.networks.config import TrainConfig
 from realloc.learn.networks.stack import ACTIVATIONS, Shape, Stack
 from realloc.learn.networks.train import Loss, split_by_fold, train
-from realloc.learn.teacher.sample import TensorScaling, scale
+from realloc.learn.teacher.sample import TensorScaling, as_tensor, scale
 from realloc.learn.window import Window
 from realloc.model.config import Config
 
@@ -94,7 +94,7 @@ def open_rows(window: Window) -> ScaledRows:
         x=as_tensor(window.x),
         z=scaling.shares(as_tensor(window.shares)),
         y=as_tensor((window.outcome - window.outcome.mean()) / scaling.outcome),
-        folds=torch.from_numpy(np.array(window.folds)),
+        folds=as_tensor(window.folds, np.int64),
         scaling=scaling,
     )
 
@@ -205,11 +205,6 @@ class NetworkPolicy(ResponsePolicy, Generic[Settings]):
         return lambda rows, shares: self.response.mean(states[rows], shares)
 
 
-def as_tensor(values: NDArray[Any]) -> Tensor:
-    """A copy in single precision."""
-    return torch.from_numpy(np.array(values, dtype=np.float32))
-
-
 def as_double(values: NDArray[Any]) -> Tensor:
     """A copy in double precision."""
-    return torch.from_numpy(np.array(values, dtype=np.float64))
+    return as_tensor(values, np.float64)

@@ -6,12 +6,12 @@ from realloc.baselines.backbone import (
     Backbone,
     NetworkPolicy,
     NetworkResponse,
-    as_tensor,
     open_rows,
 )
 from realloc.baselines.context_only import Linear
 from realloc.baselines.response import Task
 from realloc.learn.nuisances.crossfit import cross_fit
+from realloc.learn.teacher.sample import as_tensor
 from realloc.model.round import draw, for_size
 
 

@@ -7,9 +7,9 @@ member it is the paper's Teacher-Only; with all surfaces, ReAlloc without its st
 from dataclasses import dataclass, replace
 
 from realloc.base.simplex import Floats
-from realloc.baselines.backbone import as_tensor
 from realloc.baselines.response import ResponsePolicy, States, Task
 from realloc.learn.teacher.fit import KernelStart, Teacher
+from realloc.learn.teacher.sample import as_tensor
 from realloc.model.config import Config
 from realloc.model.round import teach
 

@@ -8,12 +8,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.simplex import Floats, Rows
+from realloc.logs.table import as_floats
 
 if TYPE_CHECKING:
     import lightgbm as lgb
 
 PATIENCE = 20
-MICROSECONDS_PER_DAY = 86_400e6
 
 
 def boost(
@@ -61,7 +61,4 @@ def as_numbers(column: pa.ChunkedArray) -> Floats:
     if pa.types.is_dictionary(column.type):
         codes = [chunk.indices for chunk in column.unify_dictionaries().chunks]
         column = pa.chunked_array(codes, pa.int32())
-    elif pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
-        microseconds = column.cast(pa.timestamp("us")).cast(pa.int64())
-        return microseconds.cast(pa.float64()).to_numpy() / MICROSECONDS_PER_DAY
-    return column.cast(pa.float64()).to_numpy()
+    return as_floats(column)

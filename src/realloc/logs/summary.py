@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from realloc.logs.divergence import divergence
 from realloc.logs.reading.arrow import compute as pc
-from realloc.logs.table import Logs
+from realloc.logs.table import Logs, as_floats
 
 BINS = 10
 LEVELS = 20  # of a category that are counted by name
@@ -53,7 +53,7 @@ class ColumnSummary:
             bins = pc.fill_null(known, len(levels)).to_numpy()
             missing = values.is_null().to_numpy()
         else:
-            numbers = _numbers(values)
+            numbers = as_floats(values)
             bins = np.searchsorted(self.edges, numbers, side="left")
             missing = np.isnan(numbers)
         return np.where(missing, self.bins - 1, bins)
@@ -120,20 +120,12 @@ def _cut(group: str, values: pa.ChunkedArray) -> ColumnSummary:
         kind = "date"
     elif pa.types.is_boolean(values.type):
         kind = "flag"
-    numbers = _numbers(values)
+    numbers = as_floats(values)
     numbers = numbers[~np.isnan(numbers)]
     if not len(numbers):
         return ColumnSummary(group, kind)
     deciles = np.quantile(numbers, np.arange(1, BINS) / BINS, method="inverted_cdf")
     return ColumnSummary(group, kind, edges=np.unique(deciles).tolist())
-
-
-def _numbers(values: pa.ChunkedArray) -> NDArray[np.float64]:
-    """A column as float64, NaN where it is missing; dates count in days."""
-    if not pa.types.is_temporal(values.type):
-        return values.cast(pa.float64()).to_numpy()
-    micros = values.cast(pa.timestamp("us")).cast(pa.int64())
-    return micros.cast(pa.float64(), safe=False).to_numpy() / 86_400e6
 
 
 def _usual(table: NDArray[np.float64]) -> float | None:

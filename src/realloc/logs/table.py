@@ -186,6 +186,14 @@ class Logs:
         return _frozen(self.table[name].to_numpy())
 
 
+def as_floats(column: pa.ChunkedArray) -> Floats:
+    """Numbers and flags as float64, dates as days since 1970; NaN where missing."""
+    if not pa.types.is_temporal(column.type):
+        return column.cast(pa.float64()).to_numpy()
+    micros = column.cast(pa.timestamp("us")).cast(pa.int64())
+    return micros.cast(pa.float64(), safe=False).to_numpy() / 86_400e6
+
+
 def _frozen(values: NDArray[Any]) -> NDArray[Any]:
     view = values.view()
     view.setflags(write=False)

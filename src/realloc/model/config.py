@@ -1,4 +1,7 @@
-"""Schema and config in one TOML file: `[schema]` with the keys of `Schema`, one table per stage, the rest on top."""
+"""Schema and config in one TOML file.
+
+`[schema]` with the keys of `Schema`, one table per stage, the rest on top.
+"""
 
 import difflib
 import tomllib
@@ -76,7 +79,8 @@ def read_config(path: str | Path) -> tuple[Schema, Config]:
     ]
     if misplaced:
         raise ConfigError(
-            f"Expected `{misplaced[0]}` above the first table of {path}, but it stands below [schema]."
+            f"Expected `{misplaced[0]}` above the first table of {path}, but it stands "
+            "below [schema]."
         )
     schema = from_table(Schema, table.pop("schema"), f"[schema] of {path}")
     for name in ELSEWHERE:
@@ -115,7 +119,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError as problem:
         raise ConfigError(
-            f"Expected a config file at {str(path)!r}, but there is none. `realloc init` writes one."
+            f"Expected a config file at {str(path)!r}, but there is none. `realloc init` "
+            "writes one."
         ) from problem
     except OSError as problem:
         raise ConfigError(

@@ -1,4 +1,6 @@
-"""A model as a folder: arrays in safetensors, everything else in JSON. One format for all who open it.
+"""A model as a folder: arrays in safetensors, everything else in JSON.
+
+One format for all who open it.
 
 `without_memory` writes a smaller copy that answers alike and cannot learn further.
 """
@@ -39,8 +41,8 @@ COVARIANCE = ("x", "z", "factor")
 MIXES = ("shares", "residual", "count")
 POTENTIAL = ("directions", "offsets")
 # Dtype and axes of arrays: n rows, d features, q places, K channels, M members; m inducing rows,
-# r directions; G mixes; N remembered actions, C coordinates, D and B dimensions of the index, p terms
-# and a constant P, S members, T bytes.
+# r directions; G mixes; N remembered actions, C coordinates, D and B dimensions of the index,
+# p terms and a constant P, S members, T bytes.
 OUTCOME_AXES = {
     "memory.x": ("float32", "nd"),
     "memory.shares": ("float32", "nqK"),

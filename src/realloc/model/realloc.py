@@ -1,4 +1,7 @@
-"""ReAlloc: the model that users hold. `fit` is the first round of Algorithm 1, `update` every later one."""
+"""ReAlloc: the model that users hold.
+
+`fit` is the first round of Algorithm 1, `update` every later one.
+"""
 
 from dataclasses import replace
 from os import PathLike

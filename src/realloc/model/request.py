@@ -21,7 +21,8 @@ def read_today(today: Any, schema: Schema) -> tuple[Logs, NDArray[np.int64]]:
     if len(found.logs) < found.keys.num_rows:
         first = f": {found.findings[0].what}" if found.findings else ""
         raise LogError(
-            f"Expected {found.keys.num_rows:,} rows that can be read, but {found.keys.num_rows - len(found.logs):,} "
+            f"Expected {found.keys.num_rows:,} rows that can be read, but "
+            f"{found.keys.num_rows - len(found.logs):,} "
             f"cannot{first}. Leave them out."
         )
     return found.logs, np.argsort(found.positions, kind="stable")

@@ -34,7 +34,7 @@ from realloc.model.state import Learned, RoundState
 
 LEAST_ROWS = 50
 LEAST_UNITS = 10
-# Fewer units: at least so many, whose histories are cut into so many blocks of at least so many rows.
+# Fewer units: at least so many, their histories cut into so many blocks of at least so many rows.
 LEAST_LONG = 5
 BLOCKS = 30
 BLOCK_ROWS = 30
@@ -49,7 +49,9 @@ def run_round(
     progress: Progress,
     learner: "Learner | None" = None,
 ) -> RoundState:
-    """One update round (Algorithm 1): fast teacher on the window, slow student through the memory, support.
+    """One update round (Algorithm 1).
+
+    Fast teacher on the window, slow student through the memory, support.
 
     `learner` in the place of `learn` makes another method that differs in Stages I and II alone.
     """
@@ -143,7 +145,10 @@ def repeated_mixes(student: GainModel, rows: Window, nuisances: Nuisances) -> Re
 def of_all(
     committee: CommitteeWeights, fitted: tuple[str, ...], configured: tuple[str, ...]
 ) -> CommitteeWeights:
-    """The same for every configured surface; one that was not fitted has no weight, and the error of nothing."""
+    """The same for every configured surface.
+
+    One that was not fitted has no weight, and the error of nothing.
+    """
     weights = dict(zip(fitted, committee.weights, strict=True))
     alone = dict(zip(fitted, committee.alone, strict=True))
     return replace(
@@ -154,11 +159,11 @@ def of_all(
 
 
 def beyond(student: GainModel, rows: Window, nuisances: Nuisances) -> Floats:
-    """What the student leaves unexplained, y − m̂ − [s(p) − s(ê)], without the folds' offsets: (n,).
+    """What the student leaves unexplained, y − m̂ − [s(p) − s(ê)], without the folds' offsets.
 
-    m̂ − s(ê) + s(p̄) is a function of the state, but every fold's models place it a little higher or
-    lower. Readings of two mixes in two folds would differ by that; a regression on the state with
-    one constant per fold finds it.
+    m̂ − s(ê) + s(p̄) is a function of the state, but every fold's models place it a little higher
+    or lower. Readings of two mixes in two folds would differ by that; a regression on the state
+    with one constant per fold finds it.
     """
     usual = np.tile(np.average(rows.shares, axis=0, weights=rows.weights), (len(rows.x), 1))
     every = np.arange(len(rows.x))
@@ -173,7 +178,10 @@ def beyond(student: GainModel, rows: Window, nuisances: Nuisances) -> Floats:
 
 
 def for_size(config: Config, rows: int) -> Config:
-    """Few rows teach neither networks nor trees: the kernel surface and ridge nuisances alone, unless others were chosen."""
+    """Few rows teach neither networks nor trees.
+
+    The kernel surface and ridge nuisances alone, unless others were chosen.
+    """
     if rows >= config.teacher.few_rows:
         return config
     surfaces = ("kernel",) if config.teacher.surfaces == SURFACES else config.teacher.surfaces
@@ -203,20 +211,24 @@ def check_same(state: RoundState | None, window: Logs, config: Config) -> None:
     memory = state.main.memory
     if not len(memory):
         raise ConfigError(
-            "Expected a model with its memory to learn further, got an exported one, which only answers. "
+            "Expected a model with its memory to learn further, got an exported one, "
+            "which only answers. "
             "Update the store that it came from, and export again."
         )
     members = len(memory.pair)
     places = memory.shares.shape[1]
     if (members, places) != (config.teacher.members, config.moves.places):
         raise ConfigError(
-            f"Expected {members} `members` in [teacher] and {places} `places` in [moves], as in the first round, "
-            f"got {config.teacher.members} and {config.moves.places}. Fit a new model to change them."
+            f"Expected {members} `members` in [teacher] and {places} `places` in [moves], "
+            "as in the first round, "
+            f"got {config.teacher.members} and {config.moves.places}. Fit a new model to "
+            "change them."
         )
     named = [window.schema.outcome, *window.schema.guardrails]
     if named != list(state.outcomes):
         raise ConfigError(
-            f"Expected the outcome and guardrails {list(state.outcomes)} as in the first round, got {named}. "
+            f"Expected the outcome and guardrails {list(state.outcomes)} as in the first "
+            f"round, got {named}. "
             "Fit a new model to change them."
         )
 
@@ -241,7 +253,10 @@ def open_window(
 def set_apart(
     logs: Logs, folds: int, seed: int
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.int64]]:
-    """What counts as independent (n,), and its fold (n,): units, or blocks of time where a few units have long histories."""
+    """What counts as independent (n,), and its fold (n,).
+
+    Units, or blocks of time where a few units have long histories.
+    """
     least = max(LEAST_UNITS, folds)
     if len(logs) >= LEAST_ROWS and logs.unit_count >= least:
         return logs.unit_codes, unit_folds(logs, folds, seed)
@@ -249,7 +264,8 @@ def set_apart(
     count = int(blocks.max(initial=-1)) + 1
     if logs.unit_count < min(LEAST_LONG, least) or len(logs) < LEAST_ROWS or count < least:
         raise LogError(
-            f"Expected at least {LEAST_ROWS} rows of {least} units to learn from, got {len(logs)} rows of "
+            f"Expected at least {LEAST_ROWS} rows of {least} units to learn from, got "
+            f"{len(logs)} rows of "
             f"{logs.unit_count}. Use a longer window."
         )
     rank = np.random.default_rng(draw(seed, "blocks", 0)).permutation(count)
@@ -257,7 +273,9 @@ def set_apart(
 
 
 def cut_blocks(logs: Logs) -> NDArray[np.int64]:
-    """A block number per row: every unit's history in up to BLOCKS / units equal parts, none below BLOCK_ROWS if it can be."""
+    """A block number per row: every unit's history in up to BLOCKS / units equal parts, none below
+    BLOCK_ROWS if it can be.
+    """
     blocks, first = np.zeros(len(logs), np.int64), 0
     for unit in np.unique(logs.unit_codes):
         rows = np.flatnonzero(logs.unit_codes == unit)
@@ -281,7 +299,8 @@ def check_weights(weights: Any, rows: int) -> Floats:
         or found.sum() == 0
     ):
         raise LogError(
-            f"Expected one finite weight of at least 0 for each of the {rows} rows, not all of them 0."
+            f"Expected one finite weight of at least 0 for each of the {rows} rows, not "
+            "all of them 0."
         )
     return found
 

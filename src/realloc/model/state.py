@@ -148,7 +148,7 @@ class RoundState:
         )
 
     def has_posterior(self, config: DecisionConfig) -> bool:
-        """Whether σ̂ of every outcome is the teacher's posterior, which the radius was chosen for."""
+        """Whether σ̂ of every outcome is the teacher's posterior, as the radius was chosen for."""
         return config.uncertainty == "posterior" and all(
             learned.covariance is not None for learned in self.outcomes.values()
         )

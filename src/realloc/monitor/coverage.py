@@ -1,8 +1,8 @@
 """Support coverage: the part of rows with a mix in the region of 95 % (`level`) of logged mixes.
 
 The region is conformal: it was calibrated on units that no fit had seen, so rows like those of
-training lie inside with probability `level`, whatever the model. SupportCoverage that falls below it by
-more than chance says that mixes, or the states in which they are chosen, are not those of the
+training lie inside with probability `level`, whatever the model. SupportCoverage that falls below
+it by more than chance says that mixes, or the states in which they are chosen, are not those of the
 training windows any more. (Decisions ask for more: a safety margin around the region.)
 """
 

@@ -1,4 +1,7 @@
-"""`realloc monitor`: one look at a deployment with a window of logs: drift, support, age, switch, realised gains."""
+"""`realloc monitor`: one look at a deployment with a window of logs.
+
+Drift, support, age, switch, realised gains.
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -26,7 +29,10 @@ SHOWN = 8  # columns
 def watch(
     store: Store, window: Any, arm: str | None = None, decisions: Path | None = None
 ) -> dict[str, Any]:
-    """What a window says about the current version, as plain values; what is not known is None, never 0."""
+    """What a window says about the current version, as plain values.
+
+    What is not known is None, never 0.
+    """
     loaded = load_model(ModelRequest(store.path, allow_network=store.allow_network))
     record = loaded.record
     states = loaded.states
@@ -104,10 +110,16 @@ def _alarms(told: dict[str, Any], max_drift: float, max_age: float) -> Iterator[
         yield f"The store is frozen since {told['frozen']}."
     drifted = [one for one in told["drift"] or () if one["drifted"] and one["excess"] > max_drift]
     if drifted:
-        yield f"{len(drifted)} columns have drifted beyond `max_drift` {max_drift:g}, the worst {drifted[0]['name']!r}."
+        yield (
+            f"{len(drifted)} columns have drifted beyond `max_drift` {max_drift:g}, the worst "
+            f"{drifted[0]['name']!r}."
+        )
     if told["coverage"] and told["coverage"]["fell"]:
         found = told["coverage"]
-        yield f"Only {found['now']:.1%} of the rows hold a mix like those that were logged, expected {found['expected']:.0%}."
+        yield (
+            f"Only {found['now']:.1%} of the rows hold a mix like those that were logged, "
+            f"expected {found['expected']:.0%}."
+        )
     if told["age"]["days"] > max_age:
         yield f"The version is {told['age']['days']:.0f} days old, `max_age_days` is {max_age:g}."
     realised = told["realised"]
@@ -122,22 +134,34 @@ def _alarms(told: dict[str, Any], max_drift: float, max_age: float) -> Iterator[
 def lines(told: dict[str, Any]) -> Iterator[str]:
     """For the console."""
     age = f"{told['age']['days']:.1f} days old"
-    yield f"Version {told['version']}, {age}; {told['usable']:,} of {told['rows']:,} rows can be read."
+    yield (
+        f"Version {told['version']}, {age}; {told['usable']:,} of {told['rows']:,} rows can "
+        "be read."
+    )
     if told["drift"] is None:
         yield "Drift against training: not known (the version keeps no summary of its window)."
     for one in (told["drift"] or ())[:SHOWN]:
         usual = "not known" if one["usual"] is None else f"{one['usual']:.3f}"
         mark = "  drifted" if one["drifted"] else ""
-        yield f"{one['name']:32} PSI {one['psi']:.3f}, usual up to {usual}, beyond {one['excess']:.3f}{mark}"
+        yield (
+            f"{one['name']:32} PSI {one['psi']:.3f}, usual up to {usual}, beyond "
+            f"{one['excess']:.3f}{mark}"
+        )
     coverage = told["coverage"]
     if coverage:
         expected = f"expected {coverage['expected']:.0%}"
-        yield f"Support: {coverage['now']:.1%} of the rows hold a mix like those that were logged, {expected}."
+        yield (
+            f"Support: {coverage['now']:.1%} of the rows hold a mix like those that were "
+            f"logged, {expected}."
+        )
     realised = told["realised"]
     if isinstance(realised, str):
         yield f"Realised gains: not known, {realised}."
         return
     followed = "not known" if realised["followed"] is None else f"{realised['followed']:.0%}"
-    yield f"{realised['joined']:,} decisions met their outcome; advice to move was followed in {followed} of them."
+    yield (
+        f"{realised['joined']:,} decisions met their outcome; advice to move was followed in "
+        f"{followed} of them."
+    )
     calibration, why = realised["calibration"], realised["why_not"]
     yield f"Realised gains: {calibration['sentence'] if calibration else f'not known, {why}.'}"

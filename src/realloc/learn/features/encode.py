@@ -17,6 +17,7 @@ from realloc.base.errors import ConfigError, LogError
 from realloc.base.validation import check_types, from_table
 from realloc.learn.features import calendar, category, lags, number
 from realloc.logs import Logs
+from realloc.logs.table import as_floats
 
 Floats = NDArray[np.float32]
 
@@ -172,14 +173,9 @@ def _numbers(logs: Logs, name: str) -> NDArray[np.float64]:
             f"Expected the feature {name!r} that the model was fitted with, but the log has none."
         )
     column = logs.table[name]
-    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
-        days = column.to_numpy().astype("datetime64[us]").astype(np.float64) / 86_400e6
-        return np.where(column.is_null().to_numpy(), np.nan, days)
-    if pa.types.is_boolean(column.type):
-        return column.cast(pa.float64()).to_numpy()
     if pa.types.is_dictionary(column.type):
         raise LogError(f"Expected numbers in the feature {name!r} as in training, got categories.")
-    return column.to_numpy().astype(np.float64)
+    return as_floats(column)
 
 
 def _category(logs: Logs, name: str) -> pa.DictionaryArray:

@@ -12,7 +12,7 @@ BY_ROW = ("x", "shares", "source", "target", "step", "window", "rank")  # the ro
 
 @dataclass(frozen=True)
 class Labels:
-    """Targets of n rows × q places for M members; where no move is feasible, step and pair are 0."""
+    """Targets of n rows × q places for M members; without a feasible move, step and pair are 0."""
 
     x: Singles  # (n, d)
     shares: Singles  # (n, q, K)

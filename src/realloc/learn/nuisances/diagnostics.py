@@ -132,7 +132,7 @@ def calibration(
 
 
 def strongest(x: NDArray[np.float32], residuals: Floats, *, of_shares: bool) -> Dependence:
-    """The largest |correlation| of residuals (n, t) with features (n, d), their squares and ranks."""
+    """The largest |correlation| of residuals (n, t) with features (n, d), squares and ranks."""
     from scipy import stats
 
     n, d = x.shape

@@ -8,6 +8,7 @@ would be compared with a mean of slopes along the step.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -59,9 +60,7 @@ def distill(
         [order[:held_out]] * network.members,
     )
 
-    def report(epoch: int, epochs: int) -> None:
-        progress("student: distillation", epoch, epochs)
-
+    report = partial(progress, "student: distillation")
     how = config.training(first=former is None)
     train(
         network, lambda rows: student_loss(network, targets, rows, config), split, how, seed, report

@@ -1,8 +1,11 @@
-"""The potential around a row's shares as a polynomial, for the search: places near a row are then cheap to compare.
+"""The potential around a row's shares as a polynomial, for the search.
 
-On a way of at most `radius`, unit j of the student sees an argument of at most r_j = ‖g_j‖ away from the one at the start, where
-g_j is the slope of its argument along K − 1 directions of moves. There σ is a polynomial of its argument, by its values at
-Chebyshev's nodes, so that their sum is one in the move d:
+Places near a row are then cheap to compare.
+
+On a way of at most `radius`, unit j of the student sees an argument of at most r_j = ‖g_j‖ away
+from the one at the start, where g_j is the slope of its argument along K − 1 directions of moves.
+There σ is a polynomial of its argument, by its values at Chebyshev's nodes, so that their sum is
+one in the move d:
 
 s(start + d) − s(start) ≈ Σ_α c_α d^α,   c_α = Σ_j w_j c_j,|α| (α choose) (g_j / r_j)^α
 
@@ -23,8 +26,12 @@ from realloc.learn.networks.forward import silu
 from realloc.learn.scaling import Floats32
 
 DEGREE = 6  # even, so that the start is a node and its value exact
+# Chebyshev's nodes, from −1 to 1, and what makes coefficients of powers from values at them.
+NODES = np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1)).astype(np.float32)
+FIT = np.linalg.inv(np.vander(NODES.astype(np.float64), increasing=True)).astype(np.float32)
 MOST = 210  # coefficients; beyond, the network itself is not slower
-FURTHEST = 3.0  # reach of a unit; beyond, σ is not a polynomial of this degree: at 3 it is off by 0.006 at most
+# Reach of a unit. Beyond, σ is not a polynomial of this degree: at 3 it is off by 0.006 at most.
+FURTHEST = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +47,12 @@ class Trunk:
 def near(
     trunk: Trunk | None, inverse: Floats32, scale: float, start: Floats, radius: float
 ) -> Polynomials | None:
-    """Gains of ways of at most `radius` around `start` (n, K), by polynomials; None where those are not faster, or not near.
+    """Gains of ways of at most `radius` around `start` (n, K), by polynomials.
 
-    `inverse` makes scaled shares of shares, `scale` is the outcome's unit over the number of members.
+    None where those are not faster, or not near.
+
+    `inverse` makes scaled shares of shares, `scale` is the outcome's unit over the number of
+    members.
     """
     Q = tangent_basis(start.shape[1])
     along = (inverse[:, None] * Q * radius).astype(np.float32)  # (K, D)
@@ -66,45 +76,32 @@ def _bend(slopes: bytes, dimensions: int) -> "Bend":
 
 @dataclass(frozen=True, eq=False)
 class Bend:
-    """What is the same for every row: of U units, their reach and the terms of powers of their arguments."""
+    """What is the same for every row: of U units, the reach and the terms of their powers."""
 
     slopes: Floats32  # g (U, D), of ways of length `radius`
-    degree: int = DEGREE
 
     @cached_property
     def reach(self) -> Floats32:
         """r (U,)."""
         return np.maximum(np.sqrt(np.square(self.slopes).sum(axis=1)), np.float32(1e-12))
 
-    @cached_property
-    def nodes(self) -> Floats32:
-        """Chebyshev's, from −1 to 1."""
-        return np.cos(np.pi * (np.arange(self.degree + 1) + 0.5) / (self.degree + 1)).astype(
-            np.float32
-        )
-
-    @cached_property
-    def fit(self) -> Floats32:
-        """From values at the nodes to coefficients of powers, (degree + 1, degree + 1)."""
-        return np.linalg.inv(np.vander(self.nodes.astype(np.float64), increasing=True)).astype(
-            np.float32
-        )
-
     @property
     def terms(self) -> int:
         """How many."""
-        return comb(self.degree + self.slopes.shape[1], self.degree)
+        return comb(DEGREE + self.slopes.shape[1], DEGREE)
 
     @cached_property
     def by_degree(self) -> list[tuple[NDArray[np.int64], Floats32]]:
-        """For degrees 1 and up: which terms, and what a unit's coefficient of the degree gives to each (U, terms)."""
+        """For degrees 1 and up: which terms, and what a unit's coefficient of the degree gives to
+        each (U, terms).
+        """
         unit = self.slopes / self.reach[:, None]
-        powers = np.array(list(exponents(unit.shape[1], self.degree)))
+        powers = np.array(list(exponents(unit.shape[1], DEGREE)))
         parts = np.prod(unit[:, None].astype(np.float64) ** powers, axis=-1) * [
             _arrangements(one) for one in powers
         ]
         degrees = powers.sum(axis=1)
-        places = [np.flatnonzero(degrees == degree) for degree in range(1, self.degree + 1)]
+        places = [np.flatnonzero(degrees == degree) for degree in range(1, DEGREE + 1)]
         return [(own, np.ascontiguousarray(parts[:, own], dtype=np.float32)) for own in places]
 
     def coefficients(self, argument: Floats32, w: Floats32) -> Floats32:
@@ -113,10 +110,10 @@ class Bend:
 
     def _coefficients(self, argument: Floats32, w: Floats32) -> Floats32:
         values = np.stack(
-            [silu(argument + step) * w for step in self.nodes[:, None] * self.reach], axis=1
+            [silu(argument + step) * w for step in NODES[:, None] * self.reach], axis=1
         )
         count, nodes, T, U = values.shape
-        powers = (self.fit @ values.reshape(count, nodes, T * U)).reshape(
+        powers = (FIT @ values.reshape(count, nodes, T * U)).reshape(
             values.shape
         )  # (t, degree + 1, T, U)
         found = np.zeros((count, T, self.terms), np.float32)

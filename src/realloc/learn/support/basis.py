@@ -1,7 +1,9 @@
-"""The state as columns of an additive model: every column, and for continuous ones a saturating and an even curve.
+"""The state as columns of an additive model.
 
-tanh x bends where x is large, log cosh x is a soft |x|: together with x they follow any smooth monotone or U-shaped effect,
-and grow no faster than the state itself where training never looked.
+Every column, and for continuous ones a saturating and an even curve.
+
+tanh x bends where x is large, log cosh x is a soft |x|: together with x they follow any smooth
+monotone or U-shaped effect, and grow no faster than the state itself where training never looked.
 """
 
 from dataclasses import dataclass

@@ -23,7 +23,8 @@ class SupportConfig:
         check_types(self, "[support]")
         if self.coordinates not in COORDINATES:
             raise ConfigError(
-                f"Unknown `coordinates` {self.coordinates!r} in [support].{nearest(self.coordinates, COORDINATES)}"
+                f"Unknown `coordinates` {self.coordinates!r} in [support]."
+                f"{nearest(self.coordinates, COORDINATES)}"
             )
         if not 0.5 <= self.level < 1 or self.margin < 0:
             raise ConfigError(
@@ -31,5 +32,6 @@ class SupportConfig:
             )
         if self.members < 2 or self.rows < 200 or self.neighbours < 1:
             raise ConfigError(
-                "Expected `members` of at least 2, `rows` of at least 200 and `neighbours` of at least 1 in [support]."
+                "Expected `members` of at least 2, `rows` of at least 200 and "
+                "`neighbours` of at least 1 in [support]."
             )

@@ -1,6 +1,9 @@
-"""Coordinates in which logged shares are compared: log-ratios where all are positive, square roots where zeros occur.
+"""Coordinates in which logged shares are compared.
 
-Log-ratios with a pseudo-count would measure the pseudo-count; square roots (the Hellinger sphere) are exact at zero.
+Log-ratios where all are positive, square roots where zeros occur.
+
+Log-ratios with a pseudo-count would measure the pseudo-count; square roots (the Hellinger sphere)
+are exact at zero.
 """
 
 from functools import lru_cache
@@ -21,13 +24,16 @@ def choose(shares: Floats, wanted: str) -> str:
 
 
 def locate(kind: str, shares: Floats) -> Floats:
-    """Coordinates of shares (..., K): (..., K−1) log-ratios, or (..., K) square roots. A zero share is far in log-ratios."""
+    """Coordinates of shares (..., K): (..., K−1) log-ratios, or (..., K) square roots.
+
+    A zero share is far in log-ratios.
+    """
     bent = bend(kind, shares)
     return bent @ tangent_basis(shares.shape[-1]) if kind == "log_ratio" else bent
 
 
 def bend(kind: str, shares: Floats) -> Floats:
-    """What is not linear in the coordinates of shares: logarithms or square roots, share by share."""
+    """What is not linear in the coordinates: logarithms or square roots, share by share."""
     return (
         np.log(np.maximum(shares, SMALLEST))
         if kind == "log_ratio"

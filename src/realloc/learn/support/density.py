@@ -1,4 +1,6 @@
-"""The conditional density of logged shares given the state, up to a monotone function: a radius, and how sure it is.
+"""The conditional density of logged shares given the state, up to a monotone function.
+
+A radius, and how sure it is.
 
 r(x, p) = ‖W (u(p) − u₀) − m(x)‖ / s(x),   se² = h(x) + r² v(x)
 
@@ -42,7 +44,10 @@ class Density:
     log_scales: Floats  # (M, p)
 
     def whitened(self, shares: Floats) -> Floats:
-        """W (u(p) − u₀) of shares (..., K): (..., D), summed channel by channel, so that no place depends on another."""
+        """W (u(p) − u₀) of shares (..., K): (..., D).
+
+        Summed channel by channel, so that no place depends on another.
+        """
         return np.moveaxis(self.along(shares), 0, -1)
 
     def along(self, shares: Floats) -> Floats:
@@ -164,7 +169,10 @@ def _members(
 
 
 def _whitening(design: Floats, u: Floats) -> tuple[Floats, Floats]:
-    """Coordinates in which what the state does not explain is round; directions that logs never took stay steep."""
+    """Coordinates in which what the state does not explain is round.
+
+    Directions that logs never took stay steep.
+    """
     origin = u.mean(axis=0)
     ridge = 1e-3 * len(u) * np.eye(design.shape[1])
     centred = u - origin

@@ -1,8 +1,10 @@
-"""Directional support ω: did the log make moves like this one? Neighbours of (where it ends, what was usual for the state).
+"""Directional support ω: did the log make moves like this one? Neighbours of (where it ends, what
+was usual for the state).
 
-A logged action is a move away from what the policy does in that state. Its displacement and the usual place m(x) together
-say which move it was, so a candidate's neighbours are logged moves of similar direction and size from a similar start. ω is
-the candidate's rank among logged actions by the distance of the k-th neighbour: 1 in the midst, 0 where there are none.
+A logged action is a move away from what the policy does in that state. Its displacement and the
+usual place m(x) together say which move it was, so a candidate's neighbours are logged moves of
+similar direction and size from a similar start. ω is the candidate's rank among logged actions by
+the distance of the k-th neighbour: 1 in the midst, 0 where there are none.
 """
 
 from dataclasses import dataclass

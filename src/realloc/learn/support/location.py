@@ -1,8 +1,11 @@
-"""Location and scale of logged shares given the state: v = m(x) + s(x) z, z spherical with heavy tails (Student's t).
+"""Location and scale of logged shares given the state.
 
-m and log s are additive in the state's columns and fitted by reweighting: a row far out counts less, w = (ν+D)/(ν+r²) with
-r = ‖v − m‖/s. Every coefficient has a precision of its own (automatic relevance determination), so that the many columns that
-do not steer the allocation cost nothing: the error of m is what limits how near to the border a move may safely end.
+v = m(x) + s(x) z, z spherical with heavy tails (Student's t).
+
+m and log s are additive in the state's columns and fitted by reweighting: a row far out counts
+less, w = (ν+D)/(ν+r²) with r = ‖v − m‖/s. Every coefficient has a precision of its own (automatic
+relevance determination), so that the many columns that do not steer the allocation cost nothing:
+the error of m is what limits how near to the border a move may safely end.
 """
 
 from dataclasses import dataclass, replace
@@ -24,7 +27,9 @@ CHUNK = 1024  # rows whose products stay in the processor's cache
 
 @dataclass(frozen=True)
 class Location:
-    """Coefficients of m (p, D) and of log s (p,), their precisions (p,), and the degrees of freedom."""
+    """Coefficients of m (p, D) and of log s (p,), their precisions (p,), and the degrees of
+    freedom.
+    """
 
     centre: Floats
     log_scale: Floats
@@ -82,7 +87,10 @@ def start(design: Floats, v: Floats) -> Location:
 
 
 def fit_location(design: Floats, v: Floats) -> Location:
-    """Fit coefficients and their precisions from scratch; the first column of the design is the constant."""
+    """Fit coefficients and their precisions from scratch.
+
+    The first column of the design is the constant.
+    """
     rows = Rows(design, v, np.ones(len(v)))
     turn = look(start(design, v), rows)
     for number in range(ROUNDS):
@@ -92,7 +100,10 @@ def fit_location(design: Floats, v: Floats) -> Location:
 
 
 def refit(former: Location, design: Floats, v: Floats, weights: Floats) -> Location:
-    """The same model with other weights of the rows: a member. Which columns matter is decided again, so that doubts count."""
+    """The same model with other weights of the rows: a member.
+
+    Which columns matter is decided again, so that doubts count.
+    """
     rows = Rows(design, v, weights)
     for _ in range(SETTLE):
         former = step(look(former, rows), rows, relevance=True)

@@ -1,7 +1,10 @@
-"""Logged actions that support is judged by: a bounded memory, balanced by window, with the ids of its rows.
+"""Logged actions that support is judged by.
 
-A row that repeats its unit's last shares is no action: where most days hold on, they would say that moves hardly happen, and
-the region of 95 % of the days would forbid a fifth of the moves that were made.
+A bounded memory, balanced by window, with the ids of its rows.
+
+A row that repeats its unit's last shares is no action: where most days hold on, they would say that
+moves hardly happen, and the region of 95 % of the days would forbid a fifth of the moves that were
+made.
 """
 
 from dataclasses import dataclass
@@ -32,7 +35,10 @@ class Logged(RowArrays):
 
     @cached_property
     def labels(self) -> NDArray[np.str_]:
-        """Unit and time of every action, e.g. `item7@2026-01-03`. Made once: a service asks for single rows."""
+        """Unit and time of every action, e.g. `item7@2026-01-03`.
+
+        Made once: a service asks for single rows.
+        """
         days = self.time.astype("datetime64[D]")
         times = np.where(
             self.time == days, days.astype(str), self.time.astype("datetime64[s]").astype(str)
@@ -73,7 +79,10 @@ def remember_logged(
 
 
 def _has_moved(former: Logged | None, logs: Logs, names: NDArray[np.str_]) -> NDArray[np.bool_]:
-    """Rows (n,) with other shares than their unit's row before, in the window or in memory; a unit's very first row has moved."""
+    """Rows (n,) with other shares than their unit's row before, in the window or in memory.
+
+    A unit's very first row has moved.
+    """
     order = np.lexsort((logs.times, logs.unit_codes))
     units, shares = logs.unit_codes[order], np.asarray(logs.shares)[order]
     first = np.append(True, units[1:] != units[:-1])

@@ -1,8 +1,8 @@
 """Support: does the log hold evidence for a place, and for the straight way to it?
 
-A place is inside where its radius, plus `margin` standard errors of the border itself, is below the calibrated radius of the
-level; where a way ends, the set of active channels must have been logged, too. Scores are conformal ranks from 0 to 1: level
-0.95 means a score of 0.05.
+A place is inside where its radius, plus `margin` standard errors of the border itself, is below the
+calibrated radius of the level; where a way ends, the set of active channels must have been logged,
+too. Scores are conformal ranks from 0 to 1: level 0.95 means a score of 0.05.
 """
 
 from dataclasses import dataclass
@@ -98,7 +98,10 @@ class StateSupport:
         )
 
     def region(self) -> SupportRegion | None:
-        """The border as numbers, for the compiled search; None where zeros occur: there logged moves are asked for, too."""
+        """The border as numbers, for the compiled search; None where zeros occur.
+
+        There logged moves are asked for, too.
+        """
         density, border = self.support.density, self.border
         if density.kind != "log_ratio":
             return None
@@ -137,7 +140,10 @@ class StateSupport:
         return self.support.direction.look(self.border, rows, shares)
 
     def _near_logged(self, rows: Rows, ends: Floats, asked: Mask) -> Mask:
-        """Where zeros occur the density is a coarse picture: there a place also needs logged moves like it."""
+        """Where zeros occur the density is a coarse picture.
+
+        There a place also needs logged moves like it.
+        """
         near = asked.copy()
         row, column = np.nonzero(asked)
         if len(row):
@@ -153,7 +159,9 @@ class StateSupport:
 def fit_support(
     logged: Logged, config: SupportConfig, seed: int, progress: Progress = silent
 ) -> Support:
-    """Learn where the remembered actions lie, and calibrate the border on units that a fit never saw."""
+    """Learn where the remembered actions lie, and calibrate the border on units that a fit never
+    saw.
+    """
     _, code = np.unique(logged.unit, return_inverse=True)
     count = min(FOLDS, int(code.max()) + 1)
     folds = (np.random.default_rng(seed).permutation(code.max() + 1) % count)[code]

@@ -39,7 +39,7 @@ def weigh(
     units: NDArray[np.int64],
     prior: list[float],
 ) -> CommitteeWeights:
-    """Shrunk non-negative least squares of `residual` (n,) on `contrasts`, on rows that have all."""
+    """Shrunk non-negative least squares of `residual` (n,) on `contrasts`, where rows have all."""
     design = np.stack(contrasts, axis=1).astype(np.float64)  # (n, S)
     known = np.isfinite(design).all(axis=1)
     A = design[known]

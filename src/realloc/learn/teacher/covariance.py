@@ -1,12 +1,13 @@
 """How far a learned gain may be off: the posterior covariance of the field, by the kernel surface.
 
-sd(p → p')² = (p' − p)ᵀ V(x, p) (p' − p),  V = (v + δ²) I − ΦᵀΦ,  Φ (r, K) = Fᵀ · (slopes of the kernel)
+sd(p → p')² = (p' − p)ᵀ V(x, p) (p' − p),  V = (v + δ²) I − ΦᵀΦ,  Φ (r, K) = Fᵀ · (slopes of the
+kernel)
 
 Members of an ensemble agree about what none of them has learned. A Gaussian process knows what it
-has not: v is the prior variance of a slope, and ΦᵀΦ takes off what the rows have settled,
-F Fᵀ = Wᵀ [I − σ²(Σφφᵀ + σ²I)⁻¹] W with W that whitens the inducing rows. Of F only the r directions
-that settle anything are kept (`posterior.py`). δ² stays for what the process itself may be wrong
-about: how far surfaces of other kinds disagree with it about moves, or η² v where there is no other.
+has not: v is the prior variance of a slope, and ΦᵀΦ takes off what the rows have settled, F Fᵀ = Wᵀ
+[I − σ²(Σφφᵀ + σ²I)⁻¹] W with W that whitens the inducing rows. Of F only the r directions that
+settle anything are kept (`posterior.py`). δ² stays for what the process itself may be wrong about:
+how far surfaces of other kinds disagree with it about moves, or η² v where there is no other.
 docs/decisions/0006 says how δ and η were chosen. Gains ask only about directions in which shares
 sum to 0, so slopes are taken along K − 1 of them.
 """
@@ -50,7 +51,10 @@ def make_bump(scale: Floats32, log_amplitude: float, fixed: Floats32) -> Bump:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """One part of the kernel between states and the inducing rows: a bump, a linear part, a constant."""
+    """One part of the kernel between states and the inducing rows.
+
+    A bump, a linear part, a constant.
+    """
 
     bump: Bump
     linear: Floats32  # (d,)
@@ -112,7 +116,7 @@ class GainCovariance:
         return covariance
 
     def _slopes(self, x: Floats32, z: Floats32) -> Floats32:
-        """Slopes of the kernel along the directions, of tiles of states and places: (t, D, T, m)."""
+        """Slopes of the kernel along directions, of tiles of states and places: (t, D, T, m)."""
         bumps = self._curve.between(x)
         bumps *= self._shares_bump(z)
         both = self._slope.between(x)

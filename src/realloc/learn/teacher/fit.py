@@ -4,7 +4,6 @@ Surfaces learn r on one window, a held-out orthogonal loss weighs them.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +19,7 @@ from realloc.learn.teacher.gaussian import fit_kernel
 from realloc.learn.teacher.kernel import Kernel
 from realloc.learn.teacher.network import NetworkSurface, fit_network
 from realloc.learn.teacher.posterior import slim
-from realloc.learn.teacher.sample import TeacherSample, TensorScaling, scale
+from realloc.learn.teacher.sample import TeacherSample, TensorScaling, as_tensor, scale
 from realloc.learn.teacher.sparse import fit_sparse
 from realloc.learn.teacher.surface import Fit, Surface
 from realloc.learn.window import Window
@@ -169,7 +168,7 @@ def disagreement(
     length = np.linalg.norm(off, axis=1, keepdims=True)
     ends = shares[rows] + off * np.minimum(1.0, REACH / np.maximum(length, 1e-12))
     start = sample.z[rows]
-    end = sample.scaling.shares(torch.from_numpy(ends).float())
+    end = sample.scaling.shares(as_tensor(ends))
     pair = torch.stack([start, end], dim=1)
     means = [surface.values(sample.x[rows], pair).double().mean(0) for surface in surfaces]
     values = torch.stack(means)  # (S, n, 2)
@@ -186,17 +185,14 @@ def draw_sample(
     scaling = scaling or scale(window.shares[counted], window.outcome[counted])
     centre = float(np.average(window.outcome, weights=window.weights))
 
-    def tensor(values: NDArray[Any], dtype: torch.dtype = torch.float32) -> Tensor:
-        return torch.from_numpy(np.array(values)).to(dtype)
-
     return TeacherSample(
-        x=tensor(window.x),
-        z=scaling.shares(tensor(window.shares)),
-        y=tensor((window.outcome - centre) / scaling.outcome),
-        m=tensor((nuisances.outcome - centre) / scaling.outcome),
-        e=scaling.shares(tensor(nuisances.shares)),
-        folds=tensor(window.folds, torch.int64),
-        units=tensor(window.units, torch.int64),
-        weights=tensor(window.weights),
+        x=as_tensor(window.x),
+        z=scaling.shares(as_tensor(window.shares)),
+        y=as_tensor((window.outcome - centre) / scaling.outcome),
+        m=as_tensor((nuisances.outcome - centre) / scaling.outcome),
+        e=scaling.shares(as_tensor(nuisances.shares)),
+        folds=as_tensor(window.folds, np.int64),
+        units=as_tensor(window.units, np.int64),
+        weights=as_tensor(window.weights),
         scaling=scaling,
     )

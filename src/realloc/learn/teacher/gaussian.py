@@ -24,7 +24,7 @@ from realloc.learn.teacher.config import KernelConfig
 from realloc.learn.teacher.kernel import Kernel
 from realloc.learn.teacher.posterior import KernelParts, fit_covariance
 from realloc.learn.teacher.sample import TeacherSample
-from realloc.learn.teacher.surface import Fit, in_chunks
+from realloc.learn.teacher.surface import Fit, contrast_of, in_chunks
 
 CHUNK = 4096
 GROUPS = 8  # of units per fold
@@ -194,7 +194,7 @@ def _sum_groups(
     """One pass over the rows."""
     m = len(whiten)
     count = sample.count * GROUPS
-    group = sample.folds * GROUPS + sample.units % GROUPS
+    group = sample.groups(GROUPS)
     gram = torch.zeros(count, m, m)
     moment = torch.zeros(count, m)
     for g in range(count):
@@ -256,7 +256,5 @@ def _contrast(sample: TeacherSample, without: Callable[[int], KernelSurface]) ->
     for fold in range(sample.count):
         rows = torch.where((sample.folds == fold) & judged)[0]
         if len(rows):
-            places = torch.stack([sample.z[rows], sample.e[rows]], dim=1)
-            values = without(fold).values(sample.x[rows], places)[0]
-            contrast[rows] = values[:, 0] - values[:, 1]
+            contrast[rows] = contrast_of(without(fold), sample, rows)[0]
     return contrast

@@ -1,10 +1,13 @@
-"""A Gaussian-process surface whose parts are the paper's: what the state explains, and what the shares add to it.
+"""A Gaussian-process surface whose parts are the paper's.
+
+What the state explains, and what the shares add to it.
 
 k((x,z),(x',z')) = b(x,x') + ⟨z,z'⟩ l(x,x') + exp(−‖z−z'‖²/2ζ²) q(x,x')
 
-b is the baseline, l slopes that change with the state, q curvature that changes with it; z are shares centred and scaled per
-channel. Each of b, l, q is a squared-exponential kernel with one length per feature, plus a linear and a constant one. A
-length per feature is what makes it work: most features matter for one part only, and the likelihood finds out which.
+b is the baseline, l slopes that change with the state, q curvature that changes with it; z are
+shares centred and scaled per channel. Each of b, l, q is a squared-exponential kernel with one
+length per feature, plus a linear and a constant one. A length per feature is what makes it work:
+most features matter for one part only, and the likelihood finds out which.
 """
 
 import math

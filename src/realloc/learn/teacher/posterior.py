@@ -1,4 +1,7 @@
-"""From a fitted kernel surface to the covariance of gains: what the rows have settled, and how to keep it small."""
+"""From a fitted kernel surface to the covariance of gains.
+
+What the rows have settled, and how to keep it small.
+"""
 
 from dataclasses import dataclass, replace
 

@@ -2,10 +2,11 @@
 
 r = y − m̂ − [f(p) − f(ê)] = a(p) + ε,   â = ρ r̄,   ρ = σ_a² / (σ_a² + σ_ε² / n)
 
-Logs of recipes, tariffs or bundles hold the same mixes again and again. What their residuals r share is a lasting property
-a of the mix, what they do not share is noise ε; both variances come from the repeats (method of moments). A mix counts once
-per unit, because a unit that never changes its mix says nothing about the mix apart from itself. Where mixes do not repeat
-the two cannot be told apart: then nothing is added to any gain.
+Logs of recipes, tariffs or bundles hold the same mixes again and again. What their residuals r
+share is a lasting property a of the mix, what they do not share is noise ε; both variances come
+from the repeats (method of moments). A mix counts once per unit, because a unit that never changes
+its mix says nothing about the mix apart from itself. Where mixes do not repeat the two cannot be
+told apart: then nothing is added to any gain.
 """
 
 from collections.abc import Callable
@@ -27,7 +28,7 @@ CELLS = 999_983  # per share; a prime, so that no usual fraction lies on the bor
 
 @dataclass(frozen=True, eq=False)
 class RepeatedMixes:
-    """Logged mixes (G, K), their mean residuals around 0 and their units (G,), and both variances."""
+    """Logged mixes (G, K), mean residuals around 0 and units of each (G,), and both variances."""
 
     shares: NDArray[np.float64]
     residual: NDArray[np.float64]
@@ -51,7 +52,10 @@ class RepeatedMixes:
         return worth[self._find(ends)] - worth[self._find(start)][:, None]
 
     def sigma(self, surface: Floats, start: Floats, ends: Floats) -> Floats:
-        """How far gains may be off (a, m): the surface's σ̂ as far as it still counts, and what is unknown of each mix."""
+        """How far gains may be off (a, m).
+
+        The surface's σ̂ as far as it still counts, and what is unknown of each mix.
+        """
         rho = np.append(self.rho, 0.0)
         here, there = rho[self._find(start)][:, None], rho[self._find(ends)]
         smooth = (1 - np.minimum(here, there)) * surface
@@ -66,7 +70,10 @@ class RepeatedMixes:
 def fit_mixes(
     shares: Floats, units: NDArray[np.integer], weights: Floats, residual: Callable[[], Floats]
 ) -> RepeatedMixes | None:
-    """Learn both variances from repeats of shares (n, K) by different units; None where nothing lasting shows."""
+    """Learn both variances from repeats of shares (n, K) by different units.
+
+    None where nothing lasting shows.
+    """
     counted = weights > 0
     _, first, mix = np.unique(
         np.rint(shares * CELLS), axis=0, return_index=True, return_inverse=True
@@ -86,7 +93,10 @@ def fit_mixes(
 
 
 def _separate(mixes: Floats, reading: Floats, owner: NDArray[np.int64]) -> RepeatedMixes | None:
-    """Variance components of readings (J,) by their mix: within mixes the noise, between them what lasts."""
+    """Variance components of readings (J,) by their mix.
+
+    Within mixes the noise, between them what lasts.
+    """
     J, G = len(reading), len(mixes)
     count = np.bincount(owner, minlength=G)
     mean = np.bincount(owner, reading, minlength=G) / count

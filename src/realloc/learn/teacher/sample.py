@@ -1,6 +1,7 @@
 """What a teacher learns from, in the units it learns in."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ STILL = 1e-4
 
 @dataclass(frozen=True)
 class TensorScaling:
-    """z = (p − centre) · inverse, y in units of `outcome`; inverse 0 where a channel never moved."""
+    """z = (p − centre) · inverse, y in units of `outcome`; inverse 0 where no share ever moved."""
 
     centre: Tensor  # (K,)
     inverse: Tensor  # (K,)
@@ -36,12 +37,17 @@ class TensorScaling:
         return Scaling(np.array(self.centre.numpy()), np.array(self.inverse.numpy()), self.outcome)
 
 
+def as_tensor(values: NDArray[Any], dtype: type[np.generic] = np.float32) -> Tensor:
+    """A copy, by default in single precision."""
+    return torch.from_numpy(np.array(values, dtype=dtype))
+
+
 def scale(shares: Floats, outcome: Floats) -> TensorScaling:
     """The scaling of a window's shares (n, K) and outcomes (n,)."""
     spread = shares.std(axis=0)
     inverse = np.where(spread > STILL, 1 / np.maximum(spread, STILL), 0.0)
-    centre = torch.from_numpy(shares.mean(axis=0)).float()
-    return TensorScaling(centre, torch.from_numpy(inverse).float(), float(outcome.std()) or 1.0)
+    centre = as_tensor(shares.mean(axis=0))
+    return TensorScaling(centre, as_tensor(inverse), float(outcome.std()) or 1.0)
 
 
 @dataclass(frozen=True)
@@ -62,3 +68,7 @@ class TeacherSample:
     def count(self) -> int:
         """The number of folds."""
         return int(self.folds.max()) + 1
+
+    def groups(self, per_fold: int) -> Tensor:
+        """Every row's group (n,): whole units, so many groups in each fold."""
+        return self.folds * per_fold + self.units % per_fold

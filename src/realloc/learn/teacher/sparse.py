@@ -19,7 +19,7 @@ from torch import Tensor
 
 from realloc.base.progress import Progress, silent
 from realloc.learn.teacher.sample import TeacherSample
-from realloc.learn.teacher.surface import Fit, in_chunks
+from realloc.learn.teacher.surface import Fit, contrast_of, in_chunks
 
 GROUPS = 8  # of units per fold
 # At most so many columns, or a quarter of the rows; beyond that, those that alone fit best.
@@ -137,9 +137,7 @@ def fit_sparse(
         rows = torch.where(sample.folds == fold)[0]
         without = relevant(sums, every * (sums.fold != fold), columns.group)
         held_out = build(without.mean[None], columns, pairs, sample)
-        places = torch.stack([sample.z[rows], sample.e[rows]], dim=1)
-        values = held_out.values(sample.x[rows], places)[0]
-        contrast[rows] = values[:, 0] - values[:, 1]
+        contrast[rows] = contrast_of(held_out, sample, rows)[0]
     progress("teacher: sparse surface", 2, 2)
     return Fit(surface, contrast)
 
@@ -208,7 +206,7 @@ def sum_groups(
     """One pass over the rows."""
     count = sample.count * GROUPS
     p = len(columns.state)
-    code = (sample.folds * GROUPS + sample.units % GROUPS).numpy()
+    code = sample.groups(GROUPS).numpy()
     weights = sample.weights.double().numpy()
     gram = np.zeros((count, p, p))
     moment = np.zeros((count, p))

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from realloc.learn.teacher.covariance import GainCovariance
+from realloc.learn.teacher.sample import TeacherSample
 
 
 class Surface(Protocol):
@@ -35,6 +36,13 @@ class Fit:
     # (n,) f(x, z) − f(x, e) by members that never saw the row's unit; NaN where there are none
     contrast: Tensor
     covariance: GainCovariance | None = None  # of its gains, where the surface knows it
+
+
+def contrast_of(surface: Surface, sample: TeacherSample, rows: Tensor) -> Tensor:
+    """f(x, z) − f(x, e) of some rows, by every member: (M, rows)."""
+    places = torch.stack([sample.z[rows], sample.e[rows]], dim=1)
+    values = surface.values(sample.x[rows], places)
+    return values[..., 0] - values[..., 1]
 
 
 def in_chunks(rows: int, size: int, compute: Callable[[slice], Tensor]) -> Tensor:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from realloc.logs import names
 from realloc.logs.checks.finding import Finding
 from realloc.logs.reading.arrow import compute as pc
-from realloc.logs.table import Floats, Logs
+from realloc.logs.table import Floats, Logs, as_floats
 
 SAMPLE_ROWS = 200_000
 FEWEST_PAIRS = 40
@@ -72,7 +72,7 @@ def find_leaks(logs: Logs) -> dict[str, tuple[str, float]]:
     for name in able:
         column = sample.feature(name)
         if not pa.types.is_dictionary(column.type):
-            changes = within.changes(_as_numbers(column))
+            changes = within.changes(_comparable(column))
             scores = {goal: _rank_correlation(changes, targets[goal]) for goal in targets}
             closest = max(scores, key=scores.__getitem__)
             if scores[closest] >= CLOSE:
@@ -153,10 +153,10 @@ def _explained(column: pa.ChunkedArray, outcome: Floats) -> float:
     return float(np.sum(counts * np.square(mean)) / len(codes) / total)
 
 
-def _as_numbers(column: pa.ChunkedArray) -> Floats:
+def _comparable(column: pa.ChunkedArray) -> Floats:
     if pa.types.is_temporal(column.type):
         return np.full(len(column), np.nan)
-    return column.cast(pa.float64()).to_numpy()
+    return as_floats(column)
 
 
 def too_many(name: str, chosen: bool) -> Finding:

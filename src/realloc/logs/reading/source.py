@@ -81,11 +81,6 @@ class File:
         """Whether it is a CSV."""
         return kind_of(self.path) == "csv"
 
-    @property
-    def label(self) -> str:
-        """Its path as the user would write it."""
-        return str(self.path)
-
     @cached_property
     def keys(self) -> list[tuple[str, str | None]]:
         """Names and values from folder names; folders without `=` say nothing.
@@ -104,7 +99,7 @@ class File:
         own = (
             csvtext.read_columns(self.path) if self.text else _open_parquet(self.path).schema_arrow
         )
-        refuse_repeated(own.names, self.label)
+        refuse_repeated(own.names, str(self.path))
         return own
 
     @cached_property
@@ -181,7 +176,7 @@ def open_source(source: Any) -> Source:
     for file in files if text else []:
         csvtext.check_text(file.path)
     rows = None if text else sum(_open_parquet(file.path).metadata.num_rows for file in files)
-    cut = [file.label for file in files if text and csvtext.may_be_cut(file.path)]
+    cut = [str(file.path) for file in files if text and csvtext.may_be_cut(file.path)]
     return Source(
         columns,
         rows,
