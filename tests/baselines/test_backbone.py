@@ -19,10 +19,6 @@ def test_settings_that_cannot_be_used_are_refused():
         Backbone(members=0)
     with pytest.raises(ConfigError, match="`leaves` of at least 2"):
         TreeConfig(leaves=1)
-    with pytest.raises(ConfigError, match="`near` in"):
-        GIKSConfig(near=0.0)
-    with pytest.raises(ConfigError, match="`density` and `targeted`"):
-        VCNetConfig(targeted=-1.0)
     with pytest.raises(ConfigError, match="`quantile` in"):
         DensityConfig(quantile=1.0)
 

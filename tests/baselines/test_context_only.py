@@ -1,0 +1,14 @@
+"""ContextOnly: slopes of the state alone."""
+
+import numpy as np
+
+from tests.baselines.test_response import fitted, places, states
+
+
+def test_slopes_depend_on_the_state_and_not_on_the_shares():
+    response = fitted("context_only").response
+    x = states("context_only", 3)
+    here = response.slopes(x, places(3))
+    there = response.slopes(x, places(3, seed=1))
+    assert np.allclose(here, there, rtol=1e-9)
+    assert np.ptp(here, axis=0).max() > 1e-3
