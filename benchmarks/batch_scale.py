@@ -60,13 +60,17 @@ def memory_of(pid: int) -> float:
             text = Path(f"/proc/{one}/smaps_rollup").read_text()
         except OSError:
             continue  # it has just ended
-        total += int(next(line for line in text.splitlines() if line.startswith("Pss:")).split()[1])
+        total += int(
+            next(line for line in text.splitlines() if line.startswith("Pss:")).split()[1]
+        )
     return total / 1024
 
 
 def children_of(pid: int) -> list[int]:
     try:
-        own = [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        own = [
+            int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ]
     except OSError:
         return []
     return own + [further for one in own for further in children_of(one)]
@@ -86,7 +90,10 @@ def run(folder: Path, store: Path, rows: int, jobs: int) -> dict[str, float]:
         time.sleep(0.2)
     if started.returncode:
         raise SystemExit(started.returncode)
-    seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds, after = (
+        time.perf_counter() - begun,
+        resource.getrusage(resource.RUSAGE_CHILDREN),
+    )
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     logged = sum(path.stat().st_size for path in (store / "decisions").rglob("*.parquet"))
     return {
@@ -135,7 +142,8 @@ def stages(folder: Path, store: Path, rows: int = 16_384) -> dict[str, float]:
     )
     decision = timed("decisions", lambda: decider.decide(today.logs))
     answers = timed(
-        "answers as a table", lambda: complete(tabulate(today, decision, decider.money_digits))
+        "answers as a table",
+        lambda: complete(tabulate(today, decision, decider.money_digits)),
     )
     run_of = Run("bench", datetime.now(UTC), 1)
     scored = timed(
@@ -178,7 +186,11 @@ def main() -> None:
     runs = sorted(runs, key=lambda one: one["rows"])
     if len(runs) > 1:
         small, large = runs[0], runs[-1]
-        slope = (large["peak_mib"] - small["peak_mib"]) * 2**20 / (large["rows"] - small["rows"])
+        slope = (
+            (large["peak_mib"] - small["peak_mib"])
+            * 2**20
+            / (large["rows"] - small["rows"])
+        )
         told["memory_bytes_per_further_row"] = round(slope, 1)
     RESULTS.write_text(json.dumps(told, indent=1) + "\n")
 

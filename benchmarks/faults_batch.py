@@ -168,7 +168,13 @@ def services(folder: Path, kills: int) -> dict[str, object]:
     return {"kills": kills, "acknowledged": acknowledged, "logs_that_lost_one": lost}
 
 
-PARTS = {"kill": kill, "operations": operations, "race": race, "flip": flip, "journal": services}
+PARTS = {
+    "kill": kill,
+    "operations": operations,
+    "race": race,
+    "flip": flip,
+    "journal": services,
+}
 
 
 def main() -> None:

@@ -223,7 +223,9 @@ def _strange(draw: random.Random) -> bytes:
         cut = len(head) + len(lines)
         content = mutate(draw, content[:cut]) + content[cut:]
     if draw.random() < 0.02:
-        content = b"".join(draw.choice([parts for parts in GARBAGE.values() if parts]))[:200_000]
+        content = b"".join(draw.choice([parts for parts in GARBAGE.values() if parts]))[
+            :200_000
+        ]
     return content
 
 
@@ -231,7 +233,9 @@ def _talk(client: socket.socket, content: bytes) -> bytes:
     reply = b""
     try:
         client.sendall(content)
-        client.shutdown(socket.SHUT_WR)  # nothing more will come: who waits for more is told so
+        client.shutdown(
+            socket.SHUT_WR
+        )  # nothing more will come: who waits for more is told so
         while part := client.recv(65536):
             reply += part
     except TimeoutError:
@@ -257,7 +261,9 @@ def _plain(statuses: Counter) -> dict[str, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=90_000)
-    parser.add_argument("--cases", type=int, default=1_000, help="of schemathesis, for each route")
+    parser.add_argument(
+        "--cases", type=int, default=1_000, help="of schemathesis, for each route"
+    )
     parser.add_argument("--sockets", type=int, default=10_000)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--leaks", type=int, default=5_000)
@@ -272,12 +278,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         store = make_store(Path(place) / "store").path
         app = open_app(store, constraints=True)
-        results = {"commit": commit.stdout.strip(), "in_process": in_process(app, options.requests)}
+        results = {
+            "commit": commit.stdout.strip(),
+            "in_process": in_process(app, options.requests),
+        }
         results["schemathesis"] = by_schema(app, options.cases)
         results["no_internal_failure"] = (
             b"realloc_internal_failures_total 0.0" in ask(app, "/metrics").body
         )
-        results["alive_after"] = ask(app, "/v1/recommend", {"rows": some_rows(2)}).status == 200
+        results["alive_after"] = (
+            ask(app, "/v1/recommend", {"rows": some_rows(2)}).status == 200
+        )
         results["leaks"] = leaks(app, options.leaks)
         results["sockets"] = by_socket(store, options.sockets)
         other = make_store(Path(place) / "other" / "store").path

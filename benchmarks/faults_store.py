@@ -82,7 +82,9 @@ def command_kills(folder: Path, count: int, former: dict) -> dict:
     found |= {"another_end": 0, "lost": 0}
     while found["kills"] < count:
         number = found["kills"] // CHUNK % 4
-        found["after_the_pointer"] += commands.survive(plain, number, CHUNK, seed=found["kills"])
+        found["after_the_pointer"] += commands.survive(
+            plain, number, CHUNK, seed=found["kills"]
+        )
         found["kills"] += CHUNK
         write("command_kills", count, found)
     return found
@@ -135,8 +137,15 @@ def power_losses(folder: Path, count: int, _: dict) -> dict:
         operations = power.record(place / "disk", rounds)[1]
         for index in power.syncs(operations):
             mutants += 1
-            missed += [] if power.is_caught(place, rounds, index) else [str(operations[index])]
-    return {"states": states, "bad": bad, "syncs_left_out": mutants, "of_these_not_noticed": missed}
+            missed += (
+                [] if power.is_caught(place, rounds, index) else [str(operations[index])]
+            )
+    return {
+        "states": states,
+        "bad": bad,
+        "syncs_left_out": mutants,
+        "of_these_not_noticed": missed,
+    }
 
 
 def flips(folder: Path, count: int, _: dict) -> dict:
@@ -213,7 +222,9 @@ def hostile_stores(folder: Path, _: int, __: dict) -> dict:
     written.pop("memory")
     return {
         "stores": len(written),
-        "not_refused": [name for name, result in refused.items() if not hostile.refused(result)],
+        "not_refused": [
+            name for name, result in refused.items() if not hostile.refused(result)
+        ],
         "harmed": sorted(hostile.harmed(refused) | hostile.harmed(written)),
         "memory_mib": round(memory, 1),
     }
@@ -238,7 +249,9 @@ def main() -> None:
     asked.add_argument("--kills", type=int, default=1000, help="of real commands")
     asked.add_argument("--again", action="store_true", help="also what is there already")
     asked.add_argument(
-        "--table", action="store_true", help="only print what was found, as docs/store.md shows it"
+        "--table",
+        action="store_true",
+        help="only print what was found, as docs/store.md shows it",
     )
     given = asked.parse_args()
     if given.table:
@@ -258,7 +271,10 @@ def main() -> None:
             begun = time.process_time() + sum(os.times()[2:4])
             found = work(Path(folder), count, former)
             seconds = (
-                time.process_time() + sum(os.times()[2:4]) - begun + former.get("cpu_seconds", 0.0)
+                time.process_time()
+                + sum(os.times()[2:4])
+                - begun
+                + former.get("cpu_seconds", 0.0)
             )
         write(
             name,

@@ -29,7 +29,9 @@ def fit_seconds(rows: int) -> dict[str, float]:
     """CPU seconds and peak memory of drawing logs and fitting on them, in this process."""
     import realloc
 
-    logs = realloc.World("hard", seed=201).sample(units=rows // PERIODS, periods=PERIODS, seed=0)
+    logs = realloc.World("hard", seed=201).sample(
+        units=rows // PERIODS, periods=PERIODS, seed=0
+    )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     steps: dict[str, float] = {}
     started = last = time.process_time()
@@ -64,7 +66,9 @@ def plain_seconds(rows: int) -> float:
     import realloc
     from realloc.learn.features.encode import fit_encoder
 
-    logs = realloc.World("hard", seed=201).sample(units=rows // PERIODS, periods=PERIODS, seed=0)
+    logs = realloc.World("hard", seed=201).sample(
+        units=rows // PERIODS, periods=PERIODS, seed=0
+    )
     started = time.process_time()
     x = fit_encoder(logs).encode(logs).values
     data = torch.from_numpy(np.concatenate([x, logs.shares], axis=1)).float()
@@ -106,7 +110,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sizes", type=int, nargs="+", default=[20_000, 100_000, 1_000_000])
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[20_000, 100_000, 1_000_000]
+    )
     parser.add_argument("--only", choices=["plain", "fit"])
     given = parser.parse_args()
     if given.only == "plain":
@@ -126,7 +132,9 @@ def main() -> None:
         if rows == 20_000:
             plain.append(measured("plain", 20_000)["cpu"])
     ratio = fits[0]["cpu"] / (sum(plain) / len(plain))
-    print(f"fit of {given.sizes[0]:,} rows: {ratio:.1f} × one plain S-learner ({plain} CPU s)")
+    print(
+        f"fit of {given.sizes[0]:,} rows: {ratio:.1f} × one plain S-learner ({plain} CPU s)"
+    )
     for one, other in pairwise(fits):
         growth = other["cpu"] / one["cpu"]
         print(

@@ -119,7 +119,9 @@ def modules_in(names: list[str]) -> list[Path]:
     found = []
     for name in names:
         place = ROOT / PACKAGE / name
-        paths = sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+        paths = (
+            sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+        )
         if not all(path.is_file() for path in paths):
             raise SystemExit(f"Expected a folder or module of {PACKAGE}, got {name!r}.")
         found += [path for path in paths if path.name != "__init__.py"]
@@ -141,13 +143,20 @@ def run_tests(tests: list[str], source: Path) -> int | None:
     environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     try:
         return subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, check=False, timeout=SECONDS
+            command,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            check=False,
+            timeout=SECONDS,
         ).returncode
     except subprocess.TimeoutExpired:
         return None
 
 
-def try_module(module: Path, most: int, copied: Path, kept: dict[str, str]) -> dict[str, str]:
+def try_module(
+    module: Path, most: int, copied: Path, kept: dict[str, str]
+) -> dict[str, str]:
     """Try mutants that `kept` does not know yet: their names → killed, survived or timeout."""
     target = copied / "realloc" / module
     source = target.read_text()
@@ -183,8 +192,12 @@ def as_table(results: dict[str, dict]) -> str:
         noticed = counts["killed"] + counts["timeout"]
         lines.append(f"| {module} | {len(outcomes)} | {noticed} | {counts['survived']} |")
         if result["mutants"].get(CLEAN) != "passes":
-            survivors.append(f"{module}: its tests fail, or there are none; nothing was tried")
-        survivors += [f"{module}:{name}" for name, end in outcomes.items() if end == "survived"]
+            survivors.append(
+                f"{module}: its tests fail, or there are none; nothing was tried"
+            )
+        survivors += [
+            f"{module}:{name}" for name, end in outcomes.items() if end == "survived"
+        ]
     noticed = total["killed"] + total["timeout"]
     lines.append(f"| all | {sum(total.values())} | {noticed} | {total['survived']} |")
     return "\n".join([*lines, "", *survivors])
@@ -193,7 +206,9 @@ def as_table(results: dict[str, dict]) -> str:
 def main() -> None:
     """Try what is missing, keeping every module's results as soon as they are there."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--modules", nargs="+", default=list(MODULES), help="folders or modules")
+    parser.add_argument(
+        "--modules", nargs="+", default=list(MODULES), help="folders or modules"
+    )
     parser.add_argument("--most", type=int, default=20, help="mutants of each module")
     parser.add_argument("--again", action="store_true", help="also what was tried already")
     parser.add_argument("--table", action="store_true", help="only print what is known")

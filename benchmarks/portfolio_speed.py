@@ -42,7 +42,9 @@ CASES = {
 }
 
 
-def draw_trace(rng: np.random.Generator, start: np.ndarray, slope: np.ndarray) -> np.ndarray:
+def draw_trace(
+    rng: np.random.Generator, start: np.ndarray, slope: np.ndarray
+) -> np.ndarray:
     """Shares (n, STEPS + 1, K): each step moves up to STEP from a unit's lowest slope that has
     money to its highest.
     """
@@ -74,7 +76,9 @@ def draw_menu(units: int, seed: int, moved: bool) -> Menu:
     out_of_capped = draw_trace(rng, start, slope - capped)
     points = np.concatenate([towards_gain, out_of_capped[:, 1:]], axis=1)
     shift = points - start[:, None]
-    gain = budget[:, None] * ((shift * slope[:, None]).sum(-1) - 0.3 * np.square(shift).sum(-1))
+    gain = budget[:, None] * (
+        (shift * slope[:, None]).sum(-1) - 0.3 * np.square(shift).sum(-1)
+    )
     use = np.empty((*gain.shape, len(CAPPED) + moved), np.int64)
     today = round_money(start, budget)
     for j in range(points.shape[1]):
@@ -83,7 +87,10 @@ def draw_menu(units: int, seed: int, moved: bool) -> Menu:
         if moved:
             use[:, j, -1] = np.maximum(money - today, 0).sum(axis=1)
     possible = np.ones(gain.shape, bool)
-    for trace in (towards_gain, out_of_capped):  # a point that repeats the one before is no option
+    for trace in (
+        towards_gain,
+        out_of_capped,
+    ):  # a point that repeats the one before is no option
         first = 1 if trace is towards_gain else STEPS + 1
         stopped = (trace[:, 1:] == trace[:, :-1]).all(axis=-1)
         possible[:, first : first + STEPS] = ~stopped
@@ -97,7 +104,9 @@ def draw_case(case: str, units: int, seed: int) -> tuple[Menu, np.ndarray]:
     if case == "copies":
         copies = np.arange(units) % DISTINCT
         menu = Menu(menu.gain[copies], menu.use[copies], menu.possible[copies])
-    best = np.where(menu.possible, menu.gain, -np.inf).argmax(axis=1) * (reference == "best")
+    best = np.where(menu.possible, menu.gain, -np.inf).argmax(axis=1) * (
+        reference == "best"
+    )
     return menu, (menu.used(best) * np.array(factors)).astype(np.int64)
 
 
@@ -141,7 +150,9 @@ def main() -> None:
                 f"{row['value_without_caps']:,.0f}",
                 flush=True,
             )
-    RESULTS.write_text(json.dumps({"arguments": vars(arguments), "rows": rows}, indent=1) + "\n")
+    RESULTS.write_text(
+        json.dumps({"arguments": vars(arguments), "rows": rows}, indent=1) + "\n"
+    )
     met = all(
         row["feasible"]
         and float(str(row["cpu_seconds"])) < BAR_SECONDS

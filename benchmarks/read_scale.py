@@ -47,7 +47,9 @@ def write_day(folder: Path, units: int, day: int) -> None:
     features = {f"f{j}": rng.standard_normal(units) for j in range(19)}
     columns: dict[str, object] = {
         "item_id": pa.array([f"item-{i:07d}" for i in range(units)]),
-        "date": pa.array(np.full(units, np.datetime64(date(2025, 1, 1) + timedelta(days=day)))),
+        "date": pa.array(
+            np.full(units, np.datetime64(date(2025, 1, 1) + timedelta(days=day)))
+        ),
         **{name: shares[:, k] for k, name in enumerate(CHANNELS)},
         "budget": np.exp(rng.normal(3, 1, units)),
         "orders": 10 + features["f0"] + shares[:, 0] + rng.standard_normal(units),
@@ -57,7 +59,9 @@ def write_day(folder: Path, units: int, day: int) -> None:
             [f"category {c}" for c in range(CATEGORIES)],
         ),
     }
-    pq.write_table(pa.table(columns), folder / f"day-{day:03d}.parquet", row_group_size=1 << 17)
+    pq.write_table(
+        pa.table(columns), folder / f"day-{day:03d}.parquet", row_group_size=1 << 17
+    )
 
 
 def run(command: list[str]) -> tuple[str, float, float, int]:

@@ -40,7 +40,9 @@ STAGES = {
 }
 
 
-def timed(work: Callable[..., Any], name: str, seconds: dict[str, float]) -> Callable[..., Any]:
+def timed(
+    work: Callable[..., Any], name: str, seconds: dict[str, float]
+) -> Callable[..., Any]:
     """The same function, its CPU seconds added up."""
 
     def run(*arguments: Any, **named: Any) -> Any:
@@ -63,11 +65,16 @@ def measure(wanted: int) -> dict[str, Any]:
 
     for name, (module, function) in STAGES.items():
         setattr(module, function, timed(getattr(module, function), name, seconds))
-    window = timed(matched.match_window, "match_window, all of it", seconds)(logs, START, CONFIG)
-    found = timed(matched.rank_window, "rank_window, 500 draws", seconds)(window, oracle, CONFIG)
+    window = timed(matched.match_window, "match_window, all of it", seconds)(
+        logs, START, CONFIG
+    )
+    found = timed(matched.rank_window, "rank_window, 500 draws", seconds)(
+        window, oracle, CONFIG
+    )
     events = int(
         (
-            window.events.is_event & (logs.times >= window.logs.times[window.matches.events].min())
+            window.events.is_event
+            & (logs.times >= window.logs.times[window.matches.events].min())
         ).sum()
     )
     whole = seconds["match_window, all of it"] + seconds["rank_window, 500 draws"]
@@ -89,7 +96,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--events", type=int, nargs="+", default=[100_000, 1_000_000])
-    parser.add_argument("--one", type=int, help="measure this size here and print it as JSON")
+    parser.add_argument(
+        "--one", type=int, help="measure this size here and print it as JSON"
+    )
     parser.add_argument(
         "--out", type=Path, default=Path(__file__).parent / "results" / "replay_scale.json"
     )
@@ -102,13 +111,17 @@ def main() -> None:
         command = [sys.executable, __file__, "--one", str(events)]
         sizes.append(
             json.loads(
-                subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+                subprocess.run(
+                    command, stdout=subprocess.PIPE, text=True, check=True
+                ).stdout
             )
         )
         show(sizes[0], sizes[-1])
         machine = {"cpus": os.cpu_count(), "python": platform.python_version()}
         chosen.out.parent.mkdir(exist_ok=True)
-        chosen.out.write_text(json.dumps({"sizes": sizes, "machine": machine}, indent=2) + "\n")
+        chosen.out.write_text(
+            json.dumps({"sizes": sizes, "machine": machine}, indent=2) + "\n"
+        )
 
 
 def show(smallest: dict[str, Any], size: dict[str, Any]) -> None:
@@ -116,7 +129,11 @@ def show(smallest: dict[str, Any], size: dict[str, Any]) -> None:
     flat, first = ({**part, **part["seconds"]} for part in (size, smallest))
     for name, value in flat.items():
         if not isinstance(value, dict):
-            ratio = f"  × {value / first[name]:.2f}" if size is not smallest and first[name] else ""
+            ratio = (
+                f"  × {value / first[name]:.2f}"
+                if size is not smallest and first[name]
+                else ""
+            )
             print(f"{name:28s} {value:>12,}{ratio}", flush=True)
     print()
 

@@ -24,7 +24,12 @@ from realloc.learn.memory.config import MemoryConfig
 from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.student.config import StudentConfig
 from realloc.learn.support.config import SupportConfig
-from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.teacher.config import (
+    FactualConfig,
+    KernelConfig,
+    NetworkConfig,
+    TeacherConfig,
+)
 
 RESULTS = Path(__file__).parent / "results" / "rounds_scale.json"
 WINDOWS, CAPACITY = 32, 4000
@@ -68,7 +73,9 @@ def main() -> None:
             )
     full = [row for row in rows if row["replay_rows"] == CAPACITY]
     half = len(full) // 2
-    early, late = (np.median([row["cpu"] for row in part]) for part in (full[:half], full[half:]))
+    early, late = (
+        np.median([row["cpu"] for row in part]) for part in (full[:half], full[half:])
+    )
     summary = {
         "cpu_late_over_early": float(late / early),
         "saved_bytes_spread": max(r["saved_bytes"] for r in full)

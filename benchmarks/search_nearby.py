@@ -80,8 +80,12 @@ def main() -> None:
     least = {name: min(spent) for name, spent in seconds.items()}
     told = {
         "rows": rows,
-        "cpu_ratio_network_to_polynomials": round(least["network"] / least["polynomials"], 2),
-        "cpu_ratio_polynomials_to_compiled": round(least["polynomials"] / least["compiled"], 2),
+        "cpu_ratio_network_to_polynomials": round(
+            least["network"] / least["polynomials"], 2
+        ),
+        "cpu_ratio_polynomials_to_compiled": round(
+            least["polynomials"] / least["compiled"], 2
+        ),
         "cpu_microseconds_per_row": {
             name: round(1e6 * spent / rows) for name, spent in least.items()
         },

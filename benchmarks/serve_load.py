@@ -220,7 +220,9 @@ def bare_scorer(store: Store, contents: list[bytes], count: int) -> float:
     """CPU seconds of one call of the scorer with one row that has been read already."""
     scorer = realloc.load(max((store.path / "versions").iterdir()) / "model")
     scorer.quiet = True
-    tables = [pa.Table.from_pylist(json.loads(content)["rows"]) for content in contents[:count]]
+    tables = [
+        pa.Table.from_pylist(json.loads(content)["rows"]) for content in contents[:count]
+    ]
     scorer.recommend(tables[0])
     begun = time.process_time()
     for table in tables:
@@ -241,7 +243,9 @@ async def measure(
     before = cpu_of(process)
     done, _ = await closed_loop(client, requests, 1, options.seconds / 6)
     results["cpu_ms_request_alone"] = (cpu_of(process) - before) / done * 1e3
-    results["ratio_hot_path"] = results["cpu_ms_request_alone"] / results["cpu_ms_bare_scorer"]
+    results["ratio_hot_path"] = (
+        results["cpu_ms_request_alone"] / results["cpu_ms_bare_scorer"]
+    )
 
     before = cpu_of(process)
     done, took = await closed_loop(client, requests, CLIENTS, options.seconds / 3)
@@ -297,7 +301,9 @@ async def swap(port: int, store: Store, capacity: float, swaps: int) -> dict:
     begun = time.perf_counter()
     while not stop.is_set():
         content = random.choice(requests)
-        tasks.append(asyncio.create_task(outcome.send(client, content, time.perf_counter())))
+        tasks.append(
+            asyncio.create_task(outcome.send(client, content, time.perf_counter()))
+        )
         await asyncio.sleep(random.expovariate(capacity / 3))
     await asyncio.gather(*tasks)
     writer.join()
@@ -332,7 +338,11 @@ def lines(results: dict) -> list[str]:
 
 def with_bytecode(place: str) -> dict[str, str]:
     """The environment of a service that keeps its bytecode in a folder of this run."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name != "PYTHONDONTWRITEBYTECODE"
+    }
     return kept | {"PYTHONPYCACHEPREFIX": str(Path(place) / "bytecode")}
 
 
@@ -340,7 +350,16 @@ def start(place: str, store: Store, log: Path) -> tuple[subprocess.Popen, int, f
     """Start a service; return its process, its port and the seconds until it could be called."""
     settings = Path(place) / "serve.toml"
     settings.write_text("[serve]\npoll_seconds = 0.1\n")
-    command = ["serve", "--store", store.path, "--port", "0", "--quiet", "--config", settings]
+    command = [
+        "serve",
+        "--store",
+        store.path,
+        "--port",
+        "0",
+        "--quiet",
+        "--config",
+        settings,
+    ]
     begun = time.perf_counter()
     with log.open("wb") as sink:
         process = subprocess.Popen(
@@ -358,7 +377,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--swaps", type=int, default=200)
-    parser.add_argument("--store", type=Path, help="of an earlier run; swaps add versions to it")
+    parser.add_argument(
+        "--store", type=Path, help="of an earlier run; swaps add versions to it"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     commit = subprocess.run(
@@ -379,7 +400,10 @@ def main() -> None:
         log = Path(place) / "service.log"
         # The first start compiles Python to bytecode, as an installation does.
         process, port, seconds = start(place, store, log)
-        results |= {"first_start_seconds": seconds, "first_start_cpu_seconds": cpu_of(process)}
+        results |= {
+            "first_start_seconds": seconds,
+            "first_start_cpu_seconds": cpu_of(process),
+        }
         end(process)
         process, port, seconds = start(place, store, log)
         results |= {"start_seconds": seconds, "start_cpu_seconds": cpu_of(process)}

@@ -13,7 +13,9 @@ BAR = 500_000
 
 def main() -> None:
     world = World("hard", seed=1)
-    world.sample(units=1000, periods=PERIODS)  # warm up: imports and the response's calibration
+    world.sample(
+        units=1000, periods=PERIODS
+    )  # warm up: imports and the response's calibration
     rates: list[float] = []
     for seed in range(REPEATS):
         begin = time.perf_counter()

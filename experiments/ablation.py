@@ -45,7 +45,9 @@ def without_orthogonalization(seed: int, train: dict[str, int]) -> realloc.ReAll
 
 
 def without_student(seed: int, train: dict[str, int]) -> realloc.ReAlloc:
-    return WithoutStudent(realloc.Config(seed=seed)).fit(World(REGIME, seed).sample(**train))
+    return WithoutStudent(realloc.Config(seed=seed)).fit(
+        World(REGIME, seed).sample(**train)
+    )
 
 
 def with_surfaces(
@@ -64,7 +66,10 @@ VARIANTS: dict[str, tuple[str, Make]] = {
         partial(with_surfaces, ("network",), 1, "ascent"),
     ),
     "without_student": ("w/o student: the committee deployed", without_student),
-    "without_both": ("w/o student and doubt", partial(with_surfaces, SURFACES, MEMBERS, "ascent")),
+    "without_both": (
+        "w/o student and doubt",
+        partial(with_surfaces, SURFACES, MEMBERS, "ascent"),
+    ),
     "without_orthogonalization": (
         "w/o orthogonalization: the factual surface alone teaches",
         without_orthogonalization,
@@ -163,7 +168,8 @@ def to_markdown(cells: dict[str, Figures], seeds: tuple[int, ...]) -> str:
 def paired(cells: dict[str, Figures], variant: str, seeds: list[int], name: str) -> str:
     """ReAlloc's figure minus the variant's."""
     ours, theirs = (
-        [cells[f"{one}/{s}"]["decision"][name] for s in seeds] for one in ("realloc", variant)
+        [cells[f"{one}/{s}"]["decision"][name] for s in seeds]
+        for one in ("realloc", variant)
     )
     gap = np.subtract(ours, theirs)
     low, high = interval(gap)
@@ -172,7 +178,9 @@ def paired(cells: dict[str, Figures], variant: str, seeds: list[int], name: str)
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS))
+    parser.add_argument(
+        "--variants", nargs="+", choices=list(VARIANTS), default=list(VARIANTS)
+    )
     given = parser.parse_args()
     seeds = tuple(given.seeds or (QUICK_SEEDS if given.quick else SEEDS))
     name = "ablation_quick" if given.quick else "ablation"

@@ -46,7 +46,9 @@ def draw(axes: Any, cells: dict[str, Figures], name: str, curve: Curve, part: st
         axes.fill_between(list(known), *bounds.T, color=colour, alpha=0.18, linewidth=0)
     if name == "rows":
         axes.set_xscale("log")
-    ticks = [f"{value / 1000:g}K" if name == "rows" else f"{value:g}" for value in curve.values]
+    ticks = [
+        f"{value / 1000:g}K" if name == "rows" else f"{value:g}" for value in curve.values
+    ]
     axes.set_xticks(curve.values, ticks, fontsize=8)
     axes.minorticks_off()
     axes.tick_params(axis="y", labelsize=8)
@@ -72,7 +74,9 @@ def main() -> None:
         frameon=False,
         fontsize=9,
     )
-    figure.subplots_adjust(left=0.05, right=0.99, bottom=0.09, top=0.93, wspace=0.06, hspace=0.07)
+    figure.subplots_adjust(
+        left=0.05, right=0.99, bottom=0.09, top=0.93, wspace=0.06, hspace=0.07
+    )
     save(figure, "curves.png")
 
 

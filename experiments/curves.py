@@ -30,7 +30,11 @@ RIVALS = ("s_nn_ensemble", "r_learner", "linear_dml")
 METHODS = ("realloc", *RIVALS)
 ROWS = 20_000
 METRIC = "safe_local_recovery"
-SEARCHES = {"greedy": "greedy", "ascent": "ascent", "bold": "ascent, ReAlloc without doubt (β = 0)"}
+SEARCHES = {
+    "greedy": "greedy",
+    "ascent": "ascent",
+    "bold": "ascent, ReAlloc without doubt (β = 0)",
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,9 @@ def cell(key: str, quick: bool = False) -> Figures:
     curve, text, method, number = key.split("/")
     value, seed = float(text), int(number)
     regime = (
-        replace(REGIMES["hard"], confounding=value) if curve == "confounding" else REGIMES["hard"]
+        replace(REGIMES["hard"], confounding=value)
+        if curve == "confounding"
+        else REGIMES["hard"]
     )
     world = World(regime, seed, channels=int(value) if curve == "channels" else 3)
     rows = 1500 if quick else (int(value) if curve == "rows" else ROWS)
@@ -68,9 +74,13 @@ def cell(key: str, quick: bool = False) -> Figures:
         config = replace(config, teacher=replace(config.teacher, members=int(value)))
     if method == "realloc":
         model = realloc.ReAlloc(config, quiet=True).fit(logs)
-        ways = {name: replace(config.decision, search=name) for name in ("greedy", "ascent")}
+        ways = {
+            name: replace(config.decision, search=name) for name in ("greedy", "ascent")
+        }
         ways["bold"] = replace(config.decision, search="ascent", beta=0.0)
-        return {name: judge(world, test, decide(model, test, way)) for name, way in ways.items()}
+        return {
+            name: judge(world, test, decide(model, test, way)) for name, way in ways.items()
+        }
     policy: Any = BASELINES[method](config=config, search="greedy")
     policy.fit(logs)
     found = {"greedy": judge(world, test, policy.decide(test))}
@@ -86,7 +96,9 @@ def keys(curves: list[str], seeds: tuple[int, ...], quick: bool) -> tuple[str, .
             curve = CURVES[name]
             values = (curve.values[0], curve.values[-1]) if quick else curve.values
             found += [
-                f"{name}/{value:g}/{method}/{seed}" for value in values for method in curve.methods
+                f"{name}/{value:g}/{method}/{seed}"
+                for value in values
+                for method in curve.methods
             ]
     return tuple(found)
 
@@ -107,7 +119,8 @@ def to_markdown(cells: dict[str, Figures]) -> str:
     for name, curve in CURVES.items():
         for search, title in SEARCHES.items():
             places = [
-                (value, of_place(cells, f"{name}/{value:g}", search)) for value in curve.values
+                (value, of_place(cells, f"{name}/{value:g}", search))
+                for value in curve.values
             ]
             rows = [
                 [
@@ -128,13 +141,17 @@ def to_markdown(cells: dict[str, Figures]) -> str:
     return "\n".join(lines)
 
 
-def of_place(cells: dict[str, Figures], place: str, search: str) -> dict[str, dict[int, Figures]]:
+def of_place(
+    cells: dict[str, Figures], place: str, search: str
+) -> dict[str, dict[int, Figures]]:
     """What is known of one place of a curve: method → seed → figures."""
     found: dict[str, dict[int, Figures]] = {}
     for key, cell in sorted(cells.items()):
         if key.startswith(f"{place}/"):
             method, seed = key.split("/")[2:]
-            of_rival = cell["ascent"] if method != "realloc" else None  # without doubt already
+            of_rival = (
+                cell["ascent"] if method != "realloc" else None
+            )  # without doubt already
             if figures := cell.get(search, of_rival):
                 found.setdefault(method, {})[int(seed)] = figures
     return found
@@ -145,7 +162,8 @@ def shown(found: dict[int, Figures]) -> str:
     if not found:
         return "–"
     means = [
-        np.mean([one[part] for one in found.values()]) for part in (METRIC, "oos_rate", "harm_rate")
+        np.mean([one[part] for one in found.values()])
+        for part in (METRIC, "oos_rate", "harm_rate")
     ]
     return f"{means[0]:.3f} ({means[1]:.3f}, {means[2]:.3f}; {len(found)})"
 
@@ -159,7 +177,9 @@ def beside_best(curve: Curve, found: dict[str, dict[int, Figures]]) -> list[str]
     """The best rival's name, and ReAlloc minus it."""
     if not rivals(curve):
         return []
-    seeds = sorted(set.intersection(*(set(found.get(method, {})) for method in curve.methods)))
+    seeds = sorted(
+        set.intersection(*(set(found.get(method, {})) for method in curve.methods))
+    )
     if not seeds:
         return ["–", "–"]
     by_method = {
@@ -179,7 +199,9 @@ def main() -> None:
     given = parser.parse_args()
     seeds = tuple(given.seeds or ((1,) if given.quick else SEEDS))
     name = "curves_quick" if given.quick else "curves"
-    study = Study(name, partial(cell, quick=given.quick), keys(given.curves, seeds, given.quick))
+    study = Study(
+        name, partial(cell, quick=given.quick), keys(given.curves, seeds, given.quick)
+    )
     conclude(study, given, to_markdown)
 
 

@@ -46,9 +46,9 @@ def cell(regime: str, seed: int) -> dict[str, float]:
     torch.set_num_threads(1)
     world, model = World(regime, seed), fitted(regime, seed)
     test, state = world.sample(**TEST), model.fitted
-    return support_figures(state.support, state.encoder.encode(test).values, world, test) | learned(
-        model, world, test
-    )
+    return support_figures(
+        state.support, state.encoder.encode(test).values, world, test
+    ) | learned(model, world, test)
 
 
 def support_cell(regime: str, seed: int) -> dict[str, float]:
@@ -71,9 +71,9 @@ def support_figures(
 
 def coverage(support: Support, x: NDArray[np.float32], test: Logs) -> dict[str, float]:
     """Logged actions of fresh units inside the region, without its margin."""
-    radius = support.density.at(x).radius(np.arange(len(test)), np.array(test.shares)[:, None])[
-        :, 0
-    ]
+    radius = support.density.at(x).radius(
+        np.arange(len(test)), np.array(test.shares)[:, None]
+    )[:, 0]
     return {
         f"cover_{level}": float((radius <= support.ranks.at(level / 100)).mean())
         for level in (90, 95, 99)
@@ -91,7 +91,9 @@ def with_true_response(
     found: dict[str, float] = {}
     for name, search in (("greedy", search_greedy), ("ascent", search_ascent)):
         for kind, allowed in (("true", truth), ("learned", opened.allowed)):
-            scored = score_shares(world, test, search(start, gain, allowed, settings).shares)
+            scored = score_shares(
+                world, test, search(start, gain, allowed, settings).shares
+            )
             found[f"true_field_{kind}_support_{name}"] = scored["safe_local_recovery"].value
             found[f"true_field_{kind}_support_{name}_oos"] = scored["oos_rate"].value
     best = score_shares(world, test, search_global(world, state, start))
@@ -110,7 +112,9 @@ def learned(model: realloc.ReAlloc, world: World, test: Logs) -> dict[str, float
         ("greedy", {"search": "greedy"}),
         ("fallback", {"fallback": True}),
     ):
-        model.config = replace(model.config, decision=replace(realloc.Config().decision, **changes))
+        model.config = replace(
+            model.config, decision=replace(realloc.Config().decision, **changes)
+        )
         answer = model.recommend(test).to_pandas()
         shares = answer[[f"share_{channel}" for channel in channels]].to_numpy()
         scored, moved = score_shares(world, test, shares), answer["moved"].to_numpy()
@@ -120,7 +124,9 @@ def learned(model: realloc.ReAlloc, world: World, test: Logs) -> dict[str, float
             f"learned_{name}_oos": scored["oos_rate"].value,
             f"learned_{name}_harm": scored["harm_rate"].value,
             f"learned_{name}_moved": float(moved.mean()),
-            f"learned_{name}_certified": float((gain >= answer["gain_lower"])[moved].mean()),
+            f"learned_{name}_certified": float(
+                (gain >= answer["gain_lower"])[moved].mean()
+            ),
             f"learned_{name}_promised": float(answer["gain"][moved].mean()),
             f"learned_{name}_true": float(gain[moved].mean()),
             f"learned_{name}_lower": float(answer["gain_lower"][moved].mean()),
@@ -137,11 +143,14 @@ def true_region(model: realloc.ReAlloc, world: World, test: Logs) -> dict[str, f
     settings, found = search_config(world.parameters), {}
     for name, search in (("greedy", search_greedy), ("ascent", search_ascent)):
         trace = search(
-            start, lambda rows, p, ends: reading.gain(rows, p, ends).mean(axis=0), truth, settings
+            start,
+            lambda rows, p, ends: reading.gain(rows, p, ends).mean(axis=0),
+            truth,
+            settings,
         )
-        found[f"learned_field_true_support_{name}"] = score_shares(world, test, trace.shares)[
-            "safe_local_recovery"
-        ].value
+        found[f"learned_field_true_support_{name}"] = score_shares(
+            world, test, trace.shares
+        )["safe_local_recovery"].value
     return found
 
 
@@ -162,7 +171,9 @@ def search_error(model: realloc.ReAlloc, test: Logs) -> dict[str, float]:
     inside = ends.min(axis=-1) >= 0
     ends = np.maximum(ends, 0)
     score = np.where(
-        inside & case.support.allowed(rows, case.start, ends), objective(case, ends, config), 0.0
+        inside & case.support.allowed(rows, case.start, ends),
+        objective(case, ends, config),
+        0.0,
     )
     best = np.maximum(score.max(axis=1), 0.0)
     found = {}
@@ -194,7 +205,8 @@ def to_markdown(cells: dict[str, Any], seeds: tuple[int, ...]) -> str:
 
     def row(title: str, key: str, digits: int = 3) -> str:
         means = [
-            np.mean([cells[f"{name}/{s}"][key] for s in found]) for name, found in done.items()
+            np.mean([cells[f"{name}/{s}"][key] for s in found])
+            for name, found in done.items()
         ]
         return f"| {title} | " + " | ".join(f"{mean:.{digits}f}" for mean in means) + " |"
 
@@ -204,7 +216,12 @@ def to_markdown(cells: dict[str, Any], seeds: tuple[int, ...]) -> str:
         if not rows:
             return
         lines.extend(
-            [f"**{title}**", "", "| | " + " | ".join(NAMES) + " |", "|---" * (len(NAMES) + 1) + "|"]
+            [
+                f"**{title}**",
+                "",
+                "| | " + " | ".join(NAMES) + " |",
+                "|---" * (len(NAMES) + 1) + "|",
+            ]
         )
         lines.extend(row(name, key, digits) for name, key in rows.items())
         lines.append("")
@@ -258,7 +275,9 @@ def to_markdown(cells: dict[str, Any], seeds: tuple[int, ...]) -> str:
         {"ascent": "search_ascent", "greedy": "search_greedy"},
         4,
     )
-    if "learned_ascent" not in next(value for name, value in cells.items() if name != "commit"):
+    if "learned_ascent" not in next(
+        value for name, value in cells.items() if name != "commit"
+    ):
         return "\n".join(lines)
     worst = {
         name: interval(np.array([cells[f"{name}/{s}"]["learned_ascent"] for s in found]))
@@ -266,7 +285,8 @@ def to_markdown(cells: dict[str, Any], seeds: tuple[int, ...]) -> str:
     }
     lines.append("95 % intervals over seeds of the default's recovery: ")
     lines.append(
-        "; ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in worst.items()) + "."
+        "; ".join(f"{name} {low:.3f} to {high:.3f}" for name, (low, high) in worst.items())
+        + "."
     )
     return "\n".join(lines) + "\n"
 

@@ -33,12 +33,20 @@ from scipy.special import gammaln
 from realloc.evaluate.agreement import agreement_lift
 from realloc.evaluate.outcome_model import fit_outcome_model
 from realloc.evaluate.randomized import RandomizedMoves, RandomizedShares, randomized_moves
-from realloc.evaluate.value import CANNOT, PolicyValue, ValueConfig, policy_value, smoothed_value
+from realloc.evaluate.value import (
+    CANNOT,
+    PolicyValue,
+    ValueConfig,
+    policy_value,
+    smoothed_value,
+)
 from realloc.evaluate.weights import IntervalConfig, target_arms, target_shares
 from realloc.world.platform import ItemParameters, Marketplace, MarketplaceParameters
 from runner import Figures, Study, arguments, conclude, describe, markdown, measure, save
 
-SHARED = Path(os.environ.get("REALLOC_DATA", Path(__file__).resolve().parents[2] / "shared/data"))
+SHARED = Path(
+    os.environ.get("REALLOC_DATA", Path(__file__).resolve().parents[2] / "shared/data")
+)
 DATA = SHARED / "hillstrom/hillstrom.csv"
 BLOCKS, PER_BLOCK, BAR = 30, 10, 0.93
 ITEMS, DAYS, STEP = 400, 10, 0.05
@@ -68,7 +76,9 @@ def read_out(
 
 def market(seed: int) -> Answers:
     world = Marketplace(
-        seed=1, channels=3, parameters=MarketplaceParameters(items=ItemParameters(explored=1.0))
+        seed=1,
+        channels=3,
+        parameters=MarketplaceParameters(items=ItemParameters(explored=1.0)),
     )  # all items explore: exploration is drawn per item, so these rows are like those of any tenth
     logs = world.sample(items=ITEMS, days=DAYS, seed=seed)
     names, arms = world.schema.channels, world.arms(logs)
@@ -86,7 +96,10 @@ def market(seed: int) -> Answers:
     }
     state = world.state(logs)
     gains = np.stack(
-        [world.gain(state, start, np.maximum(start + move, 0))["orders"] for move in arms.moves],
+        [
+            world.gain(state, start, np.maximum(start + move, 0))["orders"]
+            for move in arms.moves
+        ],
         axis=1,
     )
     aimed = (gains * target.probabilities).sum(axis=1)
@@ -125,7 +138,10 @@ def true_agreement(rows: RandomizedMoves, shares: Floats, gains: Floats) -> floa
     inner = (shares - rows.start) @ rows.moves.T
     agree, oppose = rows.probabilities * (inner > 0), rows.probabilities * (inner < 0)
     both = (agree.sum(axis=1) > 0) & (oppose.sum(axis=1) > 0)
-    means = [(part * gains).sum(axis=1)[both] / part.sum(axis=1)[both] for part in (agree, oppose)]
+    means = [
+        (part * gains).sum(axis=1)[both] / part.sum(axis=1)[both]
+        for part in (agree, oppose)
+    ]
     return float((means[0] - means[1]).mean())
 
 
@@ -141,9 +157,9 @@ def cells() -> tuple[Floats, Floats, Floats]:
     ]
     size = frame.groupby(keys).size().loc[rate.index]
     index = rate.index.to_frame(index=False)
-    codes = np.stack([pd.factorize(index[name], sort=True)[0] for name in keys], axis=1).astype(
-        np.float64
-    )
+    codes = np.stack(
+        [pd.factorize(index[name], sort=True)[0] for name in keys], axis=1
+    ).astype(np.float64)
     return codes, (size / size.sum()).to_numpy(), rate.to_numpy()
 
 
@@ -157,7 +173,10 @@ def draw_customers(
 ) -> tuple[RandomizedMoves, NDArray[np.int64]]:
     """Customers of the trial at vertices, drawn anew from its cells, and their cells."""
     codes, weights, rate = cells()
-    cell, drawn = rng.choice(len(codes), customers, p=weights), rng.integers(0, 3, customers)
+    cell, drawn = (
+        rng.choice(len(codes), customers, p=weights),
+        rng.integers(0, 3, customers),
+    )
     rows = RandomizedMoves(
         start=np.tile([0.0, 0.0, 1.0], (customers, 1)),
         moves=np.array([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0], [0.0, 0.0, 0.0]]),
@@ -189,7 +208,9 @@ def hillstrom_a(seed: int) -> Answers:
     )
 
 
-def draw_mixes(rng: np.random.Generator, shops: int) -> tuple[RandomizedShares, NDArray[np.int64]]:
+def draw_mixes(
+    rng: np.random.Generator, shops: int
+) -> tuple[RandomizedShares, NDArray[np.int64]]:
     """Weeks of shops that mail shares drawn from a Dirichlet density to customers of their cell,
     and the cells.
     """
@@ -219,7 +240,9 @@ def hillstrom_b(seed: int) -> Answers:
     move = np.where((buys_on(codes) == 2)[:, None], [0.15, 0.0, -0.15], [0.0, 0.15, -0.15])
     target, model = rows.start + move[cell], fit_outcome_model(rows)
     values = {"cluster": smoothed_value(rows, target, model)}
-    lift = float(weights @ (MAILED * (move * rate).sum(axis=1)))  # the logging mean is the start
+    lift = float(
+        weights @ (MAILED * (move * rate).sum(axis=1))
+    )  # the logging mean is the start
     return read_out(values, lift, lift, 1.0)
 
 
@@ -238,7 +261,8 @@ def work(key: str) -> Figures:
     first = int(block) * PER_BLOCK
     answers = [DESIGNS[design](seed) for seed in range(first, first + PER_BLOCK)]
     return {
-        name: [[float(f"{x:.6g}") for x in one[name]] for one in answers] for name in answers[0]
+        name: [[float(f"{x:.6g}") for x in one[name]] for one in answers]
+        for name in answers[0]
     }
 
 
@@ -274,7 +298,13 @@ def summary(cells_by_key: dict[str, Figures], design: str) -> list[list[str]]:
         ]
         wide = [f"{spread:.4f}", f"{width:.4f}", f"{width / (2 * 1.96 * spread):.2f}"]
         rows.append(
-            [*shown, f"{found[:, 3].mean():.4f}", f"{off.mean():+.4f} ({error:.4f})", *wide, met]
+            [
+                *shown,
+                f"{found[:, 3].mean():.4f}",
+                f"{off.mean():+.4f} ({error:.4f})",
+                *wide,
+                met,
+            ]
         )
     return rows
 
@@ -294,10 +324,18 @@ def to_markdown(cells_by_key: dict[str, Figures]) -> str:
         "bar .93",
     ]
     there = [
-        design for design in DESIGNS if any(key.startswith(f"{design}/") for key in cells_by_key)
+        design
+        for design in DESIGNS
+        if any(key.startswith(f"{design}/") for key in cells_by_key)
     ]
     rows = [row for design in there for row in summary(cells_by_key, design)]
-    about = (__doc__ or "").split("\n\n", 3)[3].strip().replace("\n             ", " ").splitlines()
+    about = (
+        (__doc__ or "")
+        .split("\n\n", 3)[3]
+        .strip()
+        .replace("\n             ", " ")
+        .splitlines()
+    )
     sizes = (
         f"Rows per replication: market {ITEMS} items × {DAYS} days; hillstrom_a {CUSTOMERS} "
         f"customers; hillstrom_b {SHOPS} "
@@ -305,7 +343,12 @@ def to_markdown(cells_by_key: dict[str, Figures]) -> str:
         "spread: the standard deviation "
         "of estimate − truth over replications; ideal: an interval of ± 1.96 of it."
     )
-    text = ["# Coverage of the 95 % intervals of off-policy values", "", describe(cells_by_key), ""]
+    text = [
+        "# Coverage of the 95 % intervals of off-policy values",
+        "",
+        describe(cells_by_key),
+        "",
+    ]
     return "\n".join(
         [*text, *(f"* {line}" for line in about), "", sizes, "", *markdown(head, rows)]
     )
@@ -321,7 +364,9 @@ def main() -> None:
             "its folder."
         )
     study = Study(
-        "dr_coverage", work, tuple(f"{design}/{block:02d}" for block in blocks for design in there)
+        "dr_coverage",
+        work,
+        tuple(f"{design}/{block:02d}" for block in blocks for design in there),
     )
     if not given.table:
         fill(study)

@@ -40,7 +40,12 @@ SEEDS, TUNING = tuple(range(1, 11)), (201, 202)
 TRAIN = {"units": 2000, "periods": 10, "seed": 0}
 TEST = {"units": 400, "periods": 5, "seed": 1}
 DECIDED = {"units": 200, "periods": 2, "seed": 3}
-DECIDING = ("student", "network_teacher", "s_ensemble", "r_learner")  # the kernel is slow to search
+DECIDING = (
+    "student",
+    "network_teacher",
+    "s_ensemble",
+    "r_learner",
+)  # the kernel is slow to search
 METRICS = ("pairwise_corr", "edge_ndcg", "top_edge_acc", "recovery")
 METHODS = {
     "student": "student (ours)",
@@ -93,11 +98,17 @@ def learn_all(logs: Logs, test: Logs, decided: Logs, seed: int) -> dict[str, Lea
         config.nuisances,
         draw(seed, "nuisances", 0),
     )
-    surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network, factual=config.factual)
-    teacher = fit_teacher(window, nuisances, config.teacher, surfaces, draw(seed, "teacher", 0))
+    surfaces = SurfaceConfigs(
+        kernel=config.kernel, network=config.network, factual=config.factual
+    )
+    teacher = fit_teacher(
+        window, nuisances, config.teacher, surfaces, draw(seed, "teacher", 0)
+    )
     labels = label_moves(teacher, window, config.moves, 0, draw(seed, "moves", 0))
     replay = remember(None, labels, config.memory.capacity)
-    student = distill(replay, teacher.scaling, None, config.student, draw(seed, "student", 0))
+    student = distill(
+        replay, teacher.scaling, None, config.student, draw(seed, "student", 0)
+    )
     sample = draw_sample(window, nuisances)
     states, places = encoder.encode(test).values, np.array(test.shares)
     deciding = encoder.encode(decided).values
@@ -106,11 +117,15 @@ def learn_all(logs: Logs, test: Logs, decided: Logs, seed: int) -> dict[str, Lea
         field = one.field(tensor(states), tensor(places)).mean(0).double().numpy()
         return Learned(
             field,
-            lambda rows, p: one.values(tensor(deciding[rows]), tensor(p)).mean(0).double().numpy(),
+            lambda rows, p: (
+                one.values(tensor(deciding[rows]), tensor(p)).mean(0).double().numpy()
+            ),
         )
 
     def of_rival(rival: Rival) -> Learned:
-        def potential(rows: NDArray[np.integer], p: NDArray[np.floating]) -> NDArray[np.float64]:
+        def potential(
+            rows: NDArray[np.integer], p: NDArray[np.floating]
+        ) -> NDArray[np.float64]:
             with torch.no_grad():
                 return rival.value(tensor(deciding[rows]), tensor(p)).double().numpy()
 
@@ -135,7 +150,9 @@ def alone(teacher: Teacher, surface: int) -> Teacher:
     return replace(teacher, weighing=replace(teacher.weighing, weights=weights))
 
 
-def score(world: World, test: Logs, decided: Logs | None, learned: Learned) -> dict[str, float]:
+def score(
+    world: World, test: Logs, decided: Logs | None, learned: Learned
+) -> dict[str, float]:
     """Ranking metrics at the test rows; recovery of Oracle Local with the oracle's own support and
     budget.
     """
@@ -143,9 +160,13 @@ def score(world: World, test: Logs, decided: Logs | None, learned: Learned) -> d
     found = {name: ranked[name].value for name in METRICS[:3]}
     if decided is None:
         return found
-    allowed = true_support(world.region(world.state(decided)), world.parameters.path_intervals)
+    allowed = true_support(
+        world.region(world.state(decided)), world.parameters.path_intervals
+    )
     gain = gain_of_potential(learned.potential)
-    trace = search_greedy(np.array(decided.shares), gain, allowed, search_config(world.parameters))
+    trace = search_greedy(
+        np.array(decided.shares), gain, allowed, search_config(world.parameters)
+    )
     recovery = score_shares(world, decided, trace.shares)["safe_local_recovery"].value
     return {**found, "recovery": recovery}
 
@@ -177,7 +198,9 @@ def tune_cell(regime: str, seed: int) -> dict[str, dict[str, float]]:
             "r_learner": fit_r_learner(sample, rival, seed),
         }
         key = f"width {width}, {epochs} epochs, weight decay {decay}"
-        found[key] = {name: one.held_out - world.parameters.noise**2 for name, one in pair.items()}
+        found[key] = {
+            name: one.held_out - world.parameters.noise**2 for name, one in pair.items()
+        }
     return found
 
 
@@ -192,7 +215,10 @@ def run(
     path = RESULTS / f"{name}.json"
     cells = json.loads(path.read_text()) if path.exists() else {}
     todo = [
-        (regime, seed) for seed in seeds for regime in regimes if f"{regime}/{seed}" not in cells
+        (regime, seed)
+        for seed in seeds
+        for regime in regimes
+        if f"{regime}/{seed}" not in cells
     ]
     with ProcessPoolExecutor(jobs) as pool:
         futures = {pool.submit(work, *key): key for key in todo}
@@ -205,7 +231,9 @@ def run(
     return cells
 
 
-def values(cells: dict[str, Any], regime: str, method: str, metric: str) -> NDArray[np.float64]:
+def values(
+    cells: dict[str, Any], regime: str, method: str, metric: str
+) -> NDArray[np.float64]:
     return np.array(
         [
             cells[f"{regime}/{s}"][method].get(metric, np.nan)
@@ -218,9 +246,14 @@ def values(cells: dict[str, Any], regime: str, method: str, metric: str) -> NDAr
 def to_markdown(cells: dict[str, Any]) -> str:
     count = len(values(cells, NAMES[0], "student", "recovery"))
     seeds = f"world seeds {SEEDS[0]} to {SEEDS[-1]} ({count} done)"
-    lines = [f"Means over {seeds}, code of {cells['commit']}. Tuned on seeds 201 and 202 only.", ""]
+    lines = [
+        f"Means over {seeds}, code of {cells['commit']}. Tuned on seeds 201 and 202 only.",
+        "",
+    ]
     for metric in METRICS:
-        known = METHODS if metric != "recovery" else {name: METHODS[name] for name in DECIDING}
+        known = (
+            METHODS if metric != "recovery" else {name: METHODS[name] for name in DECIDING}
+        )
         lines += [
             f"**{metric}**",
             "",
@@ -229,8 +262,14 @@ def to_markdown(cells: dict[str, Any]) -> str:
         ]
         for method, title in known.items():
             means = [values(cells, regime, method, metric).mean() for regime in NAMES]
-            lines.append(f"| {title} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
-        lines += ["", f"student minus …, {metric}: mean and 95 % interval over seeds (paired)", ""]
+            lines.append(
+                f"| {title} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |"
+            )
+        lines += [
+            "",
+            f"student minus …, {metric}: mean and 95 % interval over seeds (paired)",
+            "",
+        ]
         lines += ["| | " + " | ".join(NAMES) + " |", "|---" * (len(NAMES) + 1) + "|"]
         for method, title in list(known.items())[1:]:
             row = []
@@ -253,7 +292,10 @@ def to_tuning(cells: dict[str, Any]) -> str:
     lines += ["| | S-learner ensemble | R-learner ensemble |", "|---|---|---|"]
     found = [value for name, value in cells.items() if name != "commit"]
     for key in found[0]:
-        s, r = (np.mean([one[key][name] for one in found]) for name in ("s_ensemble", "r_learner"))
+        s, r = (
+            np.mean([one[key][name] for one in found])
+            for name in ("s_ensemble", "r_learner")
+        )
         lines.append(f"| {key} | {s:.3f} | {r:.3f} |")
     return "\n".join(lines) + "\n"
 
@@ -266,7 +308,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
     if given.tune:
-        text = to_tuning(run("field_tuning", tune_cell, TUNING, ("hard", "benign"), given.jobs))
+        text = to_tuning(
+            run("field_tuning", tune_cell, TUNING, ("hard", "benign"), given.jobs)
+        )
         (RESULTS / "field_tuning.md").write_text(text)
     else:
         text = to_markdown(run("field_quality", cell, SEEDS, NAMES, given.jobs))

@@ -60,9 +60,13 @@ class Rival:
         found = self.network(_all(wide.flatten(0, 1), self.network.members)).mean(0)
         return found.view(z.shape[:2]) * scaling.outcome
 
-    def field(self, x: NDArray[np.float32], shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def field(
+        self, x: NDArray[np.float32], shares: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """P₀∇ of the mean potential at shares (n, K)."""
-        places = torch.from_numpy(np.array(shares, dtype=np.float32))[:, None].requires_grad_()
+        places = torch.from_numpy(np.array(shares, dtype=np.float32))[
+            :, None
+        ].requires_grad_()
         slopes = torch.autograd.grad(
             self.value(torch.from_numpy(np.array(x)), places).sum(), places
         )[0][:, 0]

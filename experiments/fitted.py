@@ -48,14 +48,18 @@ def fitted(
 
 
 def kept_in() -> Path:
-    return Path(os.environ.get("REALLOC_MODELS", Path(tempfile.gettempdir()) / "realloc-models"))
+    return Path(
+        os.environ.get("REALLOC_MODELS", Path(tempfile.gettempdir()) / "realloc-models")
+    )
 
 
 @cache
 def digest() -> str:
     """Of all files that learn."""
     files = sorted(
-        path for name in LEARNING for path in [SOURCE / name, *(SOURCE / name).rglob("*.py")]
+        path
+        for name in LEARNING
+        for path in [SOURCE / name, *(SOURCE / name).rglob("*.py")]
     )
     return hashlib.sha256(
         b"".join(path.read_bytes() for path in files if path.is_file())

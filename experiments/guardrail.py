@@ -47,17 +47,26 @@ from runner import commit
 
 RESULTS = Path(__file__).parent / "results"
 STRONG = ResponseParameters(scale=0.54, basket=2.4, discount_pull=1.0)
-WORLDS = {"default": MarketplaceParameters(), "discount": MarketplaceParameters(response=STRONG)}
+WORLDS = {
+    "default": MarketplaceParameters(),
+    "discount": MarketplaceParameters(response=STRONG),
+}
 SEEDS = (1, 2, 3, 4, 5)
 CHANNELS, DAYS, TRAIN_ITEMS, TEST_ITEMS = 2, 30, 667, 2000
-TEST_SEED, SYNERGY_SD = 1, 0.3  # sample seed of the fresh items; spread of the items' log synergy
+TEST_SEED, SYNERGY_SD = (
+    1,
+    0.3,
+)  # sample seed of the fresh items; spread of the items' log synergy
 GUARDRAIL, UNGUARDED, STEP = "gmv", {"gmv": 1e9}, 0.05
 POLICIES: dict[str, dict[str, Any]] = {
     "orders, no guardrail": {"tolerances": UNGUARDED},
     "orders, gmv may lose .02": {"tolerances": {"gmv": 0.02}},
     "orders, gmv may lose .01": {"tolerances": {"gmv": 0.01}},
     "orders, gmv may lose 0": {},
-    "orders + gmv, no guardrail": {"weights": {"orders": 1.0, "gmv": 1.0}, "tolerances": UNGUARDED},
+    "orders + gmv, no guardrail": {
+        "weights": {"orders": 1.0, "gmv": 1.0},
+        "tolerances": UNGUARDED,
+    },
     "orders + gmv, gmv may lose 0": {"weights": {"orders": 1.0, "gmv": 1.0}},
     "gmv alone": {"weights": {"gmv": 1.0}, "tolerances": UNGUARDED},
     "orders, no guardrail, fallback": {"tolerances": UNGUARDED, "fallback": True},
@@ -80,7 +89,9 @@ def cell(name: str, seed: int, models: Path) -> dict[str, Any]:
         found[f"truth: {policy}"] = with_truth(model, market, test, ("orders", "gmv"))
         found[f"true gmv: {policy}"] = with_truth(model, market, test, ("gmv",))
     model.config = replace(model.config, decision=DecisionConfig())
-    found["any move"] = {side: any_move(model, market, test, side) for side in ("orders", "gmv")}
+    found["any move"] = {
+        side: any_move(model, market, test, side) for side in ("orders", "gmv")
+    }
     found["committee"] = {
         side: list(one.committee.weights) for side, one in model.fitted.outcomes.items()
     }
@@ -91,7 +102,10 @@ def fit(market: Marketplace, path: Path) -> tuple[realloc.ReAlloc, float]:
     """With the public defaults."""
     if path.exists():
         return realloc.load(path), 0.0
-    logs, began = guard(market.sample(items=TRAIN_ITEMS, days=DAYS, seed=0)), time.process_time()
+    logs, began = (
+        guard(market.sample(items=TRAIN_ITEMS, days=DAYS, seed=0)),
+        time.process_time(),
+    )
     model = realloc.ReAlloc(realloc.Config(seed=market.seed), quiet=True).fit(logs)
     model.save(path)
     return model, time.process_time() - began
@@ -117,7 +131,9 @@ def measure(
         return found
     weights, rows = decision.weights or {"orders": 1.0}, test.take(np.flatnonzero(moved))
     start, ends, answer = np.array(rows.shares), shares[moved], answer[moved]
-    gain, sigma, lower = (answer[name].to_numpy() for name in ("gain", "sigma", "gain_lower"))
+    gain, sigma, lower = (
+        answer[name].to_numpy() for name in ("gain", "sigma", "gain_lower")
+    )
     true, known = (
         weigh(market.gain(state, start, ends), weights)
         for state in (market.state(rows), known_state(market, rows))
@@ -183,7 +199,9 @@ def judge(
 
 def weigh(gains: dict[str, Floats], weights: dict[str, float]) -> Floats:
     """The objective's gain."""
-    return sum((weight * gains[name] for name, weight in weights.items()), start=np.zeros(()))
+    return sum(
+        (weight * gains[name] for name, weight in weights.items()), start=np.zeros(())
+    )
 
 
 def scores(true: Floats, gain: Floats, sigma: Floats) -> dict[str, float]:
@@ -206,7 +224,9 @@ def factor_needed(gap: Floats, parts: tuple[Floats, Floats], confidence: float) 
     radius, low, high = NormalDist().inv_cdf(confidence), 0.0, 20.0
     for _ in range(40):
         factor = (low + high) / 2
-        enough = (gap <= radius * np.sqrt(posterior + factor**2 * apart)).mean() >= confidence
+        enough = (
+            gap <= radius * np.sqrt(posterior + factor**2 * apart)
+        ).mean() >= confidence
         low, high = (low, factor) if enough else (factor, high)
     return high
 
@@ -223,7 +243,9 @@ def variances(
             raise RuntimeError("Expected a teacher of several surfaces.")
         bare = replace(own, misfit=0.0).covariance(x, start)
         posterior = np.square(gain_std(bare, start, ends[:, None])[:, 0])
-        moved = np.square((ends - start) * own.scaling.inverse * own.scaling.outcome).sum(axis=1)
+        moved = np.square((ends - start) * own.scaling.inverse * own.scaling.outcome).sum(
+            axis=1
+        )
         total += weight**2 * np.stack([posterior, own.misfit / DISAGREEMENT**2 * moved])
     return total[0], total[1]
 
@@ -240,7 +262,9 @@ def any_move(
     problem = whole_problem(model, rows)
     term = next(term for term in problem.outcomes if term.name == side)
     every = np.arange(len(rows))
-    gain, sigma = (part(every, start, ends[:, None])[:, 0] for part in (term.gain, term.sigma))
+    gain, sigma = (
+        part(every, start, ends[:, None])[:, 0] for part in (term.gain, term.sigma)
+    )
     true, known = (
         market.gain(state, start, ends)[side]
         for state in (market.state(rows), known_state(market, rows))
@@ -269,7 +293,11 @@ def with_truth(
     """The same decision with true gains and no doubt for `names`, inside the learned support: what
     a rule itself costs.
     """
-    problem, state, decision = whole_problem(model, test), market.state(test), model.config.decision
+    problem, state, decision = (
+        whole_problem(model, test),
+        market.state(test),
+        model.config.decision,
+    )
     outcomes = tuple(
         true_outcome(market, state, one.name, decision) if one.name in names else one
         for one in problem.outcomes
@@ -306,7 +334,9 @@ def whole_problem(model: realloc.ReAlloc, test: Logs) -> Problem:
     return batch.problem
 
 
-def run(worlds: list[str], seeds: list[int], path: Path, models: Path, code: str) -> dict[str, Any]:
+def run(
+    worlds: list[str], seeds: list[int], path: Path, models: Path, code: str
+) -> dict[str, Any]:
     models.mkdir(parents=True, exist_ok=True)
     cells = json.loads(path.read_text()) if path.exists() else {}
     for seed in seeds:
@@ -333,7 +363,10 @@ def done(cells: dict[str, Any], world: str) -> list[int]:
 
 
 def table(
-    cells: dict[str, Any], world: str, rows: dict[str, tuple[str, ...]], columns: dict[str, str]
+    cells: dict[str, Any],
+    world: str,
+    rows: dict[str, tuple[str, ...]],
+    columns: dict[str, str],
 ) -> list[str]:
     """One line per entry of `rows`, means over seeds."""
     lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
@@ -429,18 +462,32 @@ def world_tables(cells: dict[str, Any], world: str) -> list[str]:
         "",
     ]
     lines += table(cells, world, {policy: (policy,) for policy in POLICIES}, changes)
-    lines += ["**The same rules with the true gains, no doubt, inside the learned support**", ""]
+    lines += [
+        "**The same rules with the true gains, no doubt, inside the learned support**",
+        "",
+    ]
     truth = [policy for policy in POLICIES if "fallback" not in policy]
-    lines += table(cells, world, {policy: (f"truth: {policy}",) for policy in truth}, changes)
+    lines += table(
+        cells, world, {policy: (f"truth: {policy}",) for policy in truth}, changes
+    )
     lines += [
         "**Learned orders, but the true GMV in the guardrail**: what the doubt about GMV costs",
         "",
     ]
     guarded = [policy for policy in truth if policy.startswith("orders, gmv")]
-    lines += table(cells, world, {policy: (f"true gmv: {policy}",) for policy in guarded}, changes)
-    lines += ["**Certificate of moved rows** (nominal .95), by the policy's own objective", ""]
+    lines += table(
+        cells, world, {policy: (f"true gmv: {policy}",) for policy in guarded}, changes
+    )
+    lines += [
+        "**Certificate of moved rows** (nominal .95), by the policy's own objective",
+        "",
+    ]
     lines += table(cells, world, {policy: (policy,) for policy in POLICIES}, held)
-    lines += ["**Certified, by seed**", "", "| | " + " | ".join(str(seed) for seed in seeds) + " |"]
+    lines += [
+        "**Certified, by seed**",
+        "",
+        "| | " + " | ".join(str(seed) for seed in seeds) + " |",
+    ]
     lines += ["|---" * (len(seeds) + 1) + "|"]
     for policy in POLICIES:
         found = [cells[f"{world}/{seed}"][policy] for seed in seeds]
@@ -456,7 +503,9 @@ def world_tables(cells: dict[str, Any], world: str) -> list[str]:
         "**Five points from ads to coupon in every row that can**: errors without any choice",
         "",
     ]
-    lines += table(cells, world, {side: ("any move", side) for side in ("orders", "gmv")}, moves)
+    lines += table(
+        cells, world, {side: ("any move", side) for side in ("orders", "gmv")}, moves
+    )
     return lines
 
 
@@ -466,10 +515,16 @@ def main() -> None:
     )
     parser.add_argument("--worlds", nargs="+", default=list(WORLDS), choices=list(WORLDS))
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))
-    parser.add_argument("--models", type=Path, default=Path(tempfile.gettempdir()) / "guardrail")
-    parser.add_argument("--code", default="", help="name of the code where it runs outside of git")
+    parser.add_argument(
+        "--models", type=Path, default=Path(tempfile.gettempdir()) / "guardrail"
+    )
+    parser.add_argument(
+        "--code", default="", help="name of the code where it runs outside of git"
+    )
     given = parser.parse_args()
-    cells = run(given.worlds, given.seeds, RESULTS / "guardrail.json", given.models, given.code)
+    cells = run(
+        given.worlds, given.seeds, RESULTS / "guardrail.json", given.models, given.code
+    )
     text = to_markdown(cells)
     (RESULTS / "guardrail.md").write_text(text)
     print(text)

@@ -34,7 +34,14 @@ from realloc.world.platform.columns import day_table
 from realloc.world.platform.draws import Draws
 from realloc.world.platform.items import GRID, Items, Thousandths, draw_items, item_names
 from realloc.world.platform.legacy import Before
-from realloc.world.platform.simulation import Day, decide, look_back, observe, set_budget, warm_up
+from realloc.world.platform.simulation import (
+    Day,
+    decide,
+    look_back,
+    observe,
+    set_budget,
+    warm_up,
+)
 from runner import Figures, Study, arguments, conclude, describe, markdown
 
 DAYS, AGAIN = 14, 20  # of the test; times that items are assigned anew
@@ -42,7 +49,9 @@ WAYS = {"daily": 1, "once": DAYS, "none": 0}  # every how many days ReAlloc is a
 METRICS = (
     Metric(name="pay orders", value="orders", before="orders_before"),
     Metric(name="GMV", value="gmv", before="gmv_before", margin=1.0),
-    Metric(name="total cost", value="cost", before="cost_before", direction="down", margin=1.0),
+    Metric(
+        name="total cost", value="cost", before="cost_before", direction="down", margin=1.0
+    ),
     Metric(
         name="marketing ROI",
         numerator="gmv",
@@ -59,7 +68,9 @@ METRICS = (
         effect="points",
     ),
     Metric(name="platform income", value="income", before="income_before", margin=1.0),
-    Metric(name="log orders", value="log_orders", before="log_orders_before", effect="absolute"),
+    Metric(
+        name="log orders", value="log_orders", before="log_orders_before", effect="absolute"
+    ),
 )
 CONFIG = AbtestConfig(
     unit="item",
@@ -112,7 +123,10 @@ class Market:
 
     def __init__(self, size: Size) -> None:
         self.size, self.world = size, Marketplace(seed=size.world, channels=size.channels)
-        self.rules, self.draws = self.world.rules, Draws((size.world, 0), 0, size.test_items)
+        self.rules, self.draws = (
+            self.world.rules,
+            Draws((size.world, 0), 0, size.test_items),
+        )
         self.items: Items = draw_items(
             self.rules.catalogue, self.draws, self.world.parameters.items
         )
@@ -126,11 +140,15 @@ class Market:
             past = look_back(np.stack(history))
             before = Before(
                 past,
-                set_budget(self.items, past, self.draws, day, self.world.parameters.budgets),
+                set_budget(
+                    self.items, past, self.draws, day, self.world.parameters.budgets
+                ),
                 holding,
             )
             after, promised = choose(day, before)
-            outcomes = observe(self.rules, self.items, self.draws, day, before.budget, after)
+            outcomes = observe(
+                self.rules, self.items, self.draws, day, before.budget, after
+            )
             yield (
                 Day(
                     day,
@@ -148,7 +166,9 @@ class Market:
 
     def legacy(self, day: int, before: Before) -> tuple[Thousandths, Floats]:
         """The old policy."""
-        return decide(self.rules, self.items, before, self.draws, day)[0], np.zeros(len(self.items))
+        return decide(self.rules, self.items, before, self.draws, day)[0], np.zeros(
+            len(self.items)
+        )
 
     def asking(self, model: Ours, every: int) -> Choose:
         """The old policy until the test begins, then the model's advice, held on days without."""
@@ -168,18 +188,26 @@ class Market:
     def today(self, day: int, before: Before) -> Logs:
         """Routine rows as the model sees them in the morning, at yesterday's shares."""
         nothing = np.full(len(self.items), np.nan)
-        row = Day(day, before.past, before.budget, before.holding, before.holding, nothing, {})
+        row = Day(
+            day, before.past, before.budget, before.holding, before.holding, nothing, {}
+        )
         schema = replace(self.world.schema, guardrails=(), propensity=None)
-        table = day_table(self.rules, self.names, self.items, row).take(pa.array(self.routine))
+        table = day_table(self.rules, self.names, self.items, row).take(
+            pa.array(self.routine)
+        )
         return Logs(schema=schema, table=table, features=schema.features or ())
 
     def path(self, choose: Choose) -> Path:
         """Routine items over the test and as many days before it."""
-        found: dict[str, list[Floats]] = {name: [] for name in (*OUTCOMES, "promised", "moved")}
+        found: dict[str, list[Floats]] = {
+            name: [] for name in (*OUTCOMES, "promised", "moved")
+        }
         for day, promised in self.days(choose):
             if day.day < self.size.split - DAYS:
                 continue
-            money = {name: np.exp(day.outcomes[name]) for name in ("orders", "gmv", "income")}
+            money = {
+                name: np.exp(day.outcomes[name]) for name in ("orders", "gmv", "income")
+            }
             money |= {
                 "cost": day.budget,
                 "log_orders": day.outcomes["orders"],
@@ -205,7 +233,9 @@ def cell(key: str, size: Size = FULL) -> Figures:
     truth = true_effects(control, treated)
     config = CONFIG if model else replace(CONFIG, predicted=None, predicted_metric=None)
     beta, threshold = (
-        (model.config.decision.beta, model.config.decision.threshold) if model else (0.25, 0.0)
+        (model.config.decision.beta, model.config.decision.threshold)
+        if model
+        else (0.25, 0.0)
     )
     shown = read_out(
         daily_rows(control, treated, assign(len(place.routine), 0)), config, beta, threshold
@@ -248,7 +278,9 @@ def changes_of(readout: Readout) -> list[Any]:
     """What a readout says of the model's gains: share realised, and the change of β and τ."""
     found = readout.calibration
     return (
-        [] if found is None else [found.fit.share.value, found.change, found.beta, found.threshold]
+        []
+        if found is None
+        else [found.fit.share.value, found.change, found.beta, found.threshold]
     )
 
 
@@ -260,12 +292,15 @@ def assign(items: int, seed: int) -> NDArray[np.bool_]:
 def true_effects(control: Path, treated: Path) -> dict[str, float]:
     """The metrics of both worlds of all items, with the same noise, in the units of the readout."""
     one, other = (
-        {name: float(path.test(name).sum()) for name in OUTCOMES} for path in (treated, control)
+        {name: float(path.test(name).sum()) for name in OUTCOMES}
+        for path in (treated, control)
     )
     found = {}
     for metric in METRICS:
         top, bottom = metric.measured[0], metric.denominator
-        new, old = (totals[top] / (totals[bottom] if bottom else 1.0) for totals in (one, other))
+        new, old = (
+            totals[top] / (totals[bottom] if bottom else 1.0) for totals in (one, other)
+        )
         if metric.effect == "percent":
             found[metric.name] = 100 * (new / old - 1)
         else:
@@ -283,7 +318,8 @@ def daily_rows(control: Path, treated: Path, arm: NDArray[np.bool_]) -> pd.DataF
     """
     n = len(arm)
     columns = {
-        name: np.where(arm, treated.test(name), control.test(name)).ravel() for name in OUTCOMES
+        name: np.where(arm, treated.test(name), control.test(name)).ravel()
+        for name in OUTCOMES
     }
     columns |= {f"{name}_before": np.tile(control.earlier(name), DAYS) for name in OUTCOMES}
     columns["predicted"] = treated.promised.ravel()  # for control items, of a shadow run
@@ -296,12 +332,17 @@ def daily_rows(control: Path, treated: Path, arm: NDArray[np.bool_]) -> pd.DataF
 def total_rows(control: Path, treated: Path, arm: NDArray[np.bool_]) -> pd.DataFrame:
     """The same with one row per item: the same readout, sooner."""
     columns = {
-        name: np.where(arm, treated.test(name), control.test(name)).sum(axis=0) for name in OUTCOMES
+        name: np.where(arm, treated.test(name), control.test(name)).sum(axis=0)
+        for name in OUTCOMES
     }
     columns |= {f"{name}_before": control.earlier(name) for name in OUTCOMES}
     columns["predicted"] = treated.promised.sum(axis=0)
     return pd.DataFrame(
-        {"item": np.arange(len(arm)), "arm": np.where(arm, "treatment", "control"), **columns}
+        {
+            "item": np.arange(len(arm)),
+            "arm": np.where(arm, "treatment", "control"),
+            **columns,
+        }
     )
 
 
@@ -327,7 +368,9 @@ def of_cell(cell: Figures) -> list[str]:
         name, true, sign = one["metric"], cell["truth"][one["metric"]], one["sign"]
         effect = f"{one['value']:+.2f} {sign} [{one['low']:+.2f}, {one['high']:+.2f}]"
         p = one["p_look"] if one["p_adjusted"] is None else one["p_adjusted"]
-        saved = "–" if one["variance_reduction"] is None else f"{one['variance_reduction']:.0%}"
+        saved = (
+            "–" if one["variance_reduction"] is None else f"{one['variance_reduction']:.0%}"
+        )
         held = "yes" if one["low"] <= true <= one["high"] else "no"
         again = f"{cell['held'][name]} of {cell['again']}"
         row = [
@@ -358,20 +401,25 @@ def of_cell(cell: Figures) -> list[str]:
         "split."
     ]
     moved, first, old = (
-        number(cell[name], 2) for name in ("update_rate", "update_rate_first", "old_update_rate")
+        number(cell[name], 2)
+        for name in ("update_rate", "update_rate_first", "old_update_rate")
     )
     said.append(f"Rows moved {moved} (first day {first}), by the old policy {old}.")
     found = cell["readout"]["calibration"]
     if found:
         changes = [change[1] for change in cell["calibrations"] if change]
-        counts = ", ".join(f"{change} {changes.count(change)}" for change in sorted(set(changes)))
+        counts = ", ".join(
+            f"{change} {changes.count(change)}" for change in sorted(set(changes))
+        )
         said.append(
             f"{found['sentence']} True part of what was promised: {number(cell['kept'], 2)}. "
             "Recommended β "
             f"{found['beta']:.3g}, τ {found['threshold']:.3g} ({found['change']}); in other "
             f"assignments: {counts}."
         )
-    orders = next(one for one in cell["readout"]["metrics"] if one["metric"] == "pay orders")
+    orders = next(
+        one for one in cell["readout"]["metrics"] if one["metric"] == "pay orders"
+    )
     if "calibrations" in cell:  # the old policy against itself has nothing to win
         said.append(f"Orders up with an interval above 0: {met(orders['low'] > 0)}.")
     return [" ".join(said), "", *markdown(head, rows)]

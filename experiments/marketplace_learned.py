@@ -107,7 +107,8 @@ class Traffic:
     @cached_property
     def day(self) -> NDArray[np.int64]:
         return (
-            self.logs.times.astype("datetime64[D]") - np.datetime64(self.world.parameters.first_day)
+            self.logs.times.astype("datetime64[D]")
+            - np.datetime64(self.world.parameters.first_day)
         ).astype(int)
 
     @cached_property
@@ -125,7 +126,9 @@ class Traffic:
         """Rows of items with every channel opened: the others can never move, so that they are no
         controls either.
         """
-        opened = [self.logs.table[f"open_{name}"].to_numpy() for name in self.logs.schema.channels]
+        opened = [
+            self.logs.table[f"open_{name}"].to_numpy() for name in self.logs.schema.channels
+        ]
         return np.stack(opened, axis=1).all(axis=1)
 
     @property
@@ -164,7 +167,9 @@ class Traffic:
     def gains(self, rows: Rows, ends: Floats) -> Floats:
         """The true gain in orders of going from yesterday's shares to `ends` (n, K)."""
         start = self.logs.shares[self.events.previous[rows]]
-        return self.world.gain(self.world.state(self.logs.take(rows)), start, ends)["orders"]
+        return self.world.gain(self.world.state(self.logs.take(rows)), start, ends)[
+            "orders"
+        ]
 
 
 def bare(logs: Logs) -> Logs:
@@ -200,7 +205,10 @@ def draws_of(traffic: Traffic) -> RandomizedMoves:
     part = traffic.logs.take(rows)
     arms = traffic.world.arms(part)
     return randomized_moves(
-        part, traffic.logs.shares[traffic.events.previous[rows]], arms.moves, arms.probabilities
+        part,
+        traffic.logs.shares[traffic.events.previous[rows]],
+        arms.moves,
+        arms.probabilities,
     )[0]
 
 
@@ -213,7 +221,8 @@ class Ours:
         self.judge: Support = wide if kind == "wide" else learned
         self.config = model.config
         self.state = replace(
-            model.fitted, support=forget(learned) if kind == "without_support" else self.judge
+            model.fitted,
+            support=forget(learned) if kind == "without_support" else self.judge,
         )
         self.encoder = self.state.encoder
 
@@ -240,7 +249,9 @@ class Ours:
                 continue
             ends = reach(case.start, moves, possible[batch.rows])
             allowed = allowed_by(case)(every, case.start, ends) & possible[batch.rows]
-            score = np.where(allowed, score_ends(case, every, case.start, ends, decision), -np.inf)
+            score = np.where(
+                allowed, score_ends(case, every, case.start, ends, decision), -np.inf
+            )
             score[:, 0] = decision.threshold  # holding is always possible
             picked[batch.rows] = score.argmax(axis=1)
         return picked
@@ -266,7 +277,9 @@ class Theirs:
         start = np.array(asked.shares)
         gain = self.policy.gain_at(self.encoder.encode(asked).values)
         score = np.where(
-            possible, gain(np.arange(len(asked)), start, reach(start, moves, possible)), -np.inf
+            possible,
+            gain(np.arange(len(asked)), start, reach(start, moves, possible)),
+            -np.inf,
         )
         score[:, 0] = 0.0
         return score.argmax(axis=1)
@@ -294,7 +307,9 @@ def hurry(policy: Any) -> None:
     for name in ("settings", "own"):
         if hasattr(policy, name):
             setattr(
-                policy, name, replace(getattr(policy, name), members=1, epochs=1, least_steps=0)
+                policy,
+                name,
+                replace(getattr(policy, name), members=1, epochs=1, least_steps=0),
             )
 
 
@@ -360,7 +375,10 @@ def ask(method: Ours | Theirs, size: Size) -> Answers:
 def in_reach_of_legacy(traffic: Traffic, ends: Floats) -> Mask:
     """The true support of today's rows: what the legacy policy could have done in one day, (n,)."""
     rows = traffic.today()
-    start, names = traffic.logs.shares[traffic.events.previous[rows]], traffic.logs.schema.channels
+    start, names = (
+        traffic.logs.shares[traffic.events.previous[rows]],
+        traffic.logs.schema.channels,
+    )
     opened = np.stack(
         [traffic.logs.table[f"open_{name}"].to_numpy()[rows] for name in names], axis=1
     )

@@ -43,14 +43,24 @@ from realloc.evaluate.agreement import agreement_lift
 from realloc.evaluate.outcome_model import fit_outcome_model
 from realloc.evaluate.randomized import RandomizedMoves
 from realloc.evaluate.ranking import Bootstrap, support_violation
-from realloc.evaluate.replay import MatchedReplayConfig, MatchWindow, match_window, rank_window
+from realloc.evaluate.replay import (
+    MatchedReplayConfig,
+    MatchWindow,
+    match_window,
+    rank_window,
+)
 from realloc.evaluate.result import Estimate
 from realloc.evaluate.value import policy_value
 from realloc.evaluate.weights import target_arms
 from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.student.config import StudentConfig
 from realloc.learn.support.config import SupportConfig
-from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.teacher.config import (
+    FactualConfig,
+    KernelConfig,
+    NetworkConfig,
+    TeacherConfig,
+)
 from runner import Figures, Study, arguments, conclude, run
 
 HALVES = ("all", "first", "second")
@@ -95,7 +105,11 @@ def cell(key: str, size: Size = FULL, methods: tuple[str, ...] = tuple(METHODS))
     part, name = key.split("/")
     if part == "learn":
         return of_decisions(open_log(size), market.answers(name, size, make_config))
-    return replayed(name, size, methods) if part == "replay" else valued(int(name), size, methods)
+    return (
+        replayed(name, size, methods)
+        if part == "replay"
+        else valued(int(name), size, methods)
+    )
 
 
 def open_log(size: Size) -> Traffic:
@@ -110,7 +124,9 @@ def of_decisions(traffic: Traffic, found: Answers) -> Figures:
     start = traffic.logs.shares[traffic.events.previous[rows]]
     moved = np.abs(found["ends"] - start).max(axis=1) > 1e-12
     gain = traffic.gains(rows, found["ends"])
-    violation, rate = support_violation(moved, found["supported"], traffic.logs.unit_codes[rows])
+    violation, rate = support_violation(
+        moved, found["supported"], traffic.logs.unit_codes[rows]
+    )
     learned = traffic.to_learn()
     figures = {
         "rows": len(rows),
@@ -126,7 +142,9 @@ def of_decisions(traffic: Traffic, found: Answers) -> Figures:
         figures["beyond_legacy"] = float(
             (~market.in_reach_of_legacy(traffic, found["ends"]))[moved].mean()
         )
-        figures["moved_share"] = float(np.abs(found["ends"] - start).sum(axis=1)[moved].mean() / 2)
+        figures["moved_share"] = float(
+            np.abs(found["ends"] - start).sum(axis=1)[moved].mean() / 2
+        )
     return figures | {"violation": shown(violation), "update_rate": shown(rate)}
 
 
@@ -144,7 +162,9 @@ def replayed(half: str, size: Size, methods: tuple[str, ...]) -> Figures:
     events = np.flatnonzero(keep)[window.matches.events]  # rows of the whole log
     place = np.searchsorted(traffic.moved_rows(), events)
     true = traffic.gains(events, traffic.logs.shares[events])
-    gains = {name: found["gain"][place] for name, found in answers_of(size, methods).items()}
+    gains = {
+        name: found["gain"][place] for name, found in answers_of(size, methods).items()
+    }
     gains |= {"oracle": true, "permuted": permute(true)}
     balance, selection = window.selection.balance, window.selection
     return {
@@ -157,7 +177,9 @@ def replayed(half: str, size: Size, methods: tuple[str, ...]) -> Figures:
             for name, b, a in zip(balance.names, balance.before, balance.after, strict=True)
         },
         "effect_sd": float(true.std()),
-        "methods": {name: ranked(window, gain, true, config) for name, gain in gains.items()},
+        "methods": {
+            name: ranked(window, gain, true, config) for name, gain in gains.items()
+        },
         "agreement": rank_agreement(
             window, {name: gains[name] for name in methods if name not in OURS[1:]}, true
         ),
@@ -181,12 +203,16 @@ def permute(gain: Floats) -> Floats:
     return np.random.default_rng(0).permutation(gain)
 
 
-def ranked(window: MatchWindow, gain: Floats, true: Floats, config: MatchedReplayConfig) -> Figures:
+def ranked(
+    window: MatchWindow, gain: Floats, true: Floats, config: MatchedReplayConfig
+) -> Figures:
     """The replay's metrics beside Spearman's ρ with the true effects of the same moves."""
     found = rank_window(window, lambda asked, to: gain, config)
     figures: Figures = {one.name: shown(one) for one in found.estimates}
     # Gains that are all alike are refused by the replay: they rank nothing.
-    figures["true_rho"] = float(spearmanr(gain, true)[0]) if np.ptp(gain) > 0 else float("nan")
+    figures["true_rho"] = (
+        float(spearmanr(gain, true)[0]) if np.ptp(gain) > 0 else float("nan")
+    )
     return figures | {"verdict": found.verdict}
 
 
@@ -203,11 +229,18 @@ def rank_agreement(window: MatchWindow, gains: dict[str, Floats], true: Floats) 
     found = weighted_correlations(ranks, rankdata(R), units)
     taus = np.array([kendalltau(one, truth)[0] for one in found])
     low, high = np.nanquantile(taus[1:], [0.025, 0.975])
-    figures = {"tau": taus[0], "low": low, "high": high, "reaches": (taus[1:] >= WANTED_TAU).mean()}
+    figures = {
+        "tau": taus[0],
+        "low": low,
+        "high": high,
+        "reaches": (taus[1:] >= WANTED_TAU).mean(),
+    }
     return {name: float(value) for name, value in figures.items()}
 
 
-def weighted_correlations(columns: Floats, other: Floats, units: NDArray[np.int64]) -> Floats:
+def weighted_correlations(
+    columns: Floats, other: Floats, units: NDArray[np.int64]
+) -> Floats:
     """Correlation of every column (n, m) with `other`: first as it is, then with items drawn again,
     (1 + DRAWS, m).
     """
@@ -237,24 +270,32 @@ def valued(number: int, size: Size, methods: tuple[str, ...]) -> Figures:
         [traffic.gains(at, np.maximum(rows.start + move, 0)) for move in rows.moves], axis=1
     )
     gains = np.where(rows.probabilities > 0, gains, 0.0)
-    picked = {name: found[f"arm_{number}"] for name, found in answers_of(size, methods).items()}
+    picked = {
+        name: found[f"arm_{number}"] for name, found in answers_of(size, methods).items()
+    }
     picked |= {"hold": np.zeros(len(rows), dtype=np.int64)}
     picked |= {"oracle": np.where(rows.probabilities > 0, gains, -np.inf).argmax(axis=1)}
     return {
         "rows": len(rows),
         "items": len(np.unique(rows.unit)),
         "logging": float((gains * rows.probabilities).sum(axis=1).mean()),
-        "methods": {name: worth_of(rows, arms, model, gains) for name, arms in picked.items()},
+        "methods": {
+            name: worth_of(rows, arms, model, gains) for name, arms in picked.items()
+        },
     }
 
 
-def worth_of(rows: RandomizedMoves, arms: NDArray[np.int64], model: Any, gains: Floats) -> Figures:
+def worth_of(
+    rows: RandomizedMoves, arms: NDArray[np.int64], model: Any, gains: Floats
+) -> Figures:
     """Estimates and truths of one policy."""
     every, target = np.arange(len(rows)), target_arms(rows, arms)
     value = policy_value(rows, target, model)
     aimed, logging = gains[every, arms], (gains * rows.probabilities).sum(axis=1)
     acts = float((arms != 0).mean())
-    figures: Figures = {name: shown(value[name]) for name in VALUES} | {"verdict": value.verdict}
+    figures: Figures = {name: shown(value[name]) for name in VALUES} | {
+        "verdict": value.verdict
+    }
     shares = np.maximum(rows.start + rows.moves[arms], 0)
     figures["agreement"] = shown(agreement_lift(rows, shares, model)["agreement_lift"])
     truth = {

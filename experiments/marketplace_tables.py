@@ -64,8 +64,26 @@ PAPER = {
         "−.015",
         "−.022",
     ),
-    "vcnet": (".029 [.021, .039]", ".514", ".026", ".660 @ .34", ".022", ".98", ".023", ".073"),
-    "giks": (".026 [.018, .035]", ".513", ".023", ".657 @ .33", ".022", ".98", ".022", ".070"),
+    "vcnet": (
+        ".029 [.021, .039]",
+        ".514",
+        ".026",
+        ".660 @ .34",
+        ".022",
+        ".98",
+        ".023",
+        ".073",
+    ),
+    "giks": (
+        ".026 [.018, .035]",
+        ".513",
+        ".023",
+        ".657 @ .33",
+        ".022",
+        ".98",
+        ".022",
+        ".070",
+    ),
     "additive_roi": (
         ".031 [.022, .040]",
         ".516",
@@ -124,7 +142,11 @@ def routine(cells: Cells) -> list[str]:
             rows.append([TITLES[name], found["verdict"], *[""] * 7])
             continue
         own = cells.get(f"learn/{name}")
-        safe = f"{number(own['violation'][0])} @ {number(own['update_rate'][0], 2)}" if own else "–"
+        safe = (
+            f"{number(own['violation'][0])} @ {number(own['update_rate'][0], 2)}"
+            if own
+            else "–"
+        )
         rows.append(
             [
                 TITLES[name],
@@ -146,7 +168,11 @@ def routine(cells: Cells) -> list[str]:
         "A–R gap",
         "supp. viol. @ update rate",
     ]
-    head += ["true: beyond legacy's reach", "true ρ(G, τ)", "paper: ρ, conc., gap, viol. @ upd."]
+    head += [
+        "true: beyond legacy's reach",
+        "true ρ(G, τ)",
+        "paper: ρ, conc., gap, viol. @ upd.",
+    ]
     first = next(found for found in cell["methods"].values() if "rho_gain" in found)
     ceiling = first.get("noise_ceiling")
     known = f"estimated {span(ceiling)}" if ceiling else "not told by these events"
@@ -218,7 +244,8 @@ def balance(cells: Cells) -> list[str]:
     if cell is None or "refused" in cell:
         return []
     rows = [
-        [name, number(before), number(after)] for name, (before, after) in cell["balance"].items()
+        [name, number(before), number(after)]
+        for name, (before, after) in cell["balance"].items()
     ]
     worst = [max(abs(pair[i]) for pair in cell["balance"].values()) for i in (0, 1)]
     rows.append(["**largest**", *(number(value) for value in worst)])
@@ -269,7 +296,13 @@ def randomized(cells: Cells) -> list[str]:
         "that always holds has that "
         "lift already."
     )
-    return ["## B. Randomized traffic: doubly robust value", "", text, "", *markdown(head, rows)]
+    return [
+        "## B. Randomized traffic: doubly robust value",
+        "",
+        text,
+        "",
+        *markdown(head, rows),
+    ]
 
 
 def pooled(cells: Cells) -> list[str]:
@@ -279,8 +312,12 @@ def pooled(cells: Cells) -> list[str]:
         return []
     rows = []
     for name in sets[0]["methods"]:
-        lift, over = (together(sets, name, figure) for figure in ("dr_lift", "dr_lift_over_hold"))
-        acts = float(np.mean([one["methods"][name]["truth"]["action_rate"] for one in sets]))
+        lift, over = (
+            together(sets, name, figure) for figure in ("dr_lift", "dr_lift_over_hold")
+        )
+        acts = float(
+            np.mean([one["methods"][name]["truth"]["action_rate"] for one in sets])
+        )
         held = [yes for one in sets if (yes := holds(one["methods"][name])) is not None]
         per_act = (
             [lift[0] / acts, over[0] / acts, lift[3] / acts, over[3] / acts]
@@ -372,7 +409,9 @@ def bars(cells: Cells) -> list[str]:
             )
             near = unbound > 0 and abs(rate - unbound) <= unbound / 3
             said = f"{number(violation)} at {number(rate, 2)}; "
-            said += f"without support {number(free['violation'][0])} at {number(unbound, 2)}"
+            said += (
+                f"without support {number(free['violation'][0])} at {number(unbound, 2)}"
+            )
             what = (
                 f"{TITLES[name]}: support violation 0, update rate within a third of the "
                 "unconstrained"
@@ -438,7 +477,11 @@ def value_bars(ours: str, where: str, sets: list[Figures]) -> list[list[str]]:
             f"without support {span(free)}, truly {number(free[3], 4)}",
             met(mine[0] > free[0] and above),
         ],
-        [f"{title}: action rate ≤ .5 ({where})", number(acts[ours], 2), met(acts[ours] <= 0.5)],
+        [
+            f"{title}: action rate ≤ .5 ({where})",
+            number(acts[ours], 2),
+            met(acts[ours] <= 0.5),
+        ],
         [
             f"{title}: lift per action ≥ 2 × the best baseline's ({where})",
             f"{number(own, 4)} against {number(rival, 4)}",
@@ -451,7 +494,10 @@ def held_bar(sets: list[Figures]) -> list[str]:
     """Truth inside intervals, over all sets and methods."""
     names = [name for name in METHODS if name in sets[0]["methods"]]
     held = [
-        yes for one in sets for name in names if (yes := holds(one["methods"][name])) is not None
+        yes
+        for one in sets
+        for name in names
+        if (yes := holds(one["methods"][name])) is not None
     ]
     return [
         "truth inside 95 % intervals (all sets and methods)",
@@ -468,7 +514,8 @@ def together(sets: list[Figures], name: str, figure: str) -> list[float]:
     value = float(weight @ [one[figure][0] for one in found])
     half = float(
         np.sqrt(
-            np.square(weight) @ np.square([(one[figure][2] - one[figure][1]) / 2 for one in found])
+            np.square(weight)
+            @ np.square([(one[figure][2] - one[figure][1]) / 2 for one in found])
         )
     )
     return [
@@ -481,7 +528,9 @@ def together(sets: list[Figures], name: str, figure: str) -> list[float]:
 
 def kendall_of_pool(sets: list[Figures]) -> float:
     """Over all methods: pooled DR lifts and truths."""
-    pairs = [together(sets, name, "dr_lift") for name in METHODS if name in sets[0]["methods"]]
+    pairs = [
+        together(sets, name, "dr_lift") for name in METHODS if name in sets[0]["methods"]
+    ]
     return float(kendalltau([pair[0] for pair in pairs], [pair[3] for pair in pairs])[0])
 
 
@@ -491,7 +540,9 @@ def kendall_of_replay_and_value(cell: Figures, sets: list[Figures]) -> float:
     if not sets or len(names) < 2:
         return float("nan")
     true = [together(sets, name, "dr_lift")[3] for name in names]
-    return float(kendalltau([cell["methods"][name]["rho_gain"][0] for name in names], true)[0])
+    return float(
+        kendalltau([cell["methods"][name]["rho_gain"][0] for name in names], true)[0]
+    )
 
 
 def holds(found: Figures) -> bool | None:

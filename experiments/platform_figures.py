@@ -62,7 +62,9 @@ def look_at(market: Marketplace, items: int, days: int = 60, seed: int = 0) -> P
     """Sample logs and recover their truth."""
     logs = market.sample(items=items, days=days, seed=seed)
     names = logs.schema.channels
-    columns = [logs.table[f"share_{name}_prev"].to_numpy().astype(np.float64) for name in names]
+    columns = [
+        logs.table[f"share_{name}_prev"].to_numpy().astype(np.float64) for name in names
+    ]
     before = np.rint(np.stack(columns, axis=1) * GRID) / GRID
     after = np.array(logs.amounts)
     return Panel(
@@ -88,14 +90,20 @@ def predict_orders(panel: Panel) -> Floats:
     before the window.
     """
     x = [panel.column(name).astype(np.float64) for name in LAG_COLUMNS]
-    x += [np.log(panel.column("budget")), *panel.before[:, 1:].T, *np.square(panel.before).T]
+    x += [
+        np.log(panel.column("budget")),
+        *panel.before[:, 1:].T,
+        *np.square(panel.before).T,
+    ]
     y, group, train = (
         panel.column("orders"),
         panel.codes("category") * 7 + panel.codes("weekday"),
         ~panel.late,
     )
     count = np.maximum(np.bincount(group[train], minlength=int(group.max()) + 1), 1)
-    means = [np.bincount(group[train], column[train], len(count)) / count for column in (*x, y)]
+    means = [
+        np.bincount(group[train], column[train], len(count)) / count for column in (*x, y)
+    ]
     flat = np.column_stack(
         [column - mean[group] for column, mean in zip((*x, y), means, strict=True)]
     )
@@ -133,17 +141,24 @@ def oracle_bound(tau: Floats, noise_sd: float, rounds: int = 40) -> float:
     rng = np.random.default_rng(5)
     return float(
         np.mean(
-            [rank_correlation(tau, tau + rng.normal(0, noise_sd, len(tau))) for _ in range(rounds)]
+            [
+                rank_correlation(tau, tau + rng.normal(0, noise_sd, len(tau)))
+                for _ in range(rounds)
+            ]
         )
     )
 
 
-def best_for_orders(panel: Panel, step: float = 0.05) -> tuple[NDArray[np.intp], dict[str, Floats]]:
+def best_for_orders(
+    panel: Panel, step: float = 0.05
+) -> tuple[NDArray[np.intp], dict[str, Floats]]:
     """The feasible transfer of `step` that raises orders most, where one does: its edge and effect
     on each outcome.
     """
     source, target = simplex.edges(panel.after.shape[1]).T
-    feasible = panel.opened[:, source] & panel.opened[:, target] & (panel.after[:, source] >= step)
+    feasible = (
+        panel.opened[:, source] & panel.opened[:, target] & (panel.after[:, source] >= step)
+    )
     effects = {name: np.empty(feasible.shape) for name in OUTCOMES}
     for edge, direction in enumerate(simplex.edge_directions(panel.after.shape[1])):
         gain = panel.market.gain(panel.state, panel.after, panel.after + step * direction)
@@ -151,7 +166,8 @@ def best_for_orders(panel: Panel, step: float = 0.05) -> tuple[NDArray[np.intp],
             effects[name][:, edge] = np.where(feasible[:, edge], gain[name], -np.inf)
     best = effects["orders"].argmax(axis=1)
     chosen = {
-        name: np.take_along_axis(effects[name], best[:, None], axis=1)[:, 0] for name in OUTCOMES
+        name: np.take_along_axis(effects[name], best[:, None], axis=1)[:, 0]
+        for name in OUTCOMES
     }
     useful = chosen["orders"] > 0
     return best[useful], {name: values[useful] for name, values in chosen.items()}
@@ -160,7 +176,8 @@ def best_for_orders(panel: Panel, step: float = 0.05) -> tuple[NDArray[np.intp],
 def balance(panel: Panel, column: Floats) -> float:
     """Standardised mean difference of routine movers and non-movers before the move."""
     move, stay = (
-        column[panel.routine & (panel.moved == which)].astype(np.float64) for which in (True, False)
+        column[panel.routine & (panel.moved == which)].astype(np.float64)
+        for which in (True, False)
     )
     return float((move.mean() - stay.mean()) / np.sqrt((move.var() + stay.var()) / 2))
 
@@ -178,13 +195,15 @@ def describe(panel: Panel) -> dict[str, float]:
         "zero share cells": (panel.after == 0).mean(),
         "zero share cells of opened channels": ((panel.after == 0) & panel.opened).mean(),
         **{
-            f"sd of the effect of a legacy move, {name}": true_effects(panel, name)[legacy].std()
+            f"sd of the effect of a legacy move, {name}": true_effects(panel, name)[
+                legacy
+            ].std()
             for name in OUTCOMES
         },
         "sd of orders": panel.column("orders").std(),
-        "sd of y − m(x), last third of the days": (panel.column("orders") - predict_orders(panel))[
-            panel.late
-        ].std(),
+        "sd of y − m(x), last third of the days": (
+            panel.column("orders") - predict_orders(panel)
+        )[panel.late].std(),
         "sd of the matched residual R": R.std(),
         "oracle Spearman, Monte Carlo over all legacy moves": oracle_bound(
             tau[legacy], float(R.std())
@@ -196,7 +215,9 @@ def describe(panel: Panel) -> dict[str, float]:
         "SMD before matching, ad share": balance(panel, panel.before[:, 0]),
         "SMD before matching, log price": balance(panel, panel.column("log_price")),
         "SMD before matching, log budget": balance(panel, np.log(panel.column("budget"))),
-        "SMD before matching, recent sales": balance(panel, panel.column("orders_lag_mean_7")),
+        "SMD before matching, recent sales": balance(
+            panel, panel.column("orders_lag_mean_7")
+        ),
     }
     return {name: float(value) for name, value in figures.items()}
 

@@ -37,20 +37,35 @@ def ends(world: World, test: Logs) -> tuple[dict[str, Floats], list[str]]:
     found["S-NN, global"] = policy.decide(test).shares
     ours = decide(fitted("hard", SEED), test, realloc.Config().decision)
     found["ReAlloc"] = ours.shares
-    found["Oracle Local"] = search_local(world, world.state(test), np.array(test.shares)).shares
+    found["Oracle Local"] = search_local(
+        world, world.state(test), np.array(test.shares)
+    ).shares
     return found, list(ours.reason)
 
 
 def main() -> None:
     world = World("hard", SEED)
     test = world.sample(**TEST).take(np.array(ROWS))
-    grid, (found, reasons), start = simplex_grid(3, GRID), ends(world, test), np.array(test.shares)
-    figure, panels = plt.subplots(1, 3, figsize=(12.4, 4.4), subplot_kw={"projection": "ternary"})
+    grid, (found, reasons), start = (
+        simplex_grid(3, GRID),
+        ends(world, test),
+        np.array(test.shares),
+    )
+    figure, panels = plt.subplots(
+        1, 3, figsize=(12.4, 4.4), subplot_kw={"projection": "ternary"}
+    )
     for row, axes in enumerate(panels):
         state = world.state(test).take(np.array([row]))
-        gain = world.response(state, grid[None])[0] - world.response(state, start[row : row + 1])
+        gain = world.response(state, grid[None])[0] - world.response(
+            state, start[row : row + 1]
+        )
         surface = axes.tricontourf(
-            *grid.T, gain, levels=np.arange(-6, 6.1, 1), cmap="RdYlBu_r", extend="both", alpha=0.8
+            *grid.T,
+            gain,
+            levels=np.arange(-6, 6.1, 1),
+            cmap="RdYlBu_r",
+            extend="both",
+            alpha=0.8,
         )
         axes.plot(*region_border(world, state).T, color="black", linewidth=1.1)
         for name, colour in COLOURS.items():
@@ -59,7 +74,9 @@ def main() -> None:
             axes.scatter(
                 *way[1:].T, s=30, color=colour, edgecolor="white", linewidths=0.8, zorder=5
             )
-        axes.scatter(*start[row : row + 1].T, s=34, color="white", edgecolor="black", zorder=6)
+        axes.scatter(
+            *start[row : row + 1].T, s=34, color="white", edgecolor="black", zorder=6
+        )
         name_corners(axes)
         axes.set_title(f"ReAlloc: {reasons[row]}", fontsize=9, pad=16)
     figure.legend(
@@ -70,7 +87,8 @@ def main() -> None:
         fontsize=9,
     )
     figure.suptitle(
-        "Ways from the logged shares (white), the support region (line), hard regime", fontsize=11
+        "Ways from the logged shares (white), the support region (line), hard regime",
+        fontsize=11,
     )
     figure.subplots_adjust(left=0.03, right=0.9, wspace=0.25, top=0.8, bottom=0.18)
     bar = figure.colorbar(surface, cax=figure.add_axes((0.94, 0.2, 0.01, 0.55)))

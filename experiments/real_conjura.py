@@ -120,7 +120,9 @@ def cell(arm: str, seed: int) -> dict[str, Any]:
         "reasons": {name: count / len(answer) for name, count in reasons.most_common()},
         "moved_share": float(away[moved].mean()) if moved.any() else 0.0,
         "support": float(answer["support"].mean()),
-        "certified": float((answer["gain_lower"] >= 0)[moved].mean()) if moved.any() else 0.0,
+        "certified": float((answer["gain_lower"] >= 0)[moved].mean())
+        if moved.any()
+        else 0.0,
         "left_simplex": int(
             (shares < 0).any(axis=1).sum() + (np.abs(shares.sum(axis=1) - 1) > 1e-9).sum()
         ),
@@ -144,7 +146,9 @@ def to_markdown(cells: dict[str, Any]) -> str:
     ]
     reasons: dict[str, Counter[str]] = {arm: Counter() for arm in ARMS}
     for arm in ARMS:
-        found = [(seed, cells[f"{arm}/{seed}"]) for seed in SEEDS if f"{arm}/{seed}" in cells]
+        found = [
+            (seed, cells[f"{arm}/{seed}"]) for seed in SEEDS if f"{arm}/{seed}" in cells
+        ]
         for seed, one in found:
             weights = " ".join(f"{weight:.2f}" for weight in one["weights"])
             lines.append(
@@ -154,7 +158,9 @@ def to_markdown(cells: dict[str, Any]) -> str:
                 f"{weights} | "
                 f"{one['held_out_error']:.4f} |"
             )
-            reasons[arm].update({name: part / len(found) for name, part in one["reasons"].items()})
+            reasons[arm].update(
+                {name: part / len(found) for name, part in one["reasons"].items()}
+            )
     lines += ["", "| reason and what binds | real | permuted |", "|---|---|---|"]
     names = sorted(
         {*reasons["real"], *reasons["permuted"]}, key=lambda name: -reasons["real"][name]
@@ -198,7 +204,9 @@ def ranking_markdown(cells: dict[str, Figures]) -> str:
             for arm in RANKED[1:]
         ]
         spread = [f"{min(one):+.3f} … {max(one):+.3f}" for one in controls]
-        rows.append([name, str(n), f"**{value:+.3f}**", f"{low:+.3f} … {high:+.3f}", *spread])
+        rows.append(
+            [name, str(n), f"**{value:+.3f}**", f"{low:+.3f} … {high:+.3f}", *spread]
+        )
     text = [
         "# Real advertising logs (Conjura): does the mix rank outcomes out of time?",
         "",
@@ -213,7 +221,8 @@ def ranking_markdown(cells: dict[str, Figures]) -> str:
         "as much as outcomes within a series.",
         "",
         *markdown(
-            ["brand", "rows", "ρ", "95 % interval", "permuted, range", "planted, range"], rows
+            ["brand", "rows", "ρ", "95 % interval", "permuted, range", "planted, range"],
+            rows,
         ),
         f"Matched replay, with changes of up to {TOLERANCE} (‖Δp‖₁) taken for none: "
         f"{cells['replay/0']['verdict']}",
@@ -223,7 +232,11 @@ def ranking_markdown(cells: dict[str, Figures]) -> str:
 
 
 def rank_brands() -> None:
-    keys = ("replay/0", "real/1", *(f"{arm}/{seed}" for seed in SEEDS for arm in RANKED[1:]))
+    keys = (
+        "replay/0",
+        "real/1",
+        *(f"{arm}/{seed}" for seed in SEEDS for arm in RANKED[1:]),
+    )
     study = Study("real_conjura_ranking", rank_cell, keys)
     found = study.done()
     for key in keys:

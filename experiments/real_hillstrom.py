@@ -83,7 +83,9 @@ def mixes(seed: int) -> Figures:
     torch.set_num_threads(1)
     codes, weights, rate = cells()
     learn, cell = draw_mixes(np.random.default_rng([31, seed]), SHOPS)
-    model = ReAlloc(Config(seed=seed), schema(), quiet=True).fit(log_frame(learn, codes[cell]))
+    model = ReAlloc(Config(seed=seed), schema(), quiet=True).fit(
+        log_frame(learn, codes[cell])
+    )
     today = pd.DataFrame(codes, columns=list(KEYS)).astype(int).astype(str)
     today = today.assign(
         shop=[f"new{i}" for i in range(len(codes))],
@@ -124,7 +126,9 @@ def schema() -> Schema:
 def log_frame(rows: RandomizedShares, codes: Floats) -> pd.DataFrame:
     """The rows as a log a user would have."""
     frame = pd.DataFrame(codes, columns=list(KEYS)).astype(int).astype(str)
-    week = FIRST_DAY + pd.to_timedelta(7 * np.tile(np.arange(WEEKS), len(rows) // WEEKS), unit="D")
+    week = FIRST_DAY + pd.to_timedelta(
+        7 * np.tile(np.arange(WEEKS), len(rows) // WEEKS), unit="D"
+    )
     frame = frame.assign(
         shop=[f"shop{unit}" for unit in rows.unit],
         week=week,
@@ -205,10 +209,13 @@ def to_markdown(cells_by_key: dict[str, Figures]) -> str:
 def mixes_table(cells_by_key: dict[str, Figures]) -> list[str]:
     """One row per seed, then what the value's own verdict says."""
     rows, verdicts = list[list[str]](), list[str]()
-    for key, one in ((key, one) for key, one in cells_by_key.items() if key.startswith("mixes/")):
+    for key, one in (
+        (key, one) for key, one in cells_by_key.items() if key.startswith("mixes/")
+    ):
         value, low, high, truth = one["dr_lift"]
         told = [
-            f"{one[name]:.3f}" for name in ("predicted_gain", "best_in_reach", "moved", "harmed")
+            f"{one[name]:.3f}"
+            for name in ("predicted_gain", "best_in_reach", "moved", "harmed")
         ]
         rows.append(
             [

@@ -58,7 +58,9 @@ def read_panel(path: Path) -> Panel:
         panel="all",
     )
     frame = frame[frame[list(channels)].sum(axis=1) > 0]
-    schema = Schema(unit="geo", time="time", outcome="rate", channels=channels, features=STATE)
+    schema = Schema(
+        unit="geo", time="time", outcome="rate", channels=channels, features=STATE
+    )
     return Panel(
         frame[["geo", "time", "rate", "panel", *channels, *STATE]].reset_index(drop=True),
         schema,
@@ -77,7 +79,9 @@ def work(key: str) -> Figures:
     if what == "rank":
         return rank(changed, seed)
     return decide(
-        changed, seed, planted_weights(permute(panel, seed), seed) if arm == "planted" else None
+        changed,
+        seed,
+        planted_weights(permute(panel, seed), seed) if arm == "planted" else None,
     )
 
 
@@ -98,13 +102,16 @@ def decide(panel: Panel, seed: int, weights: np.ndarray | None = None) -> Figure
     )
     moved, weighing = answer["moved"].to_numpy(), model.fitted.main.committee
     reasons = Counter(
-        f"{one} {why}".strip() for one, why in zip(answer["reason"], answer["binding"], strict=True)
+        f"{one} {why}".strip()
+        for one, why in zip(answer["reason"], answer["binding"], strict=True)
     )
     found: Figures = {
         "trained_on": int(past.sum()),
         "rows": len(answer),
         "moved": float(moved.mean()),
-        "moved_share": float(total_variation(shares, start)[moved].mean()) if moved.any() else 0.0,
+        "moved_share": float(total_variation(shares, start)[moved].mean())
+        if moved.any()
+        else 0.0,
         "support": float(answer["support"].mean()),
         "reasons": {name: count / len(answer) for name, count in reasons.most_common()},
         "evidence": weighing.significance,
@@ -163,7 +170,9 @@ def to_markdown(cells: dict[str, Figures]) -> str:
             f"{one['support']:.2f}",
             f"{one['evidence']:.2f}",
         ]
-        rows.append([arm, seed, str(one["rows"]), *shown, f"{one['held_out_error']:.4f}", why])
+        rows.append(
+            [arm, seed, str(one["rows"]), *shown, f"{one['held_out_error']:.4f}", why]
+        )
         if "true_gain" in one:
             truths.append(
                 [
@@ -177,14 +186,23 @@ def to_markdown(cells: dict[str, Figures]) -> str:
     text += markdown(head, rows)
     text += ["Of the planted arm, looked up in the response that was planted:", ""]
     text += markdown(
-        ["seed", "true gain", "predicted gain", "harmed of moved", "true gain ≥ gain_lower"], truths
+        [
+            "seed",
+            "true gain",
+            "predicted gain",
+            "harmed of moved",
+            "true gain ≥ gain_lower",
+        ],
+        truths,
     )
     text += [
         "## What ranks outcomes out of time",
         "",
         "ρ of the S-learner's predicted worth of this week's change of the mix and ",
     ]
-    text[-1] += f"the outcome less what was predictable; blocks of {BLOCK_DAYS} days are resampled."
+    text[-1] += (
+        f"the outcome less what was predictable; blocks of {BLOCK_DAYS} days are resampled."
+    )
     ranks = [
         [*key.split("/")[1:], *shown_rank(one["all"])]
         for key, one in cells.items()
@@ -208,7 +226,10 @@ def main() -> None:
     find(FILE)
     seeds = given.seeds or [1]
     keys = [
-        f"rank/{arm}/{seed}" for seed in range(1, 6) for arm in ARMS if arm != "real" or seed == 1
+        f"rank/{arm}/{seed}"
+        for seed in range(1, 6)
+        for arm in ARMS
+        if arm != "real" or seed == 1
     ]
     keys += ["replay/real/1", *(f"policy/{arm}/{seed}" for seed in seeds for arm in ARMS)]
     study = Study("real_meridian", work, tuple(keys))

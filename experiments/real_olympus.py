@@ -126,7 +126,9 @@ def recommend(name: str, seed: int, n: int, config: Any) -> tuple[Any, Any, dict
         outcome=outcome[log], day="2026-01-01"
     )
     frame["mix"] = [f"mix{row}" for row in range(n)]
-    schema = Schema(unit="mix", time="day", channels=channels, outcome="outcome", features=())
+    schema = Schema(
+        unit="mix", time="day", channels=channels, outcome="outcome", features=()
+    )
     model = ReAlloc(schema=schema, config=config, quiet=True).fit(frame)
     today = pd.DataFrame(mixes[[incumbent]], columns=list(channels)).assign(
         mix="incumbent", day="2026-01-02"
@@ -172,7 +174,13 @@ def run(kind: str, compute: Any, repeats: dict[int, int], first: int, path: Path
     cells = json.loads(path.read_text()) if path.exists() else {}
     found, began = cells.setdefault(kind, {}), time.time()
     most = max(repeats.values())
-    todo = [(f, n, first + r) for r in range(most) for n in SIZES for f in FILES if r < repeats[n]]
+    todo = [
+        (f, n, first + r)
+        for r in range(most)
+        for n in SIZES
+        for f in FILES
+        if r < repeats[n]
+    ]
     for done, (name, n, seed) in enumerate(todo):
         key = f"{name}/{n}/{seed}"
         if key not in found:
@@ -226,7 +234,9 @@ def to_markdown(cells: dict[str, Any], commit: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(name: str, n: int, own: list[dict[str, Any]], other: list[dict[str, float]]) -> str:
+def _row(
+    name: str, n: int, own: list[dict[str, Any]], other: list[dict[str, float]]
+) -> str:
     def mine(key: str) -> Floats:
         return np.array([float(cell[key]) for cell in own])
 
@@ -243,7 +253,9 @@ def _row(name: str, n: int, own: list[dict[str, Any]], other: list[dict[str, flo
         f"{(logged > 0).mean():.3f} | {logged.mean():.3f} | {theirs('oracle').mean():.3f}",
         f"{mine('moved').mean():.3f} | {mine('logged_end').mean():.3f} | "
         f"{(mine('off_grid') > 1e-6).mean():.3f}",
-        " | ".join(f"{mine(key).sum():.0f}" for key in ("left_simplex", "opened", "too_far")),
+        " | ".join(
+            f"{mine(key).sum():.0f}" for key in ("left_simplex", "opened", "too_far")
+        ),
     ]
     return "| " + " | ".join(shown) + " |"
 
@@ -256,12 +268,18 @@ def main() -> None:
         "--forest", action="store_true", help="compute the rivals; needs scikit-learn"
     )
     parser.add_argument(
-        "--repeats", type=int, nargs="+", default=[120], help="one number, or one for each size"
+        "--repeats",
+        type=int,
+        nargs="+",
+        default=[120],
+        help="one number, or one for each size",
     )
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     given = parser.parse_args()
     wanted = given.repeats * len(SIZES) if len(given.repeats) == 1 else given.repeats
-    path = RESULTS / ("real_olympus.json" if given.first < 1001 else "real_olympus_tuning.json")
+    path = RESULTS / (
+        "real_olympus.json" if given.first < 1001 else "real_olympus_tuning.json"
+    )
     repeats = dict(zip(SIZES, wanted, strict=True))
     run(
         "rivals" if given.forest else "ours",
@@ -273,7 +291,9 @@ def main() -> None:
     if not given.forest:
         from runner import commit
 
-        path.with_suffix(".md").write_text(to_markdown(json.loads(path.read_text()), commit()))
+        path.with_suffix(".md").write_text(
+            to_markdown(json.loads(path.read_text()), commit())
+        )
 
 
 if __name__ == "__main__":

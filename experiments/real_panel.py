@@ -29,7 +29,9 @@ from realloc.evaluate.demand import fit_demand, known_before, predict_demand
 from realloc.evaluate.events import at_previous, find_events
 from realloc.evaluate.ranking import rank_correlation
 
-SHARED = Path(os.environ.get("REALLOC_DATA", Path(__file__).resolve().parents[2] / "shared/data"))
+SHARED = Path(
+    os.environ.get("REALLOC_DATA", Path(__file__).resolve().parents[2] / "shared/data")
+)
 ARMS, RECENT, STRENGTH = ("real", "permuted", "planted"), 7, 0.3
 Floats = NDArray[np.float64]
 
@@ -68,7 +70,8 @@ class Panel:
     def is_past(self) -> NDArray[np.bool_]:
         """The rows to learn from: the first part of every unit's rows."""
         return (
-            self.frame.groupby(self.schema.unit)[self.schema.time].rank(pct=True) <= self.past
+            self.frame.groupby(self.schema.unit)[self.schema.time].rank(pct=True)
+            <= self.past
         ).to_numpy()
 
 
@@ -106,7 +109,9 @@ def planted_weights(panel: Panel, seed: int) -> Floats:
     """a (K,) of the response Σ a_k √p_k: drawn by seed, scaled to vary STRENGTH times as much as
     outcomes within units do.
     """
-    a = np.random.default_rng([seed, 5]).permutation(np.linspace(0.0, 1.0, len(panel.spend)))
+    a = np.random.default_rng([seed, 5]).permutation(
+        np.linspace(0.0, 1.0, len(panel.spend))
+    )
     outcome = panel.frame[panel.schema.outcome]
     within = float(
         (outcome - outcome.groupby(panel.frame[panel.schema.unit]).transform("mean")).std()
@@ -131,7 +136,9 @@ def rank(panel: Panel, seed: int) -> dict[str, Any]:
     u was predictable.
     """
     logs = with_recent(panel)
-    early = (pd.Series(logs.times).groupby(logs.unit_codes).rank(pct=True) <= panel.past).to_numpy()
+    early = (
+        pd.Series(logs.times).groupby(logs.unit_codes).rank(pct=True) <= panel.past
+    ).to_numpy()
     events = find_events(logs)
     known, follows = known_before(logs, events, RECENT), events.previous >= 0
     booster = fit_demand(known, logs.outcome, logs.unit_codes, early & follows, seed)
@@ -153,7 +160,10 @@ def with_recent(panel: Panel) -> Logs:
     """Logs with one more feature: the mean outcome of the unit's last rows before, known before the
     decision.
     """
-    schema, frame = panel.schema, panel.frame.sort_values([panel.schema.unit, panel.schema.time])
+    schema, frame = (
+        panel.schema,
+        panel.frame.sort_values([panel.schema.unit, panel.schema.time]),
+    )
     recent = frame.groupby(schema.unit)[schema.outcome].transform(
         lambda y: y.shift(1).rolling(RECENT, min_periods=1).mean()
     )
@@ -174,7 +184,9 @@ def _by_group(
     for name in [*np.unique(group), "all"]:
         mine = (group == name) | (name == "all")
         one = rank_correlation("rho", gain[mine], rest[mine], every[mine])
-        found[str(name)[:8]] = [round(x, 4) for x in (one.value, one.low, one.high)] + [one.n]
+        found[str(name)[:8]] = [round(x, 4) for x in (one.value, one.low, one.high)] + [
+            one.n
+        ]
     return found
 
 

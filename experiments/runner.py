@@ -91,7 +91,9 @@ def save(study: Study, cells: dict[str, Figures]) -> None:
     study.folder.mkdir(parents=True, exist_ok=True)
     aside = study.path.with_suffix(".part")
     aside.write_text(
-        json.dumps({"card": card(study, cells), "cells": dict(sorted(cells.items()))}, indent=1)
+        json.dumps(
+            {"card": card(study, cells), "cells": dict(sorted(cells.items()))}, indent=1
+        )
         + "\n"
     )
     aside.replace(study.path)
@@ -99,13 +101,18 @@ def save(study: Study, cells: dict[str, Figures]) -> None:
 
 def card(study: Study, cells: dict[str, Figures]) -> Figures:
     """Of the run that wrote last, with packages that only earlier ones had, and of all cells."""
-    former = json.loads(study.path.read_text())["card"]["packages"] if study.path.exists() else {}
+    former = (
+        json.loads(study.path.read_text())["card"]["packages"]
+        if study.path.exists()
+        else {}
+    )
     ends = {key.rsplit("/", 1)[-1] for key in cells}
     return {
         "commit": commit(),
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "packages": former | {name: found for name in PACKAGES if (found := installed(name))},
+        "packages": former
+        | {name: found for name in PACKAGES if (found := installed(name))},
         "seeds": sorted(int(end) for end in ends if end.isdigit()),
         "cpu_hours": hours_of(cells),
     }
@@ -132,12 +139,16 @@ def commit() -> str:
             command, cwd=where, capture_output=True, text=True, check=False
         ).stdout.strip()
 
-    changed = git("status", "--porcelain", "--", "src", "experiments/*.py", "benchmarks/*.py")
+    changed = git(
+        "status", "--porcelain", "--", "src", "experiments/*.py", "benchmarks/*.py"
+    )
     return git("rev-parse", "--short", "HEAD") + ("-dirty" if changed else "")
 
 
 def conclude(
-    study: Study, given: argparse.Namespace, to_markdown: Callable[[dict[str, Figures]], str]
+    study: Study,
+    given: argparse.Namespace,
+    to_markdown: Callable[[dict[str, Figures]], str],
 ) -> None:
     """Measure what is missing, write the table beside the cells and print it."""
     text = to_markdown(study.done() if given.table else run(study, given.jobs))
@@ -148,12 +159,18 @@ def conclude(
 def describe(cells: dict[str, Figures]) -> str:
     """One sentence about the code and the cost of cells."""
     codes = sorted({str(cell["code"]) for cell in cells.values()})
-    return f"{len(cells)} cells, {hours_of(cells):.1f} CPU hours; code of {', '.join(codes)}."
+    return (
+        f"{len(cells)} cells, {hours_of(cells):.1f} CPU hours; code of {', '.join(codes)}."
+    )
 
 
 def interval(differences: NDArray[np.float64]) -> tuple[float, float]:
     """95 % bootstrap interval of the mean over seeds."""
-    draws = np.random.default_rng(0).choice(differences, size=(4000, len(differences))).mean(axis=1)
+    draws = (
+        np.random.default_rng(0)
+        .choice(differences, size=(4000, len(differences)))
+        .mean(axis=1)
+    )
     return float(np.quantile(draws, 0.025)), float(np.quantile(draws, 0.975))
 
 
@@ -169,8 +186,12 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--seeds", type=int, nargs="+", help="world seeds; 1 to 10 unless given")
-    parser.add_argument("--quick", action="store_true", help="two seeds of a small world: minutes")
+    parser.add_argument(
+        "--seeds", type=int, nargs="+", help="world seeds; 1 to 10 unless given"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="two seeds of a small world: minutes"
+    )
     parser.add_argument(
         "--table", action="store_true", help="only write the table from the cells there are"
     )

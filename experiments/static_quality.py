@@ -49,7 +49,11 @@ NOT_GLOBAL = range(
     6, 11
 )  # seeds without the global search: it costs more than the rest and ends near 0
 STIFF = Backbone(weight_decay=1.5)
-FREE = {"steps": ANYWHERE.steps, "max_length": ANYWHERE.max_length, "max_turns": ANYWHERE.max_turns}
+FREE = {
+    "steps": ANYWHERE.steps,
+    "max_length": ANYWHERE.max_length,
+    "max_turns": ANYWHERE.max_turns,
+}
 Floats = NDArray[np.float64]
 
 
@@ -90,10 +94,14 @@ METHODS: dict[str, Method] = {
     "context_only": Method("Context-Only", baselines.ContextOnly),
     "vcnet": Method("VCNet", baselines.VCNet, seeds=5),
     "giks": Method("GIKS", baselines.GIKS, seeds=5),
-    "density_constrained": Method("Density-constrained", baselines.DensityConstrained, (), seeds=5),
+    "density_constrained": Method(
+        "Density-constrained", baselines.DensityConstrained, (), seeds=5
+    ),
     "linear_dml": Method("LinearDML (EconML)", baselines.LinearDMLPolicy),
     "linear_dml_poly": Method("LinearDML, degree 2 (EconML)", BASELINES["linear_dml_poly"]),
-    "causal_forest": Method("CausalForestDML (EconML)", baselines.CausalForestDMLPolicy, seeds=5),
+    "causal_forest": Method(
+        "CausalForestDML (EconML)", baselines.CausalForestDMLPolicy, seeds=5
+    ),
     "cql": Method("CQL, γ = 0 (d3rlpy)", baselines.CQLPolicy, (), seeds=5),
 }
 # The paper's table: D / SR per regime.
@@ -172,7 +180,9 @@ def decide(model: realloc.ReAlloc, test: Logs, decision: Any) -> Decision:
     """The model's answers as arrays."""
     model.config = replace(model.config, decision=decision)
     answer = model.recommend(test)
-    shares = np.stack([answer[f"share_{name}"].to_numpy() for name in test.schema.channels], axis=1)
+    shares = np.stack(
+        [answer[f"share_{name}"].to_numpy() for name in test.schema.channels], axis=1
+    )
     columns = {
         name: np.array(answer[name])
         for name in ("gain", "gain_lower", "support", "steps", "reason")
@@ -185,7 +195,9 @@ def judge(world: World, test: Logs, decision: Decision) -> Figures:
     surface, start = world.surface(world.state(test)), np.array(test.shares)
     moved = np.isin(decision.reason, MOVED)
     true = surface.value(decision.shares) - surface.value(start)
-    figures = {one.name: one.value for one in score_shares(world, test, decision.shares).estimates}
+    figures = {
+        one.name: one.value for one in score_shares(world, test, decision.shares).estimates
+    }
     figures["moved"] = float(moved.mean())
     figures["bias"] = float(np.where(moved, decision.gain - true, 0.0).mean())
     if moved.any() and np.isfinite(decision.gain_lower[moved]).all():
@@ -207,8 +219,12 @@ def geometry(world: World, test: Logs, field: Floats) -> Figures:
 def inside_truth(world: World, test: Logs, gain: GainFunction) -> Figures:
     """Greedy inside the true region."""
     allowed = true_support(world.region(world.state(test)), world.parameters.path_intervals)
-    trace = search_greedy(np.array(test.shares), gain, allowed, search_config(world.parameters))
-    return {one.name: one.value for one in score_shares(world, test, trace.shares).estimates}
+    trace = search_greedy(
+        np.array(test.shares), gain, allowed, search_config(world.parameters)
+    )
+    return {
+        one.name: one.value for one in score_shares(world, test, trace.shares).estimates
+    }
 
 
 def values(
@@ -246,7 +262,11 @@ def variants(cells: dict[str, Figures]) -> list[tuple[str, str]]:
 
 
 def title(method: str, search: str) -> str:
-    return METHODS[method].title if search == "as it is" else f"{METHODS[method].title}, {search}"
+    return (
+        METHODS[method].title
+        if search == "as it is"
+        else f"{METHODS[method].title}, {search}"
+    )
 
 
 def to_markdown(cells: dict[str, Figures], regimes: tuple[str, ...]) -> str:
@@ -274,9 +294,12 @@ def to_markdown(cells: dict[str, Figures], regimes: tuple[str, ...]) -> str:
             )
             free = search == "global" or method == "realloc_free"
             raw = values(cells, method, regime, search, "raw_uplift") if free else {}
-            row.append(f"{mean(dep)} / {mean(rec)}" + (f" (raw {mean(raw)})" if raw else ""))
+            row.append(
+                f"{mean(dep)} / {mean(rec)}" + (f" (raw {mean(raw)})" if raw else "")
+            )
         counts = [
-            str(len(values(cells, method, regime, search, "raw_uplift"))) for regime in regimes
+            str(len(values(cells, method, regime, search, "raw_uplift")))
+            for regime in regimes
         ]
         told = counts[0] if len(set(counts)) == 1 else " · ".join(counts)
         rows.append([*row, PAPER.get((method, search), ""), told])
@@ -287,7 +310,10 @@ def to_markdown(cells: dict[str, Figures], regimes: tuple[str, ...]) -> str:
         ("moved", "Moved"),
     ):
         rows = [
-            [title(m, s), *(mean(values(cells, m, regime, s, metric)) for regime in regimes)]
+            [
+                title(m, s),
+                *(mean(values(cells, m, regime, s, metric)) for regime in regimes),
+            ]
             for m, s in pairs
         ]
         lines += [f"**{text}**", "", *markdown(["", *regimes], rows)]
@@ -318,7 +344,8 @@ def margins(
                 *(margin(cells, mine, (method, search), regime) for regime in regimes),
             ]
             for method, search in pairs
-            if method not in ("realloc", "realloc_free", "logging", "uniform") and search in kinds
+            if method not in ("realloc", "realloc_free", "logging", "uniform")
+            and search in kinds
         ]
         lines += [
             f"**ReAlloc ({called}) minus rival, Safe Recovery; paired 95 % bootstrap interval over "
@@ -334,7 +361,8 @@ def margin(
 ) -> str:
     """The mean difference over seeds that both have, and its interval."""
     ours, theirs = (
-        values(cells, m, regime, search, "safe_local_recovery") for m, search in (mine, other)
+        values(cells, m, regime, search, "safe_local_recovery")
+        for m, search in (mine, other)
     )
     both = sorted(ours.keys() & theirs.keys())
     if not both:
@@ -350,7 +378,13 @@ def geometries(cells: dict[str, Figures], regimes: tuple[str, ...]) -> list[str]
     rows = []
     for method, asked in METHODS.items():
         if values(cells, method, "hard", "field", "edge_ndcg"):
-            parts = ("edge_ndcg", "top_edge_acc", "pairwise_corr", "top_edge_regret", "error")
+            parts = (
+                "edge_ndcg",
+                "top_edge_acc",
+                "pairwise_corr",
+                "top_edge_regret",
+                "error",
+            )
             found = [mean(values(cells, method, "hard", "field", part)) for part in parts]
             bias = mean(values(cells, method, "hard", "greedy", "bias"))
             rows.append([asked.title, bias, *found, PAPER_LOCAL.get(method, "")])
@@ -372,7 +406,8 @@ def decomposition(cells: dict[str, Figures], regimes: tuple[str, ...]) -> list[s
     rows = []
     for method, asked in METHODS.items():
         if not any(
-            values(cells, method, regime, "true support", "raw_uplift") for regime in regimes
+            values(cells, method, regime, "true support", "raw_uplift")
+            for regime in regimes
         ):
             continue
         row = [asked.title]
@@ -394,7 +429,9 @@ def decomposition(cells: dict[str, Figures], regimes: tuple[str, ...]) -> list[s
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument(
+        "--methods", nargs="+", choices=list(METHODS), default=list(METHODS)
+    )
     parser.add_argument("--regimes", nargs="+", choices=list(NAMES), default=list(NAMES))
     given = parser.parse_args()
     seeds = given.seeds or (QUICK_SEEDS if given.quick else SEEDS)

@@ -70,7 +70,9 @@ def cell(key: str, sizes: Sizes = FULL, config: realloc.Config | None = None) ->
     world = World("hard", int(number))
     rows, config = sizes["units"] * sizes["periods"], config or realloc.Config()
     support = replace(config.support, rows=max(rows, FEWEST))
-    config = replace(config, seed=int(number), memory=MemoryConfig(capacity=rows), support=support)
+    config = replace(
+        config, seed=int(number), memory=MemoryConfig(capacity=rows), support=support
+    )
     windows = [
         world.sample(units=sizes["units"], periods=sizes["periods"], seed=w, window=w)
         for w in range(sizes["windows"])
@@ -91,7 +93,8 @@ def cell(key: str, sizes: Sizes = FULL, config: realloc.Config | None = None) ->
         "greedy", config, SURFACES, config.teacher.members
     )
     spent = [
-        clock(partial(policy.fit, window)) for window in (windows if method == "warm" else [logs])
+        clock(partial(policy.fit, window))
+        for window in (windows if method == "warm" else [logs])
     ]
     kept = {"rows": len(logs), "bytes": logs.to_arrow().nbytes}
     return judge(world, of_teacher(policy), sizes) | timing(spent, sizes) | kept
@@ -101,16 +104,23 @@ def memory_of(method: str, windows: list[Logs]) -> Logs:
     """The rows that a teacher of the last window may use."""
     if method in ("fresh", "warm"):
         return windows[-1]
-    if method == "raw":  # as many former rows as the window has, the same number of every window
+    if (
+        method == "raw"
+    ):  # as many former rows as the window has, the same number of every window
         former, random = windows[:-1], np.random.default_rng(len(windows))
         part = len(windows[-1]) // max(len(former), 1)
         return join(
             [
-                *(logs.take(np.sort(random.permutation(len(logs))[:part])) for logs in former),
+                *(
+                    logs.take(np.sort(random.permutation(len(logs))[:part]))
+                    for logs in former
+                ),
                 windows[-1],
             ]
         )
-    return join(windows if method == "pooled" else windows[-int(method.removeprefix("pooled")) :])
+    return join(
+        windows if method == "pooled" else windows[-int(method.removeprefix("pooled")) :]
+    )
 
 
 def join(windows: list[Logs]) -> Logs:
@@ -151,12 +161,15 @@ def judge(world: World, gains: Gains, sizes: Sizes) -> Figures:
     uplift, recovery = [], []
     for w in range(sizes["windows"]):
         test = world.sample(units=sizes["test"], periods=5, seed=TEST_SEED + w, window=w)
-        allowed = true_support(world.region(world.state(test, w)), world.parameters.path_intervals)
+        allowed = true_support(
+            world.region(world.state(test, w)), world.parameters.path_intervals
+        )
         trace = search_greedy(
             np.array(test.shares), gains(test), allowed, search_config(world.parameters)
         )
         found = {
-            one.name: one.value for one in score_shares(world, test, trace.shares, w).estimates
+            one.name: one.value
+            for one in score_shares(world, test, trace.shares, w).estimates
         }
         uplift.append(found["deployable_uplift"])
         recovery.append(found["safe_local_recovery"])
@@ -172,13 +185,20 @@ def pooled_time(cells: dict[str, Figures], windows: int) -> float:
     """CPU seconds of a pooled teacher fitted again after every window: between sizes that were
     measured, mean over seeds.
     """
-    names = {1: "fresh", 2: "raw", **{size: f"pooled{size}" for size in CLOCK}, windows: "pooled"}
+    names = {
+        1: "fresh",
+        2: "raw",
+        **{size: f"pooled{size}" for size in CLOCK},
+        windows: "pooled",
+    }
     known = {
         size: found.mean()
         for size, name in sorted(names.items())
         if len(found := of(cells, name, "last"))
     }
-    return float(np.interp(np.arange(1, windows + 1), list(known), list(known.values())).sum())
+    return float(
+        np.interp(np.arange(1, windows + 1), list(known), list(known.values())).sum()
+    )
 
 
 def of(cells: dict[str, Figures], method: str, name: str) -> NDArray[np.float64]:
@@ -190,12 +210,16 @@ def of(cells: dict[str, Figures], method: str, name: str) -> NDArray[np.float64]
 
 def codes(cells: dict[str, Figures], method: str) -> set[str]:
     """The code that a method was measured by."""
-    return {str(found["code"]) for key, found in cells.items() if key.split("/")[0] == method}
+    return {
+        str(found["code"]) for key, found in cells.items() if key.split("/")[0] == method
+    }
 
 
 def to_markdown(cells: dict[str, Figures], sizes: Sizes) -> str:
     """The paper's table: uplift in this world's units, memory and time relative to Fast-Slow."""
-    known = {method: title for method, title in TITLES.items() if len(of(cells, method, "union"))}
+    known = {
+        method: title for method, title in TITLES.items() if len(of(cells, method, "union"))
+    }
     time_of = {method: of(cells, method, "total").mean() for method in known}
     time_of["pooled"] = pooled_time(cells, sizes["windows"])
     if "raw" in known:  # its first window has no memory
@@ -204,7 +228,8 @@ def to_markdown(cells: dict[str, Figures], sizes: Sizes) -> str:
     rows = []
     for method, title in known.items():
         means = [
-            of(cells, method, name).mean() for name in ("current", "past", "union", "recovery")
+            of(cells, method, name).mean()
+            for name in ("current", "past", "union", "recovery")
         ]
         costs = [f"{rows_of[method] / rows_of['rolling']:.2f}×", "–"]
         if codes(cells, method) <= codes(cells, "rolling"):
@@ -215,7 +240,9 @@ def to_markdown(cells: dict[str, Figures], sizes: Sizes) -> str:
     low, high = interval(kept)
     logged = of(cells, "pooled", "bytes").mean()
     ours = logged / sizes["windows"] + of(cells, "rolling", "bytes").mean()
-    with_support = (rows_of["rolling"] + of(cells, "rolling", "support").mean()) / rows_of["pooled"]
+    with_support = (rows_of["rolling"] + of(cells, "rolling", "support").mean()) / rows_of[
+        "pooled"
+    ]
     lines = [
         "# Rolling windows with rotating support",
         "",
@@ -224,7 +251,8 @@ def to_markdown(cells: dict[str, Figures], sizes: Sizes) -> str:
         "`python experiments/temporal.py` prints this and says how it was measured.",
         "",
         *markdown(
-            ["", "current", "past", "union", "recovery", "memory (rows)", "time", "paper"], rows
+            ["", "current", "past", "union", "recovery", "memory (rows)", "time", "paper"],
+            rows,
         ),
         "Paper: current, past, union · memory, time. No time where a row was measured by other "
         "code, on another machine.",
@@ -258,7 +286,9 @@ def main() -> None:
             if size < sizes["windows"]
         ]
     study = Study(
-        "temporal_quick" if given.quick else "temporal", partial(cell, sizes=sizes), tuple(keys)
+        "temporal_quick" if given.quick else "temporal",
+        partial(cell, sizes=sizes),
+        tuple(keys),
     )
     conclude(study, given, lambda cells: to_markdown(cells, sizes))
 

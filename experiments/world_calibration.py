@@ -164,7 +164,8 @@ def to_markdown(results: dict[str, Any]) -> str:
         seeds = len(column(results, kind, name, "hard"))
         if seeds:
             cells = [
-                to_cell(name, regime, column(results, kind, name, regime)) for regime in REGIMES
+                to_cell(name, regime, column(results, kind, name, regime))
+                for regime in REGIMES
             ]
             lines.append(f"| {name} | {seeds} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
@@ -194,7 +195,9 @@ def main() -> None:
         if options.only in (None, kind):
             run(results, path, kind, range(options.first_seed, options.first_seed + seeds))
     table = to_markdown(results)
-    (RESULTS / f"{options.name}.md").write_text("# Calibration of the synthetic world\n\n" + table)
+    (RESULTS / f"{options.name}.md").write_text(
+        "# Calibration of the synthetic world\n\n" + table
+    )
     print(table)
 
 

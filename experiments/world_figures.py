@@ -56,12 +56,16 @@ def name_corners(axes: Any) -> None:
 def draw_actions() -> None:
     """Logged actions of one context over the one response surface, regime by regime."""
     grid = simplex_grid(3, GRID)
-    figure, panels = plt.subplots(1, 4, figsize=(12.4, 3.6), subplot_kw={"projection": "ternary"})
+    figure, panels = plt.subplots(
+        1, 4, figsize=(12.4, 3.6), subplot_kw={"projection": "ternary"}
+    )
     rng = np.random.default_rng(0)
     for axes, regime in zip(panels, REGIMES, strict=True):
         world = World(regime, SEED)
         state = one_context(world)
-        gain = world.response(state, grid[None])[0] - world.response(state, np.full((1, 3), 1 / 3))
+        gain = world.response(state, grid[None])[0] - world.response(
+            state, np.full((1, 3), 1 / 3)
+        )
         surface = axes.tricontourf(
             *grid.T, gain, levels=np.arange(-6, 6.1, 1), cmap="RdYlBu_r", extend="both"
         )
@@ -86,7 +90,12 @@ def draw_transfers() -> None:
     figure, axes = plt.subplots(figsize=(6.4, 4.6), subplot_kw={"projection": "ternary"})
     colours = ListedColormap(EDGE_COLOURS)
     points = axes.scatter(
-        *grid.T, c=best, cmap=colours, norm=BoundaryNorm(np.arange(7) - 0.5, 6), s=52, marker="h"
+        *grid.T,
+        c=best,
+        cmap=colours,
+        norm=BoundaryNorm(np.arange(7) - 0.5, 6),
+        s=52,
+        marker="h",
     )
     points.set_linewidths(0)
     axes.plot(*region_border(world, state).T, color="black", linewidth=1.4)
@@ -116,7 +125,11 @@ def draw_transfers() -> None:
         )
     )
     legend = axes.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(0.98, 1.0), fontsize=8, frameon=True
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(0.98, 1.0),
+        fontsize=8,
+        frameon=True,
     )
     legend.get_frame().set_facecolor("#dddddd")
     axes.set_title("Best local transfer, hard regime", fontsize=11, pad=12)

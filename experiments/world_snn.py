@@ -86,7 +86,10 @@ class SNN:
             with torch.no_grad():
                 error = float((self.network(held[0])[:, 0] - held[1]).square().mean())
             if error < best:
-                best, kept = error, {k: v.clone() for k, v in self.network.state_dict().items()}
+                best, kept = (
+                    error,
+                    {k: v.clone() for k, v in self.network.state_dict().items()},
+                )
         self.network.load_state_dict(kept)
         self.held_out_mse = best * float(self.y_scale) ** 2
 
@@ -117,7 +120,8 @@ def lattice(channels: int, step: float, length: float) -> Floats:
     """
     reach = int(length / step)
     free = np.stack(
-        np.meshgrid(*[np.arange(-reach, reach + 1)] * (channels - 1), indexing="ij"), axis=-1
+        np.meshgrid(*[np.arange(-reach, reach + 1)] * (channels - 1), indexing="ij"),
+        axis=-1,
     )
     free = free.reshape(-1, channels - 1)
     moves = np.column_stack([free, -free.sum(axis=1)]) * step

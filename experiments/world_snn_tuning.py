@@ -60,7 +60,9 @@ def to_markdown(cells: dict[str, dict[str, float]]) -> str:
     for line in LINES:
         found = []
         for regime in REGIMES:
-            mine = [cells[key] for seed in SEEDS if (key := f"{line}/{regime}/{seed}") in cells]
+            mine = [
+                cells[key] for seed in SEEDS if (key := f"{line}/{regime}/{seed}") in cells
+            ]
             recovery, excess = (
                 (np.mean([c[name] for c in mine]) for name in ("recovery", "excess"))
                 if mine
@@ -76,7 +78,9 @@ def to_markdown(cells: dict[str, dict[str, float]]) -> str:
 
 def main() -> None:
     torch.set_num_threads(1)
-    cells: dict[str, dict[str, float]] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    cells: dict[str, dict[str, float]] = (
+        json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    )
     for line in LINES:
         for regime in REGIMES:
             for seed in SEEDS:

@@ -36,7 +36,9 @@ def shop(units: int = 50, days: int = 6, seed: int = 0, zeros: bool = True) -> p
         {
             "item": [f"s{seed}i{i:03d}" for i in item],
             "date": [
-                date(2025, 1, 6) + timedelta(days=d) for _ in range(units) for d in range(days)
+                date(2025, 1, 6) + timedelta(days=d)
+                for _ in range(units)
+                for d in range(days)
             ],
             "ads": spend[:, 0],
             "coupon": spend[:, 1],
@@ -60,7 +62,9 @@ def _advised(zeros: bool, guarded: bool) -> ReAlloc:
 def advised(zeros: bool = True, guarded: bool = False, **decision) -> ReAlloc:
     """A fitted model of its own, with other settings of [decision] if wanted."""
     model = copy.copy(_advised(zeros, guarded))
-    model.config = replace(model.config, decision=replace(model.config.decision, **decision))
+    model.config = replace(
+        model.config, decision=replace(model.config.decision, **decision)
+    )
     return model
 
 

@@ -18,7 +18,9 @@ settings.load_profile("realloc")
 
 DATA = Path(os.environ.get("REALLOC_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
-SPENDS = Schema(unit="item", time="date", outcome="orders", channels=["ads", "coupon", "rebate"])
+SPENDS = Schema(
+    unit="item", time="date", outcome="orders", channels=["ads", "coupon", "rebate"]
+)
 SHARES = Schema(
     unit="item",
     time="date",
@@ -34,7 +36,9 @@ SLOW = (
     "theory/", "world/platform/", "base/numerics/test_clib.py", "base/test_artifact.py",
     "logs/test_fuzz.py", "model/test_realloc.py", "test_examples.py", "test_small_logs.py",
 )  # fmt: skip
-FIRST = ("test_quality.py",)  # the longest, begun while there is other work to do beside them
+FIRST = (
+    "test_quality.py",
+)  # the longest, begun while there is other work to do beside them
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -72,7 +76,9 @@ def make_frame(units: int = 30, days: int = 8, seed: int = 0) -> pd.DataFrame:
         {
             "item": np.repeat([f"i{u:03d}" for u in range(units)], days),
             "date": [
-                date(2025, 1, 6) + timedelta(days=d) for _ in range(units) for d in range(days)
+                date(2025, 1, 6) + timedelta(days=d)
+                for _ in range(units)
+                for d in range(days)
             ],
             "ads": spend[:, 0],
             "coupon": spend[:, 1],

@@ -15,7 +15,12 @@ from realloc.learn.memory.config import MemoryConfig
 from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.student.config import StudentConfig
 from realloc.learn.support.config import SupportConfig
-from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.teacher.config import (
+    FactualConfig,
+    KernelConfig,
+    NetworkConfig,
+    TeacherConfig,
+)
 from realloc.world import WorldParameters
 
 CONFIG = Config(
@@ -82,5 +87,7 @@ def schema_of(logs: Logs) -> Schema:
 
 def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
     return (
-        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+        one.dtype == other.dtype
+        and one.shape == other.shape
+        and one.tobytes() == other.tobytes()
     )

@@ -50,7 +50,9 @@ def with_shares(frame, shares):
 
 def jittered(frame, size):
     noise = size * np.random.default_rng(0).standard_normal((len(frame), 3))
-    return with_shares(frame, np.array([0.2, 0.3, 0.5]) + noise - noise.mean(axis=1, keepdims=True))
+    return with_shares(
+        frame, np.array([0.2, 0.3, 0.5]) + noise - noise.mean(axis=1, keepdims=True)
+    )
 
 
 # Refused, and why
@@ -66,13 +68,19 @@ def jittered(frame, size):
             "at least 50 rows of 10 units to learn from, got 150 rows of 9",
         ),
         (lambda f: as_units(f, 1), "at least 2 units, got 1"),
-        (lambda f: as_units(f, 2), "at least 50 rows of 10 units to learn from, got 300 rows of 2"),
+        (
+            lambda f: as_units(f, 2),
+            "at least 50 rows of 10 units to learn from, got 300 rows of 2",
+        ),
         (
             lambda f: with_shares(f, [0.2, 0.3, 0.5]),
             "shares that vary, got the same split in every row",
         ),
         (lambda f: jittered(f, 1e-12), "shares that vary, got the same split in every row"),
-        (lambda f: with_shares(f, [0.0, 1.0, 0.0]), "at least 2 channels with budget, got 1"),
+        (
+            lambda f: with_shares(f, [0.0, 1.0, 0.0]),
+            "at least 2 channels with budget, got 1",
+        ),
         (lambda f: with_shares(f, [0.2, 0.3, 0.6]), "sum"),
         (lambda f: with_shares(f, [20.0, 30.0, 50.0]), "percent"),
         (
@@ -108,10 +116,13 @@ def test_a_channel_without_any_budget_is_told_and_harms_nobody():
     model = fit(frame)
     assert all_finite(model, frame)
     assert float(model.state.main.student.scaling.inverse[0]) == 0
-    assert "ads: its share never varies." in model.state.main.nuisances.lines(channels=CHANNELS)
+    assert "ads: its share never varies." in model.state.main.nuisances.lines(
+        channels=CHANNELS
+    )
     check = read_logs(frame, SCHEMA).check()
     assert any(
-        finding.code == "unused_channel" and finding.column == "ads" for finding in check.warnings
+        finding.code == "unused_channel" and finding.column == "ads"
+        for finding in check.warnings
     )
 
 
@@ -160,7 +171,9 @@ def test_a_large_constant_in_the_outcome_changes_nothing():
 
 def test_one_enormous_outcome_leaves_answers_finite():
     frame = log()
-    assert all_finite(fit(frame.assign(orders=frame.orders.where(frame.index != 7, 1e12))), frame)
+    assert all_finite(
+        fit(frame.assign(orders=frame.orders.where(frame.index != 7, 1e12))), frame
+    )
 
 
 def test_an_outcome_that_is_mostly_zero_leaves_answers_finite():
@@ -181,7 +194,9 @@ def test_pure_noise_has_a_smaller_field_than_a_signal_among_the_same_noise():
         assert all_finite(model, today())
         found.append(np.abs(model.field(today())).mean())
     noise = pure_noise(9)
-    signal = fit(noise.assign(orders=12 * noise.ads + noise.orders), with_student(epochs=20))
+    signal = fit(
+        noise.assign(orders=12 * noise.ads + noise.orders), with_student(epochs=20)
+    )
     assert np.median(found) < 0.5 * np.abs(signal.field(today())).mean()
     assert signal.state.main.committee.together < 0.9 * signal.state.main.committee.nothing
 
@@ -208,14 +223,20 @@ def test_features_that_say_nothing_or_too_much_leave_answers_finite():
         copy=frame.price,
         mostly=np.where(frame.index % 9, np.nan, 1.0),
     )
-    schema = replace(SPENDS, features=("price", "constant", "empty", "huge", "copy", "mostly"))
+    schema = replace(
+        SPENDS, features=("price", "constant", "empty", "huge", "copy", "mostly")
+    )
     model = ReAlloc(CONFIG, schema=schema).fit(odd)
     assert all_finite(model, odd)
 
 
 def test_after_any_refusal_the_same_model_can_be_fitted():
     model = ReAlloc(CONFIG, schema=SCHEMA)
-    for bad in (log().head(40), with_shares(log(), [0.2, 0.3, 0.5]), log().assign(orders=1.0)):
+    for bad in (
+        log().head(40),
+        with_shares(log(), [0.2, 0.3, 0.5]),
+        log().assign(orders=1.0),
+    ):
         with pytest.raises(LogError):
             model.fit(bad)
         assert model.state is None

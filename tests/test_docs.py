@@ -12,7 +12,11 @@ IDS = [page.stem for page in PAGES]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NUMBER = re.compile(r"(?<![\w.])[+\-−]?\d*\.?\d+")
 SCRIPT = re.compile(r"\bpython (?:-m )?((?:experiments|benchmarks|docs)[\w./]*)")
-OUTSIDE = (r"\bissues? \d", r"\.\./shared", r"\b(?!CONTRIBUTING|CHANGELOG|README)[A-Z]{5,}\.md\b")
+OUTSIDE = (
+    r"\bissues? \d",
+    r"\.\./shared",
+    r"\b(?!CONTRIBUTING|CHANGELOG|README)[A-Z]{5,}\.md\b",
+)
 
 
 def test_the_two_commands_stand_at_the_top_and_ci_calls_the_second():
@@ -34,7 +38,9 @@ def test_a_sentence_of_the_readme_carries_at_most_one_number():
 
 def test_the_map_of_the_readme_is_the_tree():
     listed = re.findall(r"^(\w+)/ ", README.split("## Map")[1], re.M)
-    folders = [path.parent.name for path in (ROOT / "src" / "realloc").glob("*/__init__.py")]
+    folders = [
+        path.parent.name for path in (ROOT / "src" / "realloc").glob("*/__init__.py")
+    ]
     assert sorted(listed) == sorted(folders)
 
 
@@ -72,5 +78,10 @@ def test_every_source_file_that_a_page_names_exists(page):
             assert any((root / name).exists() for root in roots), name
         elif re.fullmatch(r"realloc(\.[a-z_]+)+", name):
             path = ROOT / "src" / name.replace(".", "/")
-            homes = (path, path.with_suffix(".py"), path.parent.with_suffix(".py"), path.parent)
+            homes = (
+                path,
+                path.with_suffix(".py"),
+                path.parent.with_suffix(".py"),
+                path.parent,
+            )
             assert any(home.exists() for home in homes), name

@@ -28,13 +28,17 @@ def test_every_label_of_the_paper_is_on_the_page_once():
     assert sorted(listed) == sorted(set(labels))
 
 
-@pytest.mark.parametrize("place", sorted(set(re.findall(r"`((?:realloc|tests)[\w.]*:\w+)`", PAGE))))
+@pytest.mark.parametrize(
+    "place", sorted(set(re.findall(r"`((?:realloc|tests)[\w.]*:\w+)`", PAGE)))
+)
 def test_every_name_on_the_page_exists(place):
     module, name = place.split(":")
     assert hasattr(importlib.import_module(module), name)
 
 
-@pytest.mark.parametrize("place", sorted(set(re.findall(r"`(tests/[\w/]+\.py(?::\w+)?)`", PAGE))))
+@pytest.mark.parametrize(
+    "place", sorted(set(re.findall(r"`(tests/[\w/]+\.py(?::\w+)?)`", PAGE)))
+)
 def test_every_test_on_the_page_exists(place):
     path, _, name = place.partition(":")
     code = (ROOT / path).read_text(encoding="utf-8")
@@ -45,9 +49,9 @@ def test_every_test_on_the_page_exists(place):
 def test_every_place_on_the_page_is_a_name_or_a_test():
     for label, _, where in ROWS:
         for place in re.findall(r"`([^`]+)`", where):
-            assert re.fullmatch(r"(realloc|tests)[\w.]*:\w+|tests/[\w/]+\.py(:test_\w+)?", place), (
-                label
-            )
+            assert re.fullmatch(
+                r"(realloc|tests)[\w.]*:\w+|tests/[\w/]+\.py(:test_\w+)?", place
+            ), label
 
 
 def test_every_row_says_where_or_why_not():

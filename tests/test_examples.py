@@ -21,7 +21,11 @@ from realloc.storage.store import Store
 from tests.small import CONFIG, fitted, schema_of, window
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 COMMANDS = typer.main.get_group(app).commands
 MOST_UNITS = 200  # of a simulation
@@ -166,7 +170,9 @@ def shrink(call: str) -> str:
     call = call.replace("--out DIR", "--out copy")
     if " simulate " in call:
         call = re.sub(
-            r"--units (\d+)", lambda units: f"--units {min(int(units[1]), MOST_UNITS)}", call
+            r"--units (\d+)",
+            lambda units: f"--units {min(int(units[1]), MOST_UNITS)}",
+            call,
         )
     return call
 

@@ -82,7 +82,9 @@ def test_every_table_of_the_config_file_is_on_the_page():
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_keys_of_a_table_are_those_of_its_config(table):
-    heading = next(line for line in re.findall(r"^### (.+)$", PAGE, re.M) if f"[{table}]" in line)
+    heading = next(
+        line for line in re.findall(r"^### (.+)$", PAGE, re.M) if f"[{table}]" in line
+    )
     assert sorted(names(heading)) == sorted(keys(TABLES[table]))
 
 

@@ -11,7 +11,9 @@ import realloc
 def test_importing_loads_no_heavy_library():
     heavy = ("torch", "pandas", "polars", "scipy", "pyarrow")
     code = f"import sys, realloc; print([m for m in {heavy!r} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -23,7 +25,9 @@ def test_the_command_line_help_loads_no_torch_or_scipy():
         "except SystemExit: pass\n"
         "print([m for m in ('torch', 'pandas') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip().endswith("[]")
 
 

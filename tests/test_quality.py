@@ -32,14 +32,18 @@ def bound(regime: str, metric: str, sign: int) -> float:
 
 
 def judge(world: realloc.World, logs: realloc.Logs, shares: np.ndarray) -> dict[str, float]:
-    return {metric.name: metric.value for metric in score_shares(world, logs, shares).estimates}
+    return {
+        metric.name: metric.value for metric in score_shares(world, logs, shares).estimates
+    }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("regime", REGIMES)
 def test_the_default_model_recovers_what_the_oracle_finds_and_harms_few(regime):
     world = realloc.World(regime, seed=SEED)
-    model = realloc.ReAlloc(realloc.Config(seed=SEED), quiet=True).fit(world.sample(**TRAIN))
+    model = realloc.ReAlloc(realloc.Config(seed=SEED), quiet=True).fit(
+        world.sample(**TRAIN)
+    )
     logs = world.sample(**TEST)
     answer = model.recommend(logs)
     columns = [f"share_{name}" for name in logs.schema.channels]

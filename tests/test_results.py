@@ -55,4 +55,6 @@ def test_latencies_and_refusals_are_those_of_the_load_test():
     statuses = load_test["twice"]["recommend"]["statuses"]
     without_status = sum(count for name, count in statuses.items() if not name.isdigit())
     assert f"**{without_status:,} got no HTTP status at all**" in PAGE
-    assert f"of {sum(statuses.values()):,} requests {statuses['200']:,} were answered" in PAGE
+    assert (
+        f"of {sum(statuses.values()):,} requests {statuses['200']:,} were answered" in PAGE
+    )

@@ -22,7 +22,10 @@ LAB = replace(
     support=SupportConfig(margin=0.0),
 )
 SCHEMA = Schema(unit="mix", time="day", channels=CHANNELS, outcome="reading", features=())
-GRID = np.array([[a, b, 10 - a - b] for a in range(1, 6) for b in range(1, 6) if a + b < 10]) / 10
+GRID = (
+    np.array([[a, b, 10 - a - b] for a in range(1, 6) for b in range(1, 6) if a + b < 10])
+    / 10
+)
 
 
 def readings(times: int = 4, noise: float = 0.02, shift: float = 0.0) -> pd.DataFrame:
@@ -111,7 +114,9 @@ def test_a_logged_mix_that_reads_best_is_recommended_where_no_surface_sees_it(ta
 def test_gain_and_recommend_agree_about_a_logged_mix(taught):
     answer = ask(taught)
     today = readings().head(3).drop(columns="reading")
-    assert taught.gain(today, ends(answer)) == pytest.approx(answer["gain"].to_numpy(), abs=1e-6)
+    assert taught.gain(today, ends(answer)) == pytest.approx(
+        answer["gain"].to_numpy(), abs=1e-6
+    )
 
 
 def test_a_logged_mix_is_an_end_only_where_constraints_and_length_allow(taught):
@@ -119,7 +124,9 @@ def test_a_logged_mix_is_an_end_only_where_constraints_and_length_allow(taught):
     start = readings()[CHANNELS].to_numpy()[:3]
     assert np.array_equal(ends(answer)[:, 0], start[:, 0])
     assert (np.abs(ends(answer) - start).sum(axis=1) / 2 <= 0.05 + 1e-12).all()
-    short = replace(taught.config, decision=replace(taught.config.decision, max_length=0.01))
+    short = replace(
+        taught.config, decision=replace(taught.config.decision, max_length=0.01)
+    )
     model = ReAlloc(short, taught.schema, quiet=True)
     model.state = taught.state
     assert (np.linalg.norm(ends(ask(model)) - start, axis=1) <= 0.01 + 1e-9).all()
@@ -147,7 +154,9 @@ def test_a_model_that_held_out_units_do_not_speak_for_keeps_every_row_and_says_s
     model = ReAlloc(CONFIG, quiet=True).fit(window())
     assert model.recommend(window(99))["moved"].to_pandas().any()
     asked = model.fitted.main.committee.significance + 0.1
-    model.config = replace(CONFIG, decision=replace(CONFIG.decision, min_significance=asked))
+    model.config = replace(
+        CONFIG, decision=replace(CONFIG.decision, min_significance=asked)
+    )
     answer = model.recommend(window(99)).to_pandas()
     assert not answer["moved"].any()
     assert set(zip(answer["reason"], answer["binding"], strict=True)) == {
@@ -156,7 +165,9 @@ def test_a_model_that_held_out_units_do_not_speak_for_keeps_every_row_and_says_s
 
 
 def test_repeated_mixes_are_evidence_of_their_own(taught):
-    strict = replace(taught.config, decision=replace(taught.config.decision, min_significance=1e9))
+    strict = replace(
+        taught.config, decision=replace(taught.config.decision, min_significance=1e9)
+    )
     model = ReAlloc(strict, taught.schema, quiet=True)
     model.state = taught.state
     pd.testing.assert_frame_equal(ask(model), ask(taught))
@@ -184,8 +195,12 @@ def test_few_long_units_are_set_apart_by_blocks_of_their_time():
     for block in np.unique(units):
         rows = np.flatnonzero(units == block)
         assert len(np.unique(logs.unit_codes[rows])) == len(np.unique(folds[rows])) == 1
-        others = logs.times[(logs.unit_codes == logs.unit_codes[rows[0]]) & (units != block)]
-        assert not ((others > logs.times[rows].min()) & (others < logs.times[rows].max())).any()
+        others = logs.times[
+            (logs.unit_codes == logs.unit_codes[rows[0]]) & (units != block)
+        ]
+        assert not (
+            (others > logs.times[rows].min()) & (others < logs.times[rows].max())
+        ).any()
     assert np.bincount(folds).min() > 0
 
 

@@ -28,10 +28,14 @@ def test_the_package_has_few_entries():
 
 def test_tests_mirror_the_source():
     missing = [
-        str(path) for path in modules() if not (TESTS / path.parent / f"test_{path.name}").exists()
+        str(path)
+        for path in modules()
+        if not (TESTS / path.parent / f"test_{path.name}").exists()
     ]
     share = 1 - len(missing) / len(modules())
-    assert share >= MIRRORED, f"{share:.0%} have a test file of their name; missing: {missing}"
+    assert share >= MIRRORED, (
+        f"{share:.0%} have a test file of their name; missing: {missing}"
+    )
 
 
 def test_no_class_name_is_defined_twice():

@@ -58,12 +58,16 @@ def draw(rows: list[dict], path: Path) -> None:
         top = -1.3 * place
         bar(axes, top, [row["now"][name] for name in CHANNELS], faded=True)
         bar(axes, top - 0.42, [row[f"share_{name}"] for name in CHANNELS], faded=False)
-        axes.text(-0.12, top - 0.21, f"unit {place + 1}", ha="right", va="center", weight="bold")
+        axes.text(
+            -0.12, top - 0.21, f"unit {place + 1}", ha="right", va="center", weight="bold"
+        )
         axes.text(-0.01, top, "today", ha="right", va="center", fontsize=8, color="#555555")
         axes.text(-0.01, top - 0.42, "advice", ha="right", va="center", fontsize=8)
         if row["moved"]:
             headline = f"moved: gain +{row['gain']:.2f} orders"
-            detail = f"95 % lower bound {row['gain_lower']:+.2f}".replace("-", "\N{MINUS SIGN}")
+            detail = f"95 % lower bound {row['gain_lower']:+.2f}".replace(
+                "-", "\N{MINUS SIGN}"
+            )
         else:
             headline = f"kept: {row['reason']}"
             detail = WHY_KEPT[row["reason"]]
@@ -71,7 +75,12 @@ def draw(rows: list[dict], path: Path) -> None:
         axes.text(1.03, top - 0.42, detail, va="center", fontsize=9)
     handles = [plt.Rectangle((0, 0), 1, 1, color=color) for color in COLORS]
     axes.legend(
-        handles, CHANNELS, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False
+        handles,
+        CHANNELS,
+        ncols=3,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        frameon=False,
     )
     axes.set_xlim(-0.22, 1.5)
     axes.set_ylim(-1.3 * (len(rows) - 1) - 0.75, 0.35)
@@ -83,7 +92,9 @@ def bar(axes: plt.Axes, height: float, shares: list[float], *, faded: bool) -> N
     """One split of a budget, with percentages."""
     left = 0.0
     for share, color in zip(shares, COLORS, strict=True):
-        axes.barh(height, share, left=left, height=0.36, color=color, alpha=0.45 if faded else 1.0)
+        axes.barh(
+            height, share, left=left, height=0.36, color=color, alpha=0.45 if faded else 1.0
+        )
         if share > 0.06:
             axes.text(
                 left + share / 2,

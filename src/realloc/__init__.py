@@ -1,4 +1,4 @@
-"""ReAlloc: the causal marginal value of moving budget between channels, and conservative decisions from it.
+"""ReAlloc: the causal value of moving budget between channels, and conservative decisions from it.
 
 Names load when first used, so that `import realloc` stays fast.
 """

@@ -26,7 +26,10 @@ META = {
     "nested": {"ö": [[]]},
 }
 ROOT = Path(__file__).parents[2]
-OLD = {"weight": np.arange(6, dtype=np.float32).reshape(2, 3), "bias": np.array([0.5, -1.5])}
+OLD = {
+    "weight": np.arange(6, dtype=np.float32).reshape(2, 3),
+    "bias": np.array([0.5, -1.5]),
+}
 NEW = {"weight": np.full((2, 3), 7, dtype=np.float32), "bias": np.array([2.5, 3.5])}
 
 
@@ -53,7 +56,9 @@ def seal(path, table=None, weights=None):
     table.pop("digest", None)
     if weights is not None:
         (path / WEIGHTS).write_bytes(weights)
-        table["files"] = {WEIGHTS: {"bytes": len(weights), "sha256": artifact.sha256(weights)}}
+        table["files"] = {
+            WEIGHTS: {"bytes": len(weights), "sha256": artifact.sha256(weights)}
+        }
     table["digest"] = artifact.sha256(artifact._to_bytes(table))
     (path / MANIFEST).write_bytes(artifact._to_bytes(table))
 
@@ -136,7 +141,9 @@ def test_the_manifest_names_versions_without_loading_torch(tmp_path):
         f"read_artifact({str(tmp_path / 'a')!r}, 'student')\n"
         "print([m for m in ('torch', 'pickle5', 'dill') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
     table = json.loads((tmp_path / "a" / MANIFEST).read_text())
     assert table["format"] == artifact.FORMAT
@@ -268,7 +275,9 @@ def test_control_a_flipped_weight_passes_once_the_digests_are_made_to_match(mode
     weights = bytearray((model / WEIGHTS).read_bytes())
     weights[-1] ^= 1
     seal(model, weights=bytes(weights))
-    assert not holds(model, OLD)  # accepted, and silently other numbers: only the digest tells
+    assert not holds(
+        model, OLD
+    )  # accepted, and silently other numbers: only the digest tells
 
 
 def test_control_other_spellings_of_the_manifest_parse_to_the_same_values(model):
@@ -298,16 +307,24 @@ def test_files_of_two_artifacts_do_not_mix(model, tmp_path):
 def test_a_newer_format_asks_for_an_upgrade(model):
     seal(
         model,
-        {**json.loads((model / MANIFEST).read_text()), "format": artifact.FORMAT + 1, "shards": 4},
+        {
+            **json.loads((model / MANIFEST).read_text()),
+            "format": artifact.FORMAT + 1,
+            "shards": 4,
+        },
     )
     newer, known = artifact.FORMAT + 1, artifact.FORMAT
-    told = rf"newer realloc \(format {newer}, this one reads up to {known}\): upgrade realloc"
+    told = (
+        rf"newer realloc \(format {newer}, this one reads up to {known}\): upgrade realloc"
+    )
     with pytest.raises(ArtifactError, match=told):
         read_artifact(model, "student")
 
 
 def test_an_older_format_asks_for_a_new_fit_and_may_be_replaced(model):
-    seal(model, {**json.loads((model / MANIFEST).read_text()), "format": artifact.FORMAT - 1})
+    seal(
+        model, {**json.loads((model / MANIFEST).read_text()), "format": artifact.FORMAT - 1}
+    )
     with pytest.raises(
         ArtifactError,
         match=r"written by an earlier realloc \(format 4, this one reads 5\): fit again",
@@ -500,7 +517,9 @@ def test_consistent_weights_that_are_none_are_refused(model, weights):
 
 def test_a_huge_file_is_refused_before_it_is_read(model):
     os.truncate(model / WEIGHTS, 2**40)
-    with pytest.raises(ArtifactError, match=r"Expected \d+ bytes in .*, got 1,099,511,627,776"):
+    with pytest.raises(
+        ArtifactError, match=r"Expected \d+ bytes in .*, got 1,099,511,627,776"
+    ):
         read_artifact(model, "student")
 
 
@@ -531,7 +550,9 @@ def test_anything_else_is_refused_and_left_untouched(model, tmp_path):
     (mixed / "notes.txt").write_text("mine")
     newer = tmp_path / "newer"
     write_artifact(newer, "student", OLD, META)
-    seal(newer, {**json.loads((newer / MANIFEST).read_text()), "format": artifact.FORMAT + 1})
+    seal(
+        newer, {**json.loads((newer / MANIFEST).read_text()), "format": artifact.FORMAT + 1}
+    )
 
     def snapshot():
         return {path: path.is_dir() or path.read_bytes() for path in tmp_path.rglob("*")}
@@ -564,7 +585,9 @@ class Saboteur:
     """
 
     def __init__(self, monkeypatch, n, problem, after):
-        self.thread = threading.get_ident()  # a service of another test may still look at its store
+        self.thread = (
+            threading.get_ident()
+        )  # a service of another test may still look at its store
         self.n, self.problem, self.after, self.count, self.hit = n, problem, after, 0, None
         for name in CALLS:
             monkeypatch.setattr(artifact.os, name, self.wrap(name, getattr(os, name)))
@@ -598,7 +621,10 @@ class Saboteur:
 def test_a_failure_at_any_call_leaves_one_whole_artifact_and_nothing_else(
     tmp_path, problem, after, replacing
 ):
-    hits, expected = [], ArtifactError if isinstance(problem, OSError) else KeyboardInterrupt
+    hits, expected = (
+        [],
+        ArtifactError if isinstance(problem, OSError) else KeyboardInterrupt,
+    )
     for n in range(1, 100):
         path = tmp_path / str(n) / "model"
         path.parent.mkdir()
@@ -622,7 +648,11 @@ def test_a_failure_at_any_call_leaves_one_whole_artifact_and_nothing_else(
         else:
             assert names == ["model"]
             assert holds(path, NEW) or (failed and replacing and holds(path, OLD))
-        if failed and saboteur.hit in ("mkdir", "fsync", "rename") and isinstance(problem, OSError):
+        if (
+            failed
+            and saboteur.hit in ("mkdir", "fsync", "rename")
+            and isinstance(problem, OSError)
+        ):
             assert not replacing or holds(path, OLD)
     else:
         pytest.fail("never ran through")
@@ -726,7 +756,10 @@ def test_a_real_disk_limit_leaves_the_old_one(model, tmp_path):
         "write_artifact(sys.argv[1], 'student', {'x': np.zeros(10000)}, {})"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(model)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, str(model)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert "ArtifactError: Cannot write" in done.stderr
     assert "File too large at" in done.stderr

@@ -15,7 +15,9 @@ def test_a_new_file_never_replaces_one_that_is_there(tmp_path):
     assert (tmp_path / "a").read_bytes() == b"first"
 
 
-def test_all_bytes_are_written_where_the_system_takes_a_few_at_a_time(tmp_path, monkeypatch):
+def test_all_bytes_are_written_where_the_system_takes_a_few_at_a_time(
+    tmp_path, monkeypatch
+):
     write = os.write
     monkeypatch.setattr(os, "write", lambda handle, content: write(handle, content[:3]))
     disk.write_new_file(tmp_path / "a", b"0123456789")

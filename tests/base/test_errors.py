@@ -21,7 +21,9 @@ def test_every_error_of_a_user_is_caught_by_the_base():
     assert all(issubclass(kind, ReallocError) for kind in kinds)
 
 
-@pytest.mark.parametrize("kind", [LogError, ConfigError, ArtifactError, StoreError, LedgerError])
+@pytest.mark.parametrize(
+    "kind", [LogError, ConfigError, ArtifactError, StoreError, LedgerError]
+)
 def test_bad_input_is_a_value_error_with_its_message(kind):
     with pytest.raises(ValueError, match=r"^Expected 2 channels, got 1\.$"):
         raise kind("Expected 2 channels, got 1.")

@@ -6,7 +6,9 @@ import pytest
 from realloc.base.errors import MissingExtra
 from realloc.base.imports import DISTRIBUTION, need
 
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())[
+    "project"
+]
 
 
 def test_a_missing_package_says_the_pip_line():
@@ -25,7 +27,9 @@ def test_an_installed_package_is_returned():
 
 def test_the_distribution_and_its_extras_are_the_declared_ones():
     assert PROJECT["name"] == DISTRIBUTION
-    assert {"serve", "figures", "mlflow", "peers", "dev"} <= set(PROJECT["optional-dependencies"])
+    assert {"serve", "figures", "mlflow", "peers", "dev"} <= set(
+        PROJECT["optional-dependencies"]
+    )
 
 
 def test_torch_is_capped_so_that_plain_pip_takes_the_light_build():

@@ -71,7 +71,9 @@ def test_rich_loads_only_where_it_shows():
         "with show_progress() as p: p('fit', 1, 2)\n"
         "print('rich' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 
@@ -115,7 +117,10 @@ def test_a_step_that_stopped_early_says_how_far_it_came():
     with show_progress(console=console) as progress:
         progress("fit", 37, 100)
         progress("empty", 0, 0)
-    assert [line.split("  ")[:2] for line in left(console)] == [["empty", "0/0"], ["fit", "37/100"]]
+    assert [line.split("  ")[:2] for line in left(console)] == [
+        ["empty", "0/0"],
+        ["fit", "37/100"],
+    ]
 
 
 def test_nothing_is_drawn_before_the_first_step():
@@ -192,7 +197,9 @@ def test_a_count_that_is_none_breaks_nothing(caplog):
 
 
 def test_a_terminal_that_goes_away_breaks_nothing(monkeypatch):
-    monkeypatch.setattr("threading.excepthook", lambda *_: None)  # the drawing thread may die of it
+    monkeypatch.setattr(
+        "threading.excepthook", lambda *_: None
+    )  # the drawing thread may die of it
     console = terminal()
     with show_progress(console=console) as progress:
         progress("fit", 1, 10)
@@ -242,7 +249,8 @@ def test_a_real_terminal_on_stderr_shows_bars_and_survives_ctrl_c():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0.0 s"), (12.34, "12.3 s"), (125, "0:02:05"), (3725.4, "1:02:05")]
+    ("seconds", "text"),
+    [(0, "0.0 s"), (12.34, "12.3 s"), (125, "0:02:05"), (3725.4, "1:02:05")],
 )
 def test_durations_read_well(seconds, text):
     assert _duration(seconds) == text

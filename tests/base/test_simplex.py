@@ -84,7 +84,9 @@ def test_total_variation_is_a_metric_between_0_and_1(p):
     assert distance(a, a) == 0
     assert distance(a, b) == pytest.approx(distance(b, a))
     assert 0 <= distance(a, b) <= 1 + tolerance(p.dtype, p.shape[1])
-    assert distance(a, c) <= distance(a, b) + distance(b, c) + tolerance(p.dtype, p.shape[1])
+    assert distance(a, c) <= distance(a, b) + distance(b, c) + tolerance(
+        p.dtype, p.shape[1]
+    )
 
 
 def test_disjoint_allocations_are_at_distance_1():
@@ -192,7 +194,9 @@ def test_money_is_within_one_unit_of_the_exact_quota(p, budget):
 
 
 def test_largest_remainder_wins_and_ties_go_by_the_given_order():
-    assert simplex.round_money(np.array([[0.335, 0.335, 0.33]]), [1.0]).tolist() == [[34, 33, 33]]
+    assert simplex.round_money(np.array([[0.335, 0.335, 0.33]]), [1.0]).tolist() == [
+        [34, 33, 33]
+    ]
     assert simplex.round_money(
         np.array([[0.335, 0.335, 0.33]]), [1.0], order=[1, 0, 2]
     ).tolist() == [[33, 34, 33]]
@@ -203,7 +207,9 @@ def test_money_does_not_depend_on_the_order_of_channels(permutation, budget):
     p = np.array([[0.2, 0.2, 0.3, 0.2, 0.1]])
     order = np.arange(5)
     straight = simplex.round_money(p, [budget], order=order)
-    permuted = simplex.round_money(p[:, permutation], [budget], order=order[list(permutation)])
+    permuted = simplex.round_money(
+        p[:, permutation], [budget], order=order[list(permutation)]
+    )
     assert np.array_equal(permuted, straight[:, permutation])
 
 

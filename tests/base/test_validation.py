@@ -20,7 +20,9 @@ class Teacher:
 
 def test_a_table_becomes_a_checked_dataclass():
     made = from_table(
-        Teacher, {"folds": 3, "rate": 1, "steps": [0.1, 1], "caps": {"ads": 0.5}}, "[teacher]"
+        Teacher,
+        {"folds": 3, "rate": 1, "steps": [0.1, 1], "caps": {"ads": 0.5}},
+        "[teacher]",
     )
     assert made == Teacher(folds=3, rate=1, steps=(0.1, 1), caps={"ads": 0.5})
 

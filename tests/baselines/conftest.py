@@ -7,7 +7,9 @@ WHY = "needs the extra `peers`"
 
 @pytest.fixture
 def econml():
-    with warnings.catch_warnings():  # what packages of others warn about while they are imported
+    with (
+        warnings.catch_warnings()
+    ):  # what packages of others warn about while they are imported
         warnings.simplefilter("ignore")
         pytest.importorskip("econml.dml", reason=WHY)
 

@@ -16,9 +16,9 @@ def confounded(rows: int = 1500, seed: int = 0) -> tuple[Task, np.ndarray]:
     """
     random = np.random.default_rng(seed)
     x = random.normal(size=(rows, 2))
-    logits = np.stack([0.6 * x[:, 0], np.zeros(rows), 0.3 * x[:, 1]], axis=1) + random.normal(
-        0, 0.6, (rows, 3)
-    )
+    logits = np.stack(
+        [0.6 * x[:, 0], np.zeros(rows), 0.3 * x[:, 1]], axis=1
+    ) + random.normal(0, 0.6, (rows, 3))
     p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     y = (
         3 * x[:, 0]

@@ -48,7 +48,8 @@ def test_without_student_doubt_support_and_evidence_are_the_same():
     assert np.array_equal(bare.support.ranks.values, whole.support.ranks.values)
     x, shares = whole.support.logged.x[:20], whole.support.logged.shares[:20]
     assert np.array_equal(
-        bare.main.covariance.covariance(x, shares), whole.main.covariance.covariance(x, shares)
+        bare.main.covariance.covariance(x, shares),
+        whole.main.covariance.covariance(x, shares),
     )
 
 

@@ -11,9 +11,15 @@ from tests.baselines.test_response import fitted, states
 
 def interaction(name: str) -> tuple[Floats, float]:
     """Mixed differences f(a+b) − f(a) − f(b) + f(0) of two channels, and the spread of f."""
-    base, a, b = np.array([0.3, 0.3, 0.4]), np.array([0.2, 0.0, 0.0]), np.array([0.0, 0.2, 0.0])
+    base, a, b = (
+        np.array([0.3, 0.3, 0.4]),
+        np.array([0.2, 0.0, 0.0]),
+        np.array([0.0, 0.2, 0.0]),
+    )
     x = states(name, 3)
-    corners = np.broadcast_to(np.stack([base + a + b, base + a, base + b, base]), (len(x), 4, 3))
+    corners = np.broadcast_to(
+        np.stack([base + a + b, base + a, base + b, base]), (len(x), 4, 3)
+    )
     f = fitted(name).response.values(x, corners)
     return f @ np.array([1.0, -1.0, -1.0, 1.0]), float(np.abs(f - f[:, :1]).max())
 

@@ -13,7 +13,9 @@ from realloc.baselines.vcnet import VCNetConfig
 
 
 def test_settings_that_cannot_be_used_are_refused():
-    with pytest.raises(ConfigError, match="Unknown `activation` 'rely'. Did you mean 'relu'"):
+    with pytest.raises(
+        ConfigError, match="Unknown `activation` 'rely'. Did you mean 'relu'"
+    ):
         Backbone(activation="rely")
     with pytest.raises(ConfigError, match="`members` and `width` of at least 1, got 0"):
         Backbone(members=0)
@@ -26,5 +28,6 @@ def test_settings_that_cannot_be_used_are_refused():
 def test_defaults_hold_one_backbone():
     for own in (VCNetConfig(), GIKSConfig(), DensityConfig().outcome):
         assert all(
-            getattr(own, spec.name) == getattr(Backbone(), spec.name) for spec in fields(Backbone)
+            getattr(own, spec.name) == getattr(Backbone(), spec.name)
+            for spec in fields(Backbone)
         )

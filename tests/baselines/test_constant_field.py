@@ -9,7 +9,9 @@ import pytest
 from realloc import Schema, read_logs
 from realloc.baselines import ConstantField
 
-TWO = Schema(unit="u", time="d", outcome="y", channels=["a", "b"], budget="B", features=["x"])
+TWO = Schema(
+    unit="u", time="d", outcome="y", channels=["a", "b"], budget="B", features=["x"]
+)
 
 
 def confounded(effect, seed=0, units=200, days=10):
@@ -37,7 +39,9 @@ def confounded(effect, seed=0, units=200, days=10):
 def test_the_direction_is_found_in_spite_of_confounding(effect):
     frame = confounded(effect)
     naive = np.polyfit(frame["b"], frame["y"], 1)[0]
-    assert naive > 5  # the control: what ignoring the state would believe, whatever the effect
+    assert (
+        naive > 5
+    )  # the control: what ignoring the state would believe, whatever the effect
     policy = ConstantField().fit(read_logs(frame, TWO))
     slope = policy.field[1] - policy.field[0]
     error = np.sqrt(np.array([-1, 1]) @ policy.covariance @ np.array([-1, 1]))

@@ -16,9 +16,9 @@ TODAY = window(1)
 
 def look(policy, shares):
     border = policy.support.density.at(policy.encoder.encode(TODAY).values)
-    return border.radius(np.arange(len(TODAY)), shares[:, None])[:, 0], policy.support.ranks.at(
-        0.95
-    )
+    return border.radius(np.arange(len(TODAY)), shares[:, None])[
+        :, 0
+    ], policy.support.ranks.at(0.95)
 
 
 def test_ends_have_the_density_of_all_but_the_rarest_logged_actions():
@@ -32,7 +32,9 @@ def test_ends_have_the_density_of_all_but_the_rarest_logged_actions():
 
 def test_without_the_density_the_same_response_leads_out_of_the_region():
     policy = fitted("density")
-    ends = policy.search_anywhere(policy.encoder.encode(TODAY).values, np.array(TODAY.shares))
+    ends = policy.search_anywhere(
+        policy.encoder.encode(TODAY).values, np.array(TODAY.shares)
+    )
     found, limit = look(policy, ends)
     assert np.mean(found > limit) > 0.5
 
@@ -47,7 +49,10 @@ def test_the_movement_budget_holds_and_can_be_lifted():
     free.response = policy.response
     free.support = policy.support
     decision = free.decide(TODAY)
-    assert np.linalg.norm(decision.shares - TODAY.shares, axis=1).max() > CONFIG.decision.max_length
+    assert (
+        np.linalg.norm(decision.shares - TODAY.shares, axis=1).max()
+        > CONFIG.decision.max_length
+    )
     found, limit = look(free, decision.shares)
     assert np.all(found[decision.reason == "moved"] <= limit * (1 + 1e-9))
 

@@ -8,7 +8,13 @@ import pytest
 
 from realloc import ReAlloc, World
 from realloc.base.errors import MissingExtra
-from realloc.baselines import BASELINES, DensityConstrained, STrees, TeacherOnly, WithoutStudent
+from realloc.baselines import (
+    BASELINES,
+    DensityConstrained,
+    STrees,
+    TeacherOnly,
+    WithoutStudent,
+)
 from realloc.baselines.response import ResponsePolicy
 from realloc.decide.types import REASONS
 from tests.baselines.test_response import DENSITY, NETWORKS, TREES
@@ -83,7 +89,9 @@ def test_the_same_seed_gives_the_same_answer(name, policy):
 
 def test_a_batch_equals_row_by_row(policy):
     whole = policy.recommend(TODAY)
-    single = pd.concat([policy.recommend(TODAY.iloc[[i]]) for i in range(10)], ignore_index=True)
+    single = pd.concat(
+        [policy.recommend(TODAY.iloc[[i]]) for i in range(10)], ignore_index=True
+    )
     near = (
         2e-3 if isinstance(policy, TeacherOnly | WithoutStudent) else 1e-8
     )  # single precision, where a surface is flat

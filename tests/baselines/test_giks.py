@@ -9,7 +9,9 @@ from realloc.baselines.giks import NOISE, GIKSConfig, kernel, predict
 
 @pytest.mark.parametrize("change", [{"near": 0.0}, {"near": 1.1}, {"interpolation": -1.0}])
 def test_settings_that_cannot_be_used_are_refused(change):
-    with pytest.raises(ConfigError, match=r"`smoothing` of at least 0 and `near` in \(0, 1\]"):
+    with pytest.raises(
+        ConfigError, match=r"`smoothing` of at least 0 and `near` in \(0, 1\]"
+    ):
         GIKSConfig(**change)
 
 

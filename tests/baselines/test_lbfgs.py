@@ -6,7 +6,8 @@ import torch
 from realloc.baselines.lbfgs import search_lbfgs, starts
 
 TARGETS = torch.tensor(
-    [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.34, 0.33, 0.33], [0.05, 0.9, 0.05]], dtype=torch.float64
+    [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.34, 0.33, 0.33], [0.05, 0.9, 0.05]],
+    dtype=torch.float64,
 )
 START = np.array([[0.2, 0.2, 0.6], [0.9, 0.1, 0.0], [1 / 3, 1 / 3, 1 / 3], [0.0, 0.0, 1.0]])
 
@@ -24,7 +25,9 @@ def test_the_higher_of_two_maxima_is_found_from_the_lower_one():
 
     def two(rows, p):
         off = (p.unsqueeze(-2) - peaks).square().sum(-1)
-        return (torch.tensor([1.0, 2.0], dtype=torch.float64) * torch.exp(-off / 0.02)).sum(-1)
+        return (torch.tensor([1.0, 2.0], dtype=torch.float64) * torch.exp(-off / 0.02)).sum(
+            -1
+        )
 
     found = search_lbfgs(two, np.array([[0.8, 0.1, 0.1]]))
     assert np.allclose(found, peaks[1:].numpy(), atol=1e-3)
@@ -53,7 +56,9 @@ def test_no_row_ends_below_its_start():
 def test_a_start_that_is_best_stays_to_the_last_bit():
     start = np.array([[0.0, 0.4, 0.6]])
     target = torch.from_numpy(start)
-    assert np.array_equal(search_lbfgs(lambda rows, p: -(p - target).abs().sum(-1), start), start)
+    assert np.array_equal(
+        search_lbfgs(lambda rows, p: -(p - target).abs().sum(-1), start), start
+    )
 
 
 def test_rows_do_not_depend_on_each_other():

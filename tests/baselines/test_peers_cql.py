@@ -23,13 +23,16 @@ def test_actions_lead_back_to_their_shares():
 def test_a_forbidden_action_is_pulled_back_the_straight_way():
     start, end = PLACES[:1], PLACES[1:2]
     assert pull_back(start, end, everywhere, 2.0) == pytest.approx(end)
-    assert np.linalg.norm(pull_back(start, end, everywhere, 0.1) - start) == pytest.approx(0.1)
+    assert np.linalg.norm(pull_back(start, end, everywhere, 0.1) - start) == pytest.approx(
+        0.1
+    )
     half = pull_back(
         start, end, lambda rows, p, ends: np.abs(ends - start).max(axis=-1) <= 0.3001, 2.0
     )
     assert half == pytest.approx((start + end) / 2)
     assert np.array_equal(
-        pull_back(start, end, lambda rows, p, ends: np.zeros(ends.shape[:2], bool), 2.0), start
+        pull_back(start, end, lambda rows, p, ends: np.zeros(ends.shape[:2], bool), 2.0),
+        start,
     )
 
 

@@ -26,7 +26,8 @@ def test_features_of_shares_have_the_slopes_they_claim():
     t, h = np.array([[0.2, -0.1], [0.4, 0.3]]), 1e-6
     for degree in (1, 2):
         ahead = [
-            (expand(t + h * e, degree) - expand(t - h * e, degree)) / (2 * h) for e in np.eye(2)
+            (expand(t + h * e, degree) - expand(t - h * e, degree)) / (2 * h)
+            for e in np.eye(2)
         ]
         assert np.abs(np.stack(ahead, axis=-1) - expand_slopes(t, degree)).max() < 1e-8
 
@@ -70,9 +71,9 @@ def test_moves_keep_support_and_budget_and_repeat(make, econml):
     )
     opened = policy.support.at(policy.encoder.encode(logs).values)
     moved = decision.reason == "moved"
-    kept = opened.allowed(np.arange(len(logs)), np.array(logs.shares), decision.shares[:, None])[
-        :, 0
-    ]
+    kept = opened.allowed(
+        np.arange(len(logs)), np.array(logs.shares), decision.shares[:, None]
+    )[:, 0]
     assert moved.any()
     assert kept[moved].all()
     assert np.array_equal(make().fit(logs).decide(logs).shares, decision.shares)

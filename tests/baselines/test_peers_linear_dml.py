@@ -19,7 +19,8 @@ def test_values_are_the_effects_of_econml(degree, econml):
     for number, place in enumerate(PLACES):
         to = np.tile(place @ Q, (4, 1))
         assert (
-            np.abs(values[:, number] - response.estimator.effect(x, T0=0 * to, T1=to)).max() < 1e-6
+            np.abs(values[:, number] - response.estimator.effect(x, T0=0 * to, T1=to)).max()
+            < 1e-6
         )
 
 

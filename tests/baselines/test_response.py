@@ -77,7 +77,9 @@ def test_slopes_are_the_derivative_of_values(name, channels):
     found = response.values(x, ends)
     slopes = response.slopes(x, p)
     assert np.allclose(
-        (found[:, :channels] - found[:, channels:]) / 2e-6, slopes, atol=1e-4 * np.abs(slopes).max()
+        (found[:, :channels] - found[:, channels:]) / 2e-6,
+        slopes,
+        atol=1e-4 * np.abs(slopes).max(),
     )
     assert np.abs(slopes).max() > 0.01  # it learned something that depends on the shares
 
@@ -138,7 +140,9 @@ def test_what_cannot_be_used_is_refused(name):
     with pytest.raises(LogError, match="`fit` was not called"):
         make(name).recommend(window(1).to_pandas())
     if name != "density":
-        with pytest.raises(ConfigError, match="Unknown `search` 'globl'. Did you mean 'global'"):
+        with pytest.raises(
+            ConfigError, match="Unknown `search` 'globl'. Did you mean 'global'"
+        ):
             make(name, "globl")
 
 

@@ -18,7 +18,7 @@ def test_the_constrained_s_network_improves_the_benign_world():
         world.sample(units=60, periods=1, seed=1),
     )
     config = replace(CONFIG, support=replace(CONFIG.support, rows=2000))
-    policy = SNetwork("constrained", config, Backbone(members=2, width=32, least_steps=150)).fit(
-        logs
-    )
+    policy = SNetwork(
+        "constrained", config, Backbone(members=2, width=32, least_steps=150)
+    ).fit(logs)
     assert score_shares(world, today, policy.decide(today).shares)["raw_uplift"].low > 0

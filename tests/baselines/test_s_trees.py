@@ -20,7 +20,11 @@ def test_the_local_search_moves_within_the_movement_budget():
 def test_the_global_search_promises_at_least_as_much_as_the_local_one():
     policy = STrees("global", CONFIG, TreeConfig(trees=40, leaves=8))
     local = fitted("s_trees")
-    policy.encoder, policy.response, policy.support = local.encoder, local.response, local.support
+    policy.encoder, policy.response, policy.support = (
+        local.encoder,
+        local.response,
+        local.support,
+    )
     everywhere = policy.decide(window(1))
     assert everywhere.gain.mean() > local.decide(window(1)).gain.mean()
     assert (

@@ -31,5 +31,7 @@ def test_slopes_are_the_derivative_of_values_along_moves():
     values = response.values(x, np.stack([start + move, start - move], axis=1))
     slopes = response.slopes(x, start)
     assert np.allclose(slopes.sum(axis=1), 0, atol=1e-4)
-    assert np.allclose((values[:, 0] - values[:, 1]) / 2, slopes @ move, rtol=0.05, atol=1e-3)
+    assert np.allclose(
+        (values[:, 0] - values[:, 1]) / 2, slopes @ move, rtol=0.05, atol=1e-3
+    )
     assert np.abs(slopes @ move).max() > 1e-3

@@ -47,7 +47,10 @@ def recommend(place, name="recs.parquet", source=None, **options):
     """Run on the folder of a test, in chunks of 32 rows."""
     given = {"chunk_rows": 32, "clock": lambda: NOW} | options
     return recommend_file(
-        str(source or place / "today.parquet"), place / "store", place / name, Options(**given)
+        str(source or place / "today.parquet"),
+        place / "store",
+        place / name,
+        Options(**given),
     )
 
 

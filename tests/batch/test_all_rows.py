@@ -17,7 +17,9 @@ def test_pools_hold_over_all_parts(place):
     told = recommend(place, "pool.parquet", pools={"coupon": cap}).summary.to_json()
     assert told["all_rows"] is True
     assert round(answers(place, "pool.parquet").spend_coupon.sum(), 2) <= cap
-    assert answers(place, "pool.parquet").item_id.tolist() == answers(place).item_id.tolist()
+    assert (
+        answers(place, "pool.parquet").item_id.tolist() == answers(place).item_id.tolist()
+    )
 
 
 def test_a_cap_over_all_rows_holds_over_all_parts(place):
@@ -46,5 +48,7 @@ def test_rows_that_cannot_be_read_are_counted_once_where_all_are_decided_togethe
     given = rows()
     given.loc[3, "ads"] = -1.0
     given.to_parquet(place / "bad.parquet")
-    told = recommend(place, source=place / "bad.parquet", pools={"coupon": 1e9}).summary.to_json()
+    told = recommend(
+        place, source=place / "bad.parquet", pools={"coupon": 1e9}
+    ).summary.to_json()
     assert told["bad_input"]["negative"]["rows"] == told["bad_rows"] == 1

@@ -43,7 +43,9 @@ def logged(place):
 def test_finished_parts_are_not_decided_again(place, monkeypatch):
     real, asked = workers.score, []
     monkeypatch.setattr(
-        workers, "score", lambda part, *rest: (asked.append(part.number), real(part, *rest))[1]
+        workers,
+        "score",
+        lambda part, *rest: (asked.append(part.number), real(part, *rest))[1],
     )
 
     def stop(step, done, total):
@@ -73,7 +75,9 @@ def test_a_finished_part_that_was_changed_is_decided_again(place, kind):
     recommend(place, "plain.parquet")
     assert (place / "recs.parquet").read_bytes() == (place / "plain.parquet").read_bytes()
     assert entries(place) == 2
-    found = [{k: v for k, v in row.items() if k not in ("run", "made")} for row in logged(place)]
+    found = [
+        {k: v for k, v in row.items() if k not in ("run", "made")} for row in logged(place)
+    ]
     assert found[:150] == found[150:]
 
 
@@ -93,7 +97,8 @@ def test_any_flipped_bit_of_a_finished_part_is_noticed(place):
 def test_parts_of_another_input_or_other_rules_are_not_used(place):
     stop_in_the_middle(place)
     rules: Config = Config(
-        decision=CONFIG.decision, constraints=Constraints(frozen=("ads", "coupon", "rebate"))
+        decision=CONFIG.decision,
+        constraints=Constraints(frozen=("ads", "coupon", "rebate")),
     )
     told = recommend(place, config=rules).summary.to_json()
     assert told["moved"] == 0
@@ -118,7 +123,9 @@ def test_parts_of_anything_else_are_not_used_either(place, tmp_path, monkeypatch
         monkeypatch.setattr(batch_run, "__version__", "another")
     decided, real = [], workers.score
     monkeypatch.setattr(
-        workers, "score", lambda part, *rest: decided.append(part.number) or real(part, *rest)
+        workers,
+        "score",
+        lambda part, *rest: decided.append(part.number) or real(part, *rest),
     )
     recommend(place, **options)
     assert decided == list(range(4 if options else 5))

@@ -66,10 +66,15 @@ def changed_input_is_refused(folder):
 CONTROLS = {
     "publish limits": Control(limits_hold, batch_run, "broken_limits", lambda *_: iter(())),
     "rows that repeat a key": Control(
-        repeated_rows_stay, batch_run, "scan_keys", lambda *_: Keys(40, np.empty(0, int), False)
+        repeated_rows_stay,
+        batch_run,
+        "scan_keys",
+        lambda *_: Keys(40, np.empty(0, int), False),
     ),
     "freeze, batch": Control(frozen_stores_keep_every_mix, Store, "frozen", None),
-    "input that changes": Control(changed_input_is_refused, batch_run, "identify_files", nothing),
+    "input that changes": Control(
+        changed_input_is_refused, batch_run, "identify_files", nothing
+    ),
 }
 
 

@@ -98,7 +98,13 @@ def test_a_failure_at_any_operation_leaves_the_old_output_and_the_next_run_ends_
         shutil.rmtree(place)
     else:
         pytest.fail("never ran through")
-    assert set(hits) == {"write_new_file", "make_folder", "rename", "sync_folder", "sync_file"}
+    assert set(hits) == {
+        "write_new_file",
+        "make_folder",
+        "rename",
+        "sync_folder",
+        "sync_file",
+    }
 
 
 def run_on_a_small_disk(place, limit):
@@ -141,7 +147,9 @@ def test_an_output_that_does_not_fit_leaves_the_old_one_and_control_written_in_p
     if in_place:
         monkeypatch.setattr(disk, "beside", lambda out: out)
     assert run_on_a_small_disk(frozen, 5_000) == 3
-    kept = (frozen / "recs.parquet").exists() and (frozen / "recs.parquet").read_bytes() == old
+    kept = (frozen / "recs.parquet").exists() and (
+        frozen / "recs.parquet"
+    ).read_bytes() == old
     assert kept is not in_place
     assert list(frozen.glob(".recs.parquet.new")) == []  # half a file would only take room
 
@@ -217,7 +225,10 @@ def test_an_output_is_on_the_disk_before_it_has_its_name_and_so_is_the_name(froz
             run(frozen)
     finally:
         recording.NAMES = names
-    for name, begin in (("recs.parquet", "sync_file"), ("recs.summary.json", "write_new_file")):
+    for name, begin in (
+        ("recs.parquet", "sync_file"),
+        ("recs.summary.json", "write_new_file"),
+    ):
         beside, out = str(frozen / f".{name}.new"), str(frozen / name)
         named = seen.index(("rename", beside, out))
         assert (begin, beside) in seen[:named]
@@ -236,7 +247,9 @@ def test_runs_to_two_outputs_share_one_log(place):
     recommend(
         place,
         progress=lambda *_: (
-            recommend(place, "other.parquet") if not (place / "other.parquet").exists() else 0
+            recommend(place, "other.parquet")
+            if not (place / "other.parquet").exists()
+            else 0
         ),
     )
     assert entries(place) == 2

@@ -24,7 +24,10 @@ def scan(tmp_path, units, days):
 def test_both_rows_of_a_repeated_key_are_named_also_in_two_files(tmp_path):
     found = scan(tmp_path, UNITS, DAYS)
     assert found.rows == 7
-    assert found.repeated.tolist() == [1, 6]  # rows without a unit are bad for another reason
+    assert found.repeated.tolist() == [
+        1,
+        6,
+    ]  # rows without a unit are bad for another reason
     assert found.units_repeat
 
 
@@ -35,5 +38,7 @@ def test_units_that_stand_once_do_not_repeat(tmp_path):
 
 
 def test_equal_hashes_of_different_keys_are_no_duplicates(tmp_path, monkeypatch):
-    monkeypatch.setattr(keys, "_hash", lambda unit: keys.np.zeros(len(unit), keys.np.uint64))
+    monkeypatch.setattr(
+        keys, "_hash", lambda unit: keys.np.zeros(len(unit), keys.np.uint64)
+    )
     assert scan(tmp_path, ["a", "b", "c", "b"], [DAYS[0]] * 4).repeated.tolist() == [1, 3]

@@ -141,7 +141,9 @@ def test_a_run_beyond_a_limit_is_kept_aside_and_published_only_by_force(place):
 
 def test_control_without_the_limit_the_same_run_is_published(place):
     assert (
-        recommend(place, config=with_limits(max_action_rate=1.0)).summary.to_json()["action_rate"]
+        recommend(place, config=with_limits(max_action_rate=1.0)).summary.to_json()[
+            "action_rate"
+        ]
         > 0.01
     )
 
@@ -162,7 +164,8 @@ def test_too_many_bad_rows_hold_the_run(place):
     bad.loc[:30, "coupon"] = -1.0
     bad.to_parquet(place / "bad.parquet")
     with pytest.raises(
-        PublishError, match=r"31 of 150 rows cannot be read \(20.7%, `max_bad_rows` is 10.0%\)"
+        PublishError,
+        match=r"31 of 150 rows cannot be read \(20.7%, `max_bad_rows` is 10.0%\)",
     ):
         recommend(place, source=place / "bad.parquet")
 
@@ -177,7 +180,10 @@ def test_a_stale_model_holds_the_run(place):
 def test_a_frozen_store_is_never_held(place):
     """To change nothing is always safe."""
     Store(place / "store").freeze("a test")
-    assert recommend(place, clock=lambda: NOW + timedelta(days=50)).summary.to_json()["moved"] == 0
+    assert (
+        recommend(place, clock=lambda: NOW + timedelta(days=50)).summary.to_json()["moved"]
+        == 0
+    )
 
 
 def test_a_store_that_is_frozen_meanwhile_is_not_held_either(place):

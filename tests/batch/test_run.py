@@ -68,8 +68,12 @@ def test_figures_add_up_to_the_answers(place):
     assert told["moved"] == found.moved.sum()
     assert told["reasons"] == found.reason.value_counts().to_dict()
     budget = found[["spend_ads", "spend_coupon", "spend_rebate"]].sum(axis=1)
-    assert told["moved_money"] == pytest.approx((found.moved_share * budget).sum(), abs=0.01)
-    assert sum(told["moved_by_pair"].values()) == pytest.approx(told["moved_money"], abs=0.02)
+    assert told["moved_money"] == pytest.approx(
+        (found.moved_share * budget).sum(), abs=0.01
+    )
+    assert sum(told["moved_by_pair"].values()) == pytest.approx(
+        told["moved_money"], abs=0.02
+    )
     assert told["gain"] == pytest.approx(found.gain.sum())
     assert len(found) == len(given) == told["rows"]
     assert (place / "recs.summary.json").read_text() == (
@@ -78,7 +82,8 @@ def test_figures_add_up_to_the_answers(place):
 
 
 @pytest.mark.parametrize(
-    "when", ["while parts are decided", "right before publishing", "right after it was logged"]
+    "when",
+    ["while parts are decided", "right before publishing", "right after it was logged"],
 )
 def test_a_freeze_during_the_run_is_obeyed(place, monkeypatch, when):
     from realloc.batch import run
@@ -92,7 +97,9 @@ def test_a_freeze_during_the_run_is_obeyed(place, monkeypatch, when):
         monkeypatch.setattr(run, name, lambda *a: (real(*a), store.freeze("now"))[0])
         recommend(place)
     assert set(answers(place).reason) == {"frozen"}
-    assert len(Ledger(place / "store" / "decisions").numbers()) == 1 + when.endswith("logged")
+    assert len(Ledger(place / "store" / "decisions").numbers()) == 1 + when.endswith(
+        "logged"
+    )
 
 
 def test_force_does_not_thaw(place):
@@ -152,7 +159,9 @@ def test_a_model_that_computes_something_else_is_not_asked(place, monkeypatch):
         return model
 
     monkeypatch.setattr(opening, "open_saved", other)
-    with pytest.raises(StoreError, match="does not decide as the one that wrote the version did"):
+    with pytest.raises(
+        StoreError, match="does not decide as the one that wrote the version did"
+    ):
         recommend(place, "other.parquet")
 
 
@@ -180,6 +189,9 @@ def test_a_batch_loads_no_torch(place):
         "sys.exit('torch' in sys.modules)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(place)], check=False, capture_output=True, text=True
+        [sys.executable, "-c", code, str(place)],
+        check=False,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr

@@ -52,6 +52,9 @@ def answers_of_frozen(place):
 def test_frozen_answers_have_the_same_columns(place):
     recommend(place, "free.parquet")
     answers_of_frozen(place)
-    one, other = pq.read_schema(place / "free.parquet"), pq.read_schema(place / "recs.parquet")
+    one, other = (
+        pq.read_schema(place / "free.parquet"),
+        pq.read_schema(place / "recs.parquet"),
+    )
     assert one.equals(other)
     assert set(FURTHER) <= set(one.names)

@@ -18,7 +18,10 @@ def test_the_farthest_column_is_named():
     one = drift_of(drifted("feature c1", 0.1), drifted("share ads", 0.4))
     assert one.largest().name == "share ads"
     assert drift_of(drifted("feature c1", 0.1), None).largest().name == "feature c1"
-    assert "0.400 beyond usual at most (share ads)" in list(replace(CALM, drift=one).lines())[-2]
+    assert (
+        "0.400 beyond usual at most (share ads)"
+        in list(replace(CALM, drift=one).lines())[-2]
+    )
 
 
 def test_everything_fits_into_json():

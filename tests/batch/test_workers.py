@@ -31,7 +31,10 @@ def test_few_parts_are_under_way_at_once():
             future.set_result("packed")
             return future
 
-    pool, parts = Pool(), (Chunk(n, 10 * n, Source(pa.schema([]), 10, False)) for n in range(30))
+    pool, parts = (
+        Pool(),
+        (Chunk(n, 10 * n, Source(pa.schema([]), 10, False)) for n in range(30)),
+    )
     for _ in workers._spread(pool, parts, np.empty(0, np.int64), None, 2):
         pool.under_way -= 1
     assert pool.most <= 4

@@ -24,7 +24,9 @@ value = "cost"
 direction = "down"
 margin = 25.0
 """
-PREDICTED = 'predicted = "gain"\npredicted_lower = "gain_lower"\npredicted_metric = "orders"'
+PREDICTED = (
+    'predicted = "gain"\npredicted_lower = "gain_lower"\npredicted_metric = "orders"'
+)
 
 
 @pytest.fixture
@@ -100,9 +102,17 @@ def test_a_wrong_split_is_a_partial_report_and_exit_code_2(run, written):
         ),
         (lambda f: f.assign(cost=0.0), "", "Expected a total of 'cost' above 0"),
         (lambda f: f.assign(item="i0"), "", "Expected every unit in one arm"),
-        (lambda f: f.assign(shop="s"), 'cluster = "shop"', "Expected every cluster in one arm"),
+        (
+            lambda f: f.assign(shop="s"),
+            'cluster = "shop"',
+            "Expected every cluster in one arm",
+        ),
         (lambda f: f, PREDICTED.replace('"orders"', '"oders"'), "Unknown metric 'oders'"),
-        (lambda f: f.assign(orders=1.0), "", "Expected values of metric 'orders' that differ"),
+        (
+            lambda f: f.assign(orders=1.0),
+            "",
+            "Expected values of metric 'orders' that differ",
+        ),
         (
             lambda f: f.assign(orders_before=1.0),
             "",
@@ -129,17 +139,25 @@ def test_bad_input_is_one_sentence_and_exit_code_2(run, written, spoil, more, te
     [
         (["absent.parquet", "--config", "realloc.toml"], "nothing is at 'absent.parquet'"),
         (["arms.parquet", "--config", "absent.toml"], "there is none"),
-        (["arms.parquet", "--config", "empty.toml"], "Expected a table [abtest] in empty.toml"),
+        (
+            ["arms.parquet", "--config", "empty.toml"],
+            "Expected a table [abtest] in empty.toml",
+        ),
         (["arms.parquet", "--config", "flat.toml"], "to be a table of keys, got 3"),
         (["arms.parquet", "--config", "realloc.toml", "--units", "9"], "Expected `--plan`"),
         (
             ["arms.parquet", "--config", "realloc.toml", "--plan", "--report", "a.html"],
             "without `--plan`",
         ),
-        (["arms.parquet", "--config", "realloc.toml", "--plan", "--power", "2"], "`power` between"),
+        (
+            ["arms.parquet", "--config", "realloc.toml", "--plan", "--power", "2"],
+            "`power` between",
+        ),
     ],
 )
-def test_bad_options_are_one_sentence_and_exit_code_2(run, written, tmp_path, arguments, text):
+def test_bad_options_are_one_sentence_and_exit_code_2(
+    run, written, tmp_path, arguments, text
+):
     written(make_arms(100))
     (tmp_path / "empty.toml").write_text("")
     (tmp_path / "flat.toml").write_text("abtest = 3")

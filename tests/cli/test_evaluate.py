@@ -55,7 +55,9 @@ def test_a_store_and_logs_give_text_and_a_page(run, tmp_path):
     assert "Evaluation report of store" in page
 
 
-def test_the_table_report_and_other_rules_of_decision_are_read_from_the_config(run, tmp_path):
+def test_the_table_report_and_other_rules_of_decision_are_read_from_the_config(
+    run, tmp_path
+):
     (tmp_path / "realloc.toml").write_text(
         TOML.format(more='randomized = "explored"\nmargins = { gmv = 0.5 }')
     )
@@ -64,9 +66,13 @@ def test_the_table_report_and_other_rules_of_decision_are_read_from_the_config(r
     )
     assert found["verdict"] == "test small"
     (biggest,) = (
-        section["table"] for section in found["sections"] if section["title"] == "Biggest moves"
+        section["table"]
+        for section in found["sections"]
+        if section["title"] == "Biggest moves"
     )
-    shares = [float(part) for part in re.findall(r"ads (\S+) → (\S+) %", biggest[0]["shares"])[0]]
+    shares = [
+        float(part) for part in re.findall(r"ads (\S+) → (\S+) %", biggest[0]["shares"])[0]
+    ]
     assert (
         abs(shares[1] - shares[0]) <= 100 * 0.1 / 2**0.5 + 0.1
     )  # `max_length` of this file, not of the store
@@ -75,7 +81,11 @@ def test_the_table_report_and_other_rules_of_decision_are_read_from_the_config(r
 @pytest.mark.parametrize(
     ("arguments", "more", "text"),
     [
-        (("logs.parquet", "--store", "nowhere"), "", "Expected a store with a model at 'nowhere'"),
+        (
+            ("logs.parquet", "--store", "nowhere"),
+            "",
+            "Expected a store with a model at 'nowhere'",
+        ),
         (("absent.parquet", "--store", "store"), "", "absent.parquet"),
         (
             ("logs.parquet", "--store", "store", "--config", "realloc.toml"),

@@ -51,7 +51,9 @@ least_steps = 0
 
 
 def run(*words):
-    return subprocess.run([REALLOC, *map(str, words)], check=False, capture_output=True, text=True)
+    return subprocess.run(
+        [REALLOC, *map(str, words)], check=False, capture_output=True, text=True
+    )
 
 
 @pytest.fixture
@@ -71,7 +73,9 @@ def here(capsys, monkeypatch):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("fit")
-    world = realloc.World("medium", seed=5, parameters=replace(WorldParameters(), noise=0.3))
+    world = realloc.World(
+        "medium", seed=5, parameters=replace(WorldParameters(), noise=0.3)
+    )
     for number in (0, 1):
         table = world.sample(units=60, periods=5, seed=number).to_arrow()
         pq.write_table(table, out / f"window{number}.parquet")
@@ -79,7 +83,9 @@ def folder(tmp_path_factory):
     return out
 
 
-def test_fit_then_update_keep_versions_in_the_store_and_the_same_window_changes_nothing(folder):
+def test_fit_then_update_keep_versions_in_the_store_and_the_same_window_changes_nothing(
+    folder,
+):
     store = folder / "store"
     first = run(
         "fit",
@@ -95,7 +101,9 @@ def test_fit_then_update_keep_versions_in_the_store_and_the_same_window_changes_
     assert "Round 1  300 rows of 60 units" in first.stdout
     assert "Weights of the teacher's surfaces" in first.stdout
     assert first.stderr == ""  # nobody watches: no bars
-    second = run("update", folder / "window1.parquet", "--store", store, "--churn", "--quiet")
+    second = run(
+        "update", folder / "window1.parquet", "--store", store, "--churn", "--quiet"
+    )
     assert second.returncode == 0, second.stderr
     assert "Round 2" in second.stdout
     assert "A refit with another seed differs by" in second.stdout
@@ -134,7 +142,9 @@ def test_what_cannot_be_done_is_said_in_a_sentence_and_nothing_is_lost(folder, h
     assert "`realloc fit` makes one" in nowhere.stderr
     assert "Traceback" not in again.stderr + small.stderr + nowhere.stderr
     assert (
-        here("fit", logs, "--config", config, "--store", store, "--again", "--seed", 9).returncode
+        here(
+            "fit", logs, "--config", config, "--store", store, "--again", "--seed", 9
+        ).returncode
         == 0
     )
     assert open_store(store).config.seed == 9

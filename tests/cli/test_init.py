@@ -5,7 +5,9 @@ from tests.conftest import make_frame
 
 
 def test_init_takes_hints_and_refuses_a_folder_that_is_not_there(run, tmp_path):
-    make_frame().rename(columns={"orders": "bookings"}).to_csv(tmp_path / "plain.csv", index=False)
+    make_frame().rename(columns={"orders": "bookings"}).to_csv(
+        tmp_path / "plain.csv", index=False
+    )
     asked = run("init", "plain.csv", cwd=tmp_path, code=2).stderr
     assert "--channels ads,coupon" in asked
     run(

@@ -40,7 +40,11 @@ def test_bad_input_is_one_message_and_exit_code_2(run, tmp_path, log, arguments,
 
 def test_the_installed_command_is_the_same_one(tmp_path):
     done = subprocess.run(
-        [REALLOC, "check", "absent.csv"], capture_output=True, text=True, cwd=tmp_path, check=False
+        [REALLOC, "check", "absent.csv"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
     )
     assert done.returncode == 2
     assert done.stdout == ""

@@ -21,7 +21,10 @@ def test_the_audit_command_finds_a_flipped_byte(place, run):
     recommend(place)
     told = json.loads(run("audit", "--store", place / "store", "--json").stdout)
     assert told["replays"][0]["differ"] == 0
-    assert "150 rows decided again, 0 differ" in run("audit", "--store", place / "store").stdout
+    assert (
+        "150 rows decided again, 0 differ"
+        in run("audit", "--store", place / "store").stdout
+    )
     path = next((place / "store" / "decisions" / "00000001").glob("*.parquet"))
     content = bytearray(path.read_bytes())
     content[100] ^= 4

@@ -16,7 +16,9 @@ REALLOC = Path(sys.executable).with_name("realloc")
 
 
 def run(*words):
-    return subprocess.run([REALLOC, *map(str, words)], check=False, capture_output=True, text=True)
+    return subprocess.run(
+        [REALLOC, *map(str, words)], check=False, capture_output=True, text=True
+    )
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,9 @@ def test_answers_are_those_of_the_model_and_the_summary_counts_them(folder):
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
     assert f"40 rows, {int(expected.moved.sum())} moved" in done.stdout
     for reason, count in expected.reason.value_counts().items():
-        assert any(line.split()[:2] == [reason, str(count)] for line in done.stdout.splitlines())
+        assert any(
+            line.split()[:2] == [reason, str(count)] for line in done.stdout.splitlines()
+        )
 
 
 def test_rules_of_another_file_and_pools_hold(folder):
@@ -66,7 +70,9 @@ def test_rules_of_another_file_and_pools_hold(folder):
     assert free.returncode == 0, free.stderr
     answers, given = pd.read_csv(folder / "free.csv"), today()
     assert answers.moved.any()
-    assert answers.share_rebate.to_numpy() == pytest.approx(given.rebate.to_numpy(), abs=1e-12)
+    assert answers.share_rebate.to_numpy() == pytest.approx(
+        given.rebate.to_numpy(), abs=1e-12
+    )
     cap = round(float(answers.spend_coupon.sum()) - 0.1, 2)
     done = run(*words, "--out", folder / "pool.csv", "--pool", f"coupon={cap}")
     assert done.returncode == 0, done.stderr
@@ -76,7 +82,10 @@ def test_rules_of_another_file_and_pools_hold(folder):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--out", "recs.txt"), "Expected `--out` to end in .parquet or .csv, got 'recs.txt'"),
+        (
+            ("--out", "recs.txt"),
+            "Expected `--out` to end in .parquet or .csv, got 'recs.txt'",
+        ),
         (("--out", "recs.csv", "--pool", "coupon"), "Expected `--pool` as channel=money"),
         (
             ("--out", "recs.csv", "--pool", "cupon=5"),
@@ -85,7 +94,9 @@ def test_rules_of_another_file_and_pools_hold(folder):
         (("--out", "recs.csv", "--pool", "coupon=0"), "the least"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_sentence_and_nothing_is_written(folder, words, told):
+def test_what_cannot_be_done_is_said_in_a_sentence_and_nothing_is_written(
+    folder, words, told
+):
     before, words = (
         sorted(folder.iterdir()),
         [folder / word if "recs" in word else word for word in words],

@@ -24,7 +24,9 @@ def test_simulate_init_check_go_together(run, tmp_path):
     )
     assert "300 rows" not in run("init", "logs.parquet", cwd=tmp_path).stderr
     report = json.loads(
-        run("check", "logs.parquet", "--config", "realloc.toml", "--json", cwd=tmp_path).stdout
+        run(
+            "check", "logs.parquet", "--config", "realloc.toml", "--json", cwd=tmp_path
+        ).stdout
     )
     assert report["ok"]
     assert report["variation"]["rows"] == 300
@@ -108,8 +110,12 @@ def test_every_output_has_a_card_of_its_own(run, tmp_path):
             "--out",
             tmp_path / f"{name}.parquet",
         )
-    cards = {path.name: json.loads(path.read_text()) for path in tmp_path.glob("*world.json")}
-    assert {name: (card["sample"]["file"], card["seed"]) for name, card in cards.items()} == {
+    cards = {
+        path.name: json.loads(path.read_text()) for path in tmp_path.glob("*world.json")
+    }
+    assert {
+        name: (card["sample"]["file"], card["seed"]) for name, card in cards.items()
+    } == {
         "world.json": ("train.parquet", 3),
         "test.world.json": ("test.parquet", 2),
     }
@@ -132,7 +138,14 @@ def test_an_interrupted_simulation_leaves_nothing(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr("realloc.world.platform.Marketplace.write", cut)
     said = run(
-        "simulate", "--world", "platform", "--units", 5, "--out", tmp_path / "lake", code=130
+        "simulate",
+        "--world",
+        "platform",
+        "--units",
+        5,
+        "--out",
+        tmp_path / "lake",
+        code=130,
     ).stderr
     assert "interrupted" in said
     assert list(tmp_path.iterdir()) == []

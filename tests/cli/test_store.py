@@ -44,7 +44,10 @@ def test_status_of_a_broken_store_says_so_and_exits_with_2(tmp_path):
     assert "realloc rollback --to N" in " ".join(
         run("status", "--store", store.path, code=2).split()
     )
-    assert "HEAD" in json.loads(run("status", "--store", store.path, "--json", code=2))["problem"]
+    assert (
+        "HEAD"
+        in json.loads(run("status", "--store", store.path, "--json", code=2))["problem"]
+    )
 
 
 def test_verify_names_the_file_and_exits_with_2(tmp_path):
@@ -52,7 +55,9 @@ def test_verify_names_the_file_and_exits_with_2(tmp_path):
     weights = next(store.path.glob("versions/00000001-*/model/weights.safetensors"))
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x07")
     assert "weights.safetensors" in run("verify", "--store", store.path, code=2)
-    assert json.loads(run("verify", "--store", store.path, "--json", code=2))["whole"] is False
+    assert (
+        json.loads(run("verify", "--store", store.path, "--json", code=2))["whole"] is False
+    )
 
 
 def test_freeze_and_unfreeze(tmp_path):

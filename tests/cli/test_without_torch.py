@@ -42,13 +42,23 @@ def environment(tmp_path):
 @pytest.mark.parametrize("name", BLOCKED)
 def test_control_what_is_blocked_cannot_be_imported(environment, name):
     command = [sys.executable, "-c", f"import {name}"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False
+    )
     assert f"{name} is blocked by this test" in done.stderr
 
 
 def test_recommend_runs_and_answers_as_the_library_does(environment, store, tmp_path):
     today().to_parquet(tmp_path / "today.parquet")
-    options = ["--store", store, "--out", tmp_path / "recs.parquet", "--jobs", "2", "--force"]
+    options = [
+        "--store",
+        store,
+        "--out",
+        tmp_path / "recs.parquet",
+        "--jobs",
+        "2",
+        "--force",
+    ]
     done = subprocess.run(
         [sys.executable, "-c", MAIN, "recommend", tmp_path / "today.parquet", *options],
         env=environment,

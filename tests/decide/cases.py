@@ -27,7 +27,9 @@ class Case:
     seed: int
 
     def limits(self):
-        return compile_limits(self.constraints, self.channels, self.start, self.budget, self.used)
+        return compile_limits(
+            self.constraints, self.channels, self.start, self.budget, self.used
+        )
 
     def bounds(self, row):
         """Least and most share of each channel of a row."""
@@ -61,7 +63,11 @@ class Case:
 
     def largest(self, row):
         c = self.constraints
-        money = np.inf if c.largest_move_money is None else c.largest_move_money / self.budget[row]
+        money = (
+            np.inf
+            if c.largest_move_money is None
+            else c.largest_move_money / self.budget[row]
+        )
         return min(np.inf if c.largest_move is None else c.largest_move, money)
 
     def broken(self, row, shares, grid_from=None, error=0.0):
@@ -71,7 +77,9 @@ class Case:
         low, high = self.bounds(row)
         moved = np.abs(shares - self.start[row]).sum() / 2
         found = [
-            f"floor {name}" for k, name in enumerate(self.channels) if shares[k] < low[k] - error
+            f"floor {name}"
+            for k, name in enumerate(self.channels)
+            if shares[k] < low[k] - error
         ]
         found += [
             f"cap {name}"
@@ -85,7 +93,9 @@ class Case:
         found += ["largest move"] if moved > self.largest(row) + error + ERROR else []
         if self.constraints.grid is not None:
             away = shares - (self.start[row] if grid_from is None else grid_from)
-            off = np.abs(away - self.constraints.grid * np.rint(away / self.constraints.grid)).max()
+            off = np.abs(
+                away - self.constraints.grid * np.rint(away / self.constraints.grid)
+            ).max()
             found += ["grid"] if off > 1.1e-9 else []
         return found
 
@@ -112,7 +122,10 @@ class Case:
             return None
         solved = milp(
             np.repeat([0.0, 0.5], K),
-            constraints=[LinearConstraint(inside, least, most), LinearConstraint(size, -np.inf, 0)],
+            constraints=[
+                LinearConstraint(inside, least, most),
+                LinearConstraint(size, -np.inf, 0),
+            ],
             bounds=Bounds(np.append(down, np.zeros(K)), np.append(up, np.full(K, 2.0))),
             integrality=np.repeat([float(grid), 0.0], K),
         )
@@ -129,7 +142,8 @@ FOUR = st.integers(0, 10_000).map(lambda i: i / 10_000)
 SHARES = st.one_of(st.sampled_from([0.0, 0.05, 0.1, 0.2, 0.3, 1 / 3, 0.5, 0.7, 1.0]), FOUR)
 SMALL = st.one_of(st.sampled_from([0.0, 0.05, 0.1, 0.2]), FOUR.map(lambda x: 0.4 * x))
 MONEY = st.one_of(
-    st.sampled_from([0.0, 0.01, 1.0, 12.34, 33.33]), st.floats(0, 60).map(lambda x: round(x, 2))
+    st.sampled_from([0.0, 0.01, 1.0, 12.34, 33.33]),
+    st.floats(0, 60).map(lambda x: round(x, 2)),
 )
 MOVES = st.one_of(st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.5, 1.0]), st.floats(0.05, 1))
 
@@ -168,7 +182,9 @@ def cases(draw, largest=8, grid=True, moves=True, most_rows=4):
             )
         )
         values = sorted(draw(MONEY if "money" in bounds[0] else SHARES) for _ in bounds)
-        groups.append(Group(channels=channels[:cut], **dict(zip(bounds, values, strict=True))))
+        groups.append(
+            Group(channels=channels[:cut], **dict(zip(bounds, values, strict=True)))
+        )
         if cut >= 3 and draw(st.booleans()):
             groups.append(Group(channels=channels[1:cut], cap=draw(SHARES)))
         elif K - cut >= 2 and draw(st.booleans()):
@@ -186,7 +202,9 @@ def cases(draw, largest=8, grid=True, moves=True, most_rows=4):
             if moves
             else None,
             grid=draw(st.none() | st.sampled_from([0.01, 0.05, 0.1])) if grid else None,
-            open=tuple(draw(st.lists(st.sampled_from([*channels, "*"]), max_size=2, unique=True))),
+            open=tuple(
+                draw(st.lists(st.sampled_from([*channels, "*"]), max_size=2, unique=True))
+            ),
         )
         case = Case(
             constraints,

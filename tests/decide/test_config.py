@@ -10,7 +10,10 @@ from realloc.decide.search.greedy import SearchConfig
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"search": "gredy"}, r"Unknown `search` 'gredy' in \[decision\]. Did you mean 'greedy'"),
+        (
+            {"search": "gredy"},
+            r"Unknown `search` 'gredy' in \[decision\]. Did you mean 'greedy'",
+        ),
         (
             {"uncertainty": "member"},
             r"Unknown `uncertainty` 'member' in \[decision\]. Did you mean 'members'",
@@ -18,7 +21,10 @@ from realloc.decide.search.greedy import SearchConfig
         ({"steps": ()}, r"Expected `steps` of \[decision\] above 0 and up to 1, got \[\]"),
         ({"steps": (0.0, 0.1)}, r"above 0 and up to 1, got \[0.0, 0.1\]"),
         ({"steps": (0.1, 1.1)}, r"above 0 and up to 1, got \[0.1, 1.1\]"),
-        ({"beta": -0.1}, r"Expected `beta`, `lambda_support` and `max_length` of at least 0"),
+        (
+            {"beta": -0.1},
+            r"Expected `beta`, `lambda_support` and `max_length` of at least 0",
+        ),
         ({"lambda_support": -1.0}, r"`lambda_support` and `max_length` of at least 0"),
         ({"max_length": -1.0}, r"`max_length` of at least 0"),
         ({"epsilon": 0.0}, r"`epsilon` above 0 in \[decision\]"),
@@ -30,7 +36,10 @@ from realloc.decide.search.greedy import SearchConfig
         ({"max_turns": 0}, r"`max_steps` and `max_turns` of \[decision\] of at least 1"),
         ({"confidence": 1.0}, r"from 0.5 to below 1, got 1.0"),
         ({"confidence": 0.4}, r"from 0.5 to below 1, got 0.4"),
-        ({"weights": {"orders": 0.0}}, r"Expected a weight above 0 for at least one outcome"),
+        (
+            {"weights": {"orders": 0.0}},
+            r"Expected a weight above 0 for at least one outcome",
+        ),
         ({"tolerances": {"gmv": -1.0}}, r"`tolerances` of \[decision\] of at least 0"),
         ({"beta": "much"}, r"Expected `beta` of \[decision\] to be a number, got 'much'"),
     ],
@@ -45,7 +54,9 @@ def test_a_weight_may_be_negative_beside_one_that_is_not():
 
 
 def test_the_search_is_set_by_the_decision():
-    config = DecisionConfig(steps=(0.03,), max_steps=4, max_turns=5, max_length=0.11, threshold=0.7)
+    config = DecisionConfig(
+        steps=(0.03,), max_steps=4, max_turns=5, max_length=0.11, threshold=0.7
+    )
     assert config.searching() == SearchConfig(
         steps=(0.03,), max_steps=4, max_length=0.11, threshold=0.7, max_turns=5
     )

@@ -41,7 +41,9 @@ def test_support_counts_for_nothing_where_its_weight_is_zero():
     config = DecisionConfig(beta=0.25, lambda_support=0.0)
     found = conservative_gain(np.array([1.0]), np.array([2.0]), np.array([0.0]), config)
     assert found.tolist() == [0.5]
-    assert np.array_equal(found, conservative_gain(np.array([1.0]), np.array([2.0]), None, config))
+    assert np.array_equal(
+        found, conservative_gain(np.array([1.0]), np.array([2.0]), None, config)
+    )
 
 
 @pytest.mark.parametrize("beta", [0.0, 1.0])
@@ -84,13 +86,18 @@ def test_a_negative_weight_takes_off_gain_but_never_doubt():
         (-5.0, 9.0, None, True),
     ],
 )
-def test_a_guardrail_needs_its_lower_bound_above_what_it_may_lose(gain, sigma, tolerance, safe):
+def test_a_guardrail_needs_its_lower_bound_above_what_it_may_lose(
+    gain, sigma, tolerance, safe
+):
     outcomes = (outcome("gmv", gain, sigma, weight=0.0, tolerance=tolerance),)
     assert (guarded(outcomes, 1.5, ROWS, START, ENDS) == safe).all()
 
 
 def test_every_guardrail_counts():
-    good, bad = outcome("a", 1.0, 0.0, tolerance=0.0), outcome("b", -1.0, 0.0, tolerance=0.0)
+    good, bad = (
+        outcome("a", 1.0, 0.0, tolerance=0.0),
+        outcome("b", -1.0, 0.0, tolerance=0.0),
+    )
     assert guarded((good, good), 1.0, ROWS, START, ENDS).all()
     assert not guarded((good, bad), 1.0, ROWS, START, ENDS).any()
 

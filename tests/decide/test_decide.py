@@ -48,7 +48,9 @@ def linear(slope, doubt=0.1, name="orders", weight=1.0, tolerance=None):
     return OutcomeTerm(
         name=name,
         gain=lambda rows, start, ends: (ends - start[:, None]) @ slope,
-        sigma=lambda rows, start, ends: doubt * np.linalg.norm(ends - start[:, None], axis=-1),
+        sigma=lambda rows, start, ends: (
+            doubt * np.linalg.norm(ends - start[:, None], axis=-1)
+        ),
         slopes=lambda rows, shares: np.tile(slope, (len(shares), 1)),
         weight=weight,
         tolerance=tolerance,
@@ -65,7 +67,9 @@ def problem(
     **options,
 ):
     outcomes = options.pop("outcomes", None) or (linear(slope, **options),)
-    channels = CHANNELS if start.shape[1] == 3 else tuple(f"c{k}" for k in range(start.shape[1]))
+    channels = (
+        CHANNELS if start.shape[1] == 3 else tuple(f"c{k}" for k in range(start.shape[1]))
+    )
     limits = compile_limits(
         constraints or Constraints(),
         channels,
@@ -99,7 +103,9 @@ def test_budget_moves_to_where_it_gains():
 
 def test_no_gain_is_said_where_every_way_is_flat_or_falls():
     flat = linear((0.0, 0.0, 0.0))
-    peak = replace(flat, gain=lambda rows, start, ends: -np.abs(ends - start[:, None]).sum(axis=-1))
+    peak = replace(
+        flat, gain=lambda rows, start, ends: -np.abs(ends - start[:, None]).sum(axis=-1)
+    )
     for outcome in (flat, peak):
         found = decide(problem(outcomes=(outcome,)), CONFIG)
         assert reasons(found) == {("no_gain", "")}
@@ -165,7 +171,9 @@ def test_the_cap_is_named_however_many_channels_there_are(channels):
     capped = Constraints(caps={names[1]: float(start[0, 1])})
     found = decide(problem(np.eye(channels)[1], constraints=capped, start=start), CONFIG)
     assert reasons(found) == {("constrained", f"cap of {names[1]}")}
-    assert reasons(decide(problem(np.eye(channels)[1], start=start), CONFIG)) == {("moved", "")}
+    assert reasons(decide(problem(np.eye(channels)[1], start=start), CONFIG)) == {
+        ("moved", "")
+    }
 
 
 def test_a_channel_that_was_never_used_stays_exactly_empty_unless_it_is_opened():
@@ -229,7 +237,11 @@ def test_required_is_said_where_the_current_shares_break_a_rule_and_nothing_more
 def test_shares_that_break_a_rule_by_float_error_alone_are_not_called_a_move_for_gain():
     start = np.array([[0.2, 0.5 + 4e-10, 0.3 - 4e-10]])
     found = decide(
-        problem(slope=(0.0, 0.0, 0.0), constraints=Constraints(caps={"coupon": 0.5}), start=start),
+        problem(
+            slope=(0.0, 0.0, 0.0),
+            constraints=Constraints(caps={"coupon": 0.5}),
+            start=start,
+        ),
         CONFIG,
     )
     assert found.shares[0, 1] <= 0.5
@@ -339,7 +351,9 @@ def test_random_rules_hold_in_every_verdict():
             random.uniform(0.45, 0.8),
             random.uniform(0.3, 0.6),
         )
-        rules = Constraints(floors={"ads": low}, caps={"coupon": high}, largest_move=largest)
+        rules = Constraints(
+            floors={"ads": low}, caps={"coupon": high}, largest_move=largest
+        )
         slope = np.random.default_rng(seed).standard_normal(3)
         found = decide(problem(slope, constraints=rules, start=start), CONFIG)
         fine = found.reason != "infeasible"

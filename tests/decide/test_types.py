@@ -81,14 +81,15 @@ def test_a_path_is_answered_with_an_arrow_table(frame, tmp_path):
 
 def test_money_sums_to_the_rounded_budget_and_shares_to_one(share_frame):
     answer = recommend(halve_ads, share_frame, SHARES)
-    cents = np.rint(answer[["spend_ads", "spend_coupon", "spend_rebate"]].to_numpy() * 100).astype(
-        int
-    )
+    cents = np.rint(
+        answer[["spend_ads", "spend_coupon", "spend_rebate"]].to_numpy() * 100
+    ).astype(int)
     assert np.array_equal(
         cents.sum(axis=1), np.rint(share_frame["budget"].to_numpy() * 100).astype(int)
     )
     assert np.all(
-        np.abs(answer[["share_ads", "share_coupon", "share_rebate"]].sum(axis=1) - 1) < 1e-12
+        np.abs(answer[["share_ads", "share_coupon", "share_rebate"]].sum(axis=1) - 1)
+        < 1e-12
     )
 
 
@@ -144,7 +145,9 @@ def test_ties_of_cents_do_not_depend_on_the_order_of_channels(frame):
         made = halve_ads(logs)
         return Decision(**{**made.__dict__, "shares": np.full_like(made.shares, 1 / 3)})
 
-    swapped = SPENDS.__class__(**{**SPENDS.__dict__, "channels": ("rebate", "ads", "coupon")})
+    swapped = SPENDS.__class__(
+        **{**SPENDS.__dict__, "channels": ("rebate", "ads", "coupon")}
+    )
     one, other = recommend(even, frame, SPENDS), recommend(even, frame, swapped)
     for name in ("spend_ads", "spend_coupon", "spend_rebate"):
         assert np.array_equal(one[name], other[name])

@@ -13,7 +13,10 @@ def test_a_page_stands_alone_under_its_title():
 
 
 def test_names_are_set_as_code_and_markup_is_escaped():
-    assert paragraph("Name `<x>`.", "note") == '<p class="note">Name <code>&lt;x&gt;</code>.</p>'
+    assert (
+        paragraph("Name `<x>`.", "note")
+        == '<p class="note">Name <code>&lt;x&gt;</code>.</p>'
+    )
     assert bullets(["Run `it`."]) == "<ul><li>Run <code>it</code>.</li></ul>"
     assert verdict_box("Wait.", "wait") == '<p class="verdict wait">Wait.</p>'
 

@@ -21,7 +21,9 @@ def test_a_forest_draws_intervals_around_zero_and_limits():
     assert figure.attrib["aria-label"] == "Effects"
     texts = [text.text for text in figure.findall("text")]
     assert texts == ["-2 %", "+2 %", "0 %", "orders", "a < b"]
-    (zero,) = [x for x, text in zip(figure.findall("text"), texts, strict=True) if text == "0 %"]
+    (zero,) = [
+        x for x, text in zip(figure.findall("text"), texts, strict=True) if text == "0 %"
+    ]
     (middle,) = numbers(zero, "x")
     first, second = figure.findall("line[@class='bar']")
     low, high = numbers(first, "x1", "x2")

@@ -10,7 +10,9 @@ from scipy.stats import dirichlet
 from realloc.evaluate.randomized import RandomizedMoves, RandomizedShares
 from realloc.evaluate.value import ValueConfig
 
-OPEN = ValueConfig(least_effective_rows=0, least_effective_units=0)  # few rows, to compute by hand
+OPEN = ValueConfig(
+    least_effective_rows=0, least_effective_units=0
+)  # few rows, to compute by hand
 MOVES = np.array([[0.0, 0.0], [0.1, -0.1], [-0.1, 0.1]])
 CHANCES = np.array([0.5, 0.2, 0.3])
 SLOPE = 4.0  # expected outcome per share of the first channel, so an arm is worth ± 0.4

@@ -41,14 +41,21 @@ def moved_frame(
         traffic = rng.standard_normal(units)
         moving = rng.random(units) < 1 / (1 + np.exp(1.2 - 0.7 * traffic))
         direction = edge_directions(3)[rng.integers(0, 6, units)]
-        step = np.minimum(rng.uniform(0.05, 0.2, units), (shares * (direction < 0)).sum(axis=1))
+        step = np.minimum(
+            rng.uniform(0.05, 0.2, units), (shares * (direction < 0)).sum(axis=1)
+        )
         change = np.where(moving & (day > 0), step, 0)[:, None] * direction
         shares = np.maximum(shares + change, 0)
         shares /= shares.sum(axis=1, keepdims=True)
         has_moved = np.abs(change).sum(axis=1) > 0
         effect = np.where(has_moved, lift + change @ SLOPE, 0.0)
         orders = (
-            10 + traffic + size + shock[day, category] + effect + noise * rng.standard_normal(units)
+            10
+            + traffic
+            + size
+            + shock[day, category]
+            + effect
+            + noise * rng.standard_normal(units)
         )
         parts.append(
             pd.DataFrame(

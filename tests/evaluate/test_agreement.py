@@ -37,15 +37,18 @@ def test_the_interval_holds_the_known_difference_of_directions():
     found = agreement_lift(ROWS, UP)["agreement_lift"]
     assert found.low <= 0.2 * SLOPE <= found.high
     assert found.low > 0
-    assert agreement_lift(ROWS, ROWS.start - np.array([0.05, -0.05]))["agreement_lift"].high < 0
+    assert (
+        agreement_lift(ROWS, ROWS.start - np.array([0.05, -0.05]))["agreement_lift"].high
+        < 0
+    )
 
 
 def test_permuted_outcomes_do_not_care_for_directions():
     rng, covered = np.random.default_rng(0), 0
     for _ in range(20):
-        found = agreement_lift(with_outcome(ROWS, rng.permutation(ROWS.outcome)), UP, no_model)[
-            "agreement_lift"
-        ]
+        found = agreement_lift(
+            with_outcome(ROWS, rng.permutation(ROWS.outcome)), UP, no_model
+        )["agreement_lift"]
         covered += found.low <= 0 <= found.high
     assert covered >= 16  # 19 are expected; fewer than 16 happen once in 400 times
 

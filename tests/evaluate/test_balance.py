@@ -5,7 +5,10 @@ from realloc import ConfigError, LogError
 from realloc.evaluate.balance import Pool, balance_table, ladder, select_setting
 from realloc.evaluate.matching import Matches, MatchSetting, match_events, standardise
 
-STRICT, LOOSE = MatchSetting(caliper=0.05, neighbours=3), MatchSetting(caliper=1.0, neighbours=3)
+STRICT, LOOSE = (
+    MatchSetting(caliper=0.05, neighbours=3),
+    MatchSetting(caliper=1.0, neighbours=3),
+)
 
 
 def pool_of(shift: float, events: int = 300, controls: int = 1500, seed: int = 0) -> Pool:
@@ -15,7 +18,9 @@ def pool_of(shift: float, events: int = 300, controls: int = 1500, seed: int = 0
     values = np.random.default_rng(seed).standard_normal((events + controls, 2))
     values[:events, 0] += shift
     rows = np.arange(len(values))
-    return Pool(("price", "budget"), values, standardise(values), rows[:events], rows[events:])
+    return Pool(
+        ("price", "budget"), values, standardise(values), rows[:events], rows[events:]
+    )
 
 
 def one_stratum(pool):
@@ -31,7 +36,11 @@ def test_differences_by_hand():
     assert np.isclose(found.before[0], 0.0)
     assert np.isclose(found.after[0], ((1 - 0) + (3 - 4)) / 2 / spread)
     better = balance_table(
-        ("x",), values, events, controls, Matches(events, np.array([[2], [5]]), np.zeros((2, 1)))
+        ("x",),
+        values,
+        events,
+        controls,
+        Matches(events, np.array([[2], [5]]), np.zeros((2, 1))),
     )
     assert np.isclose(better.after[0], 1.0 / spread)
 
@@ -61,7 +70,9 @@ def test_what_never_varies_is_balanced_only_if_it_is_the_same():
 
 
 def test_one_side_alone_cannot_be_compared():
-    with pytest.raises(LogError, match="Expected events and controls to compare, got 0 and 2"):
+    with pytest.raises(
+        LogError, match="Expected events and controls to compare, got 0 and 2"
+    ):
         balance_table(("x",), np.ones((2, 1)), np.empty(0, np.intp), np.array([0, 1]))
 
 
@@ -85,7 +96,10 @@ def test_the_stricter_setting_is_taken_where_the_looser_one_loses_balance():
 
 def test_nothing_is_chosen_where_no_setting_keeps_balance():
     pool = pool_of(shift=1.2)
-    far = [MatchSetting(caliper=3.0, neighbours=500), MatchSetting(caliper=3.0, neighbours=1500)]
+    far = [
+        MatchSetting(caliper=3.0, neighbours=500),
+        MatchSetting(caliper=3.0, neighbours=1500),
+    ]
     found = select_setting(pool, one_stratum(pool), far)
     assert found.setting is None
     assert found.matches is None
@@ -116,7 +130,9 @@ def test_a_coarser_category_is_asked_only_where_a_finer_one_loses_events():
         asked.append(category)
         return np.arange(1800) % {"shop": 900, "town": 2}[category]
 
-    settings = [MatchSetting(caliper=1.0, neighbours=2, category=name) for name in ("shop", "town")]
+    settings = [
+        MatchSetting(caliper=1.0, neighbours=2, category=name) for name in ("shop", "town")
+    ]
     found = select_setting(pool, strata, settings)
     assert asked == ["shop", "town"]
     assert found.setting == settings[1]

@@ -25,7 +25,9 @@ def test_the_papers_ceiling():
 
 
 def test_the_monte_carlo_error_is_how_far_repeats_stray():
-    repeats = [noise_ceiling(1.0, 3.0, events=200, draws=25, seed=seed) for seed in range(60)]
+    repeats = [
+        noise_ceiling(1.0, 3.0, events=200, draws=25, seed=seed) for seed in range(60)
+    ]
     values = np.array([found.value for found in repeats])
     errors = np.array([error_of(found) for found in repeats])
     assert np.isclose(values.std(ddof=1), errors.mean(), rtol=4 / np.sqrt(2 * 59))
@@ -33,7 +35,8 @@ def test_the_monte_carlo_error_is_how_far_repeats_stray():
 
 def test_more_noise_lowers_the_ceiling_and_none_leaves_it_at_one():
     values = [
-        noise_ceiling(1.0, noise, events=500, draws=20).value for noise in (0.0, 0.5, 2.0, 100.0)
+        noise_ceiling(1.0, noise, events=500, draws=20).value
+        for noise in (0.0, 0.5, 2.0, 100.0)
     ]
     assert values[0] == 1
     assert values == sorted(values, reverse=True)
@@ -45,7 +48,11 @@ def test_more_noise_lowers_the_ceiling_and_none_leaves_it_at_one():
     ("effect", "noise", "message"),
     [
         (-1.0, 1.0, "Expected a standard deviation of the effect of at least 0, got -1.0"),
-        (1.0, float("nan"), "Expected a standard deviation of the noise of at least 0, got nan"),
+        (
+            1.0,
+            float("nan"),
+            "Expected a standard deviation of the noise of at least 0, got nan",
+        ),
     ],
 )
 def test_sizes_that_are_none_are_refused(effect, noise, message):
@@ -54,7 +61,9 @@ def test_sizes_that_are_none_are_refused(effect, noise, message):
 
 
 def test_too_small_a_monte_carlo_is_refused():
-    with pytest.raises(ConfigError, match="Expected at least 3 events and 2 draws, got 2 and 200"):
+    with pytest.raises(
+        ConfigError, match="Expected at least 3 events and 2 draws, got 2 and 200"
+    ):
         noise_ceiling(1.0, 1.0, events=2)
 
 

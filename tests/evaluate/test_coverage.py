@@ -41,7 +41,9 @@ def test_values_of_the_marketplace_are_covered():
     and this one costs nothing.
     """
     market = Marketplace(
-        seed=1, channels=2, parameters=MarketplaceParameters(items=ItemParameters(explored=1.0))
+        seed=1,
+        channels=2,
+        parameters=MarketplaceParameters(items=ItemParameters(explored=1.0)),
     )
     hits, narrow = 0, 0
     for seed in range(80):
@@ -55,9 +57,9 @@ def test_values_of_the_marketplace_are_covered():
         rows, _ = randomized_moves(logs, start, arms.moves, arms.probabilities)
         target = target_shares(rows, dr_coverage.hand_made(start, opened))
         past = logs.table["orders_lag_mean_7"].to_numpy().astype(float)
-        found = policy_value(rows, target, lambda shares, picked, past=past: past[picked], OPEN)[
-            "dr_lift"
-        ]
+        found = policy_value(
+            rows, target, lambda shares, picked, past=past: past[picked], OPEN
+        )["dr_lift"]
         state = market.state(logs)
         gains = np.stack(
             [

@@ -28,7 +28,9 @@ def test_the_recent_level_is_the_mean_of_earlier_outcomes_only():
     known, table = known_before(logs, find_events(logs), recent=3), logs.to_pandas()
     level = known.values[:, known.names.index("recent level")]
     for i in range(0, len(table), 7):
-        before = table[(table["item"] == table["item"][i]) & (table["date"] < table["date"][i])]
+        before = table[
+            (table["item"] == table["item"][i]) & (table["date"] < table["date"][i])
+        ]
         expected = before.sort_values("date")["orders"].tail(3).mean()
         assert np.isclose(level[i], expected, rtol=1e-5, equal_nan=True)
 
@@ -59,7 +61,9 @@ def test_what_is_known_holds_neither_outcomes_nor_realised_shares():
 def test_nothing_from_the_window_reaches_the_evaluation_model(column):
     model = learned(FRAME)[0].model_to_string()
     late = in_window(FRAME)
-    planted = FRAME.assign(**{column: np.where(late, FRAME["orders"] * 3 + 1, FRAME[column])})
+    planted = FRAME.assign(
+        **{column: np.where(late, FRAME["orders"] * 3 + 1, FRAME[column])}
+    )
     assert learned(planted)[0].model_to_string() == model
     early = FRAME.assign(**{column: np.where(late, FRAME[column], FRAME["orders"] * 3 + 1)})
     assert learned(early)[0].model_to_string() != model  # the control: earlier dates do
@@ -93,7 +97,10 @@ def test_rows_that_moved_teach_it_nothing():
         FRAME["date"] == FRAME["date"][~late].max()
     ).to_numpy()
     assert lost.sum() > 5
-    assert learned(FRAME.assign(orders=FRAME["orders"] + 50 * lost))[0].model_to_string() == model
+    assert (
+        learned(FRAME.assign(orders=FRAME["orders"] + 50 * lost))[0].model_to_string()
+        == model
+    )
 
 
 def test_demand_is_foretold_from_what_is_known():
@@ -106,13 +113,17 @@ def test_demand_is_foretold_from_what_is_known():
 
 
 def test_missing_values_and_one_unit_are_fine():
-    frame = FRAME.assign(traffic=np.where(np.arange(len(FRAME)) % 3 == 0, np.nan, FRAME["traffic"]))
+    frame = FRAME.assign(
+        traffic=np.where(np.arange(len(FRAME)) % 3 == 0, np.nan, FRAME["traffic"])
+    )
     booster, known, _ = learned(frame)
     assert np.isfinite(predict_demand(booster, known, np.arange(50))).all()
     lone = moved_frame(units=1, days=200)
     logs = read(lone)
     events = find_events(logs)
-    found = fit_demand(known_before(logs, events), logs.outcome, logs.unit_codes, events.is_control)
+    found = fit_demand(
+        known_before(logs, events), logs.outcome, logs.unit_codes, events.is_control
+    )
     assert found.num_trees() >= 1
 
 

@@ -73,7 +73,9 @@ def test_a_tolerance_outside_its_range_is_refused(logs, tolerance):
 
 
 def test_a_frame_is_no_log():
-    with pytest.raises(LogError, match="Expected logs \\(from `read_logs`\\), got DataFrame"):
+    with pytest.raises(
+        LogError, match="Expected logs \\(from `read_logs`\\), got DataFrame"
+    ):
         find_events(pd.DataFrame())
 
 
@@ -81,7 +83,9 @@ def test_an_empty_log_has_no_events(logs):
     assert len(find_events(logs.take(np.zeros(len(logs), dtype=bool))).is_event) == 0
 
 
-def test_before_the_decision_shares_are_those_of_the_row_before_and_the_state_is_todays(logs):
+def test_before_the_decision_shares_are_those_of_the_row_before_and_the_state_is_todays(
+    logs,
+):
     events = find_events(logs)
     rows = np.flatnonzero(events.is_event)
     asked = at_previous(logs, events)

@@ -29,7 +29,9 @@ def brute_force(z, events, controls, strata, setting):
             & (distance <= setting.caliper)
             & (controls != event)
         )
-        order = np.argsort(np.where(fits, distance, np.inf))[: min(setting.neighbours, fits.sum())]
+        order = np.argsort(np.where(fits, distance, np.inf))[
+            : min(setting.neighbours, fits.sum())
+        ]
         if len(order):
             found[int(event)] = controls[order].tolist()
     return found
@@ -42,7 +44,9 @@ def as_dict(matches):
     }
 
 
-@pytest.mark.parametrize(("caliper", "neighbours"), [(0.2, 5), (0.5, 1), (0.5, 3), (5.0, 400)])
+@pytest.mark.parametrize(
+    ("caliper", "neighbours"), [(0.2, 5), (0.5, 1), (0.5, 3), (5.0, 400)]
+)
 def test_the_index_finds_what_brute_force_finds(caliper, neighbours):
     z = standardise(VALUES)
     setting = MatchSetting(caliper=caliper, neighbours=neighbours)
@@ -54,10 +58,16 @@ def test_the_index_finds_what_brute_force_finds(caliper, neighbours):
 
 def test_a_stricter_setting_is_a_part_of_what_a_looser_one_found():
     z = standardise(VALUES)
-    loose = match_events(z, EVENTS, CONTROLS, STRATA, MatchSetting(caliper=1.0, neighbours=10))
+    loose = match_events(
+        z, EVENTS, CONTROLS, STRATA, MatchSetting(caliper=1.0, neighbours=10)
+    )
     for caliper, neighbours in ((0.9, 10), (0.3, 10), (0.3, 2), (0.1, 1)):
         strict = match_events(
-            z, EVENTS, CONTROLS, STRATA, MatchSetting(caliper=caliper, neighbours=neighbours)
+            z,
+            EVENTS,
+            CONTROLS,
+            STRATA,
+            MatchSetting(caliper=caliper, neighbours=neighbours),
         )
         assert as_dict(loose.within(caliper, neighbours)) == as_dict(strict)
     assert len(strict) < len(loose)
@@ -66,7 +76,11 @@ def test_a_stricter_setting_is_a_part_of_what_a_looser_one_found():
 def test_strata_without_controls_match_nobody():
     alone = np.where(np.arange(N) == 0, 99, STRATA)
     found = match_events(
-        standardise(VALUES), EVENTS, CONTROLS, alone, MatchSetting(caliper=9.0, neighbours=2)
+        standardise(VALUES),
+        EVENTS,
+        CONTROLS,
+        alone,
+        MatchSetting(caliper=9.0, neighbours=2),
     )
     assert 0 not in found.events
     assert len(found) == len(EVENTS) - 1
@@ -111,7 +125,9 @@ def test_placebos_have_as_many_controls_as_their_events():
     z, setting = standardise(VALUES), MatchSetting(caliper=0.4, neighbours=4)
     found = match_events(z, EVENTS, CONTROLS, STRATA, setting)
     events, placebos = match_placebos(z, found, CONTROLS, STRATA, setting)
-    assert np.array_equal((events.controls >= 0).sum(axis=1), (placebos.controls >= 0).sum(axis=1))
+    assert np.array_equal(
+        (events.controls >= 0).sum(axis=1), (placebos.controls >= 0).sum(axis=1)
+    )
     assert len(set((events.controls >= 0).sum(axis=1))) > 1
 
 
@@ -140,7 +156,9 @@ def test_shared_controls_widen_intervals_by_as_much_as_sums_stray():
         alone.append(np.square(leverage * (response - response.mean())).sum())
         factors.append(matches.sharing(leverage, noise, np.arange(rows)))
     assert np.isclose(np.mean(factors), 2.0, atol=0.1)
-    assert np.isclose(np.std(sums) / np.sqrt(np.mean(alone)), 2.0, atol=4 * 2 / np.sqrt(600))
+    assert np.isclose(
+        np.std(sums) / np.sqrt(np.mean(alone)), 2.0, atol=4 * 2 / np.sqrt(600)
+    )
 
 
 def test_controls_of_one_event_each_widen_nothing():
@@ -155,7 +173,9 @@ def test_leverage_that_cancels_within_a_group_needs_no_widening():
     matches, _, rows = grouped()
     cancelling = np.tile([1.0, -1.0], len(matches) // 2)
     assert (
-        matches.sharing(cancelling, np.random.default_rng(1).standard_normal(rows), np.arange(rows))
+        matches.sharing(
+            cancelling, np.random.default_rng(1).standard_normal(rows), np.arange(rows)
+        )
         == 1
     )
 
@@ -203,7 +223,9 @@ def test_missing_covariates_are_refused():
 
 @pytest.mark.parametrize("wrong", [{"caliper": 0.0}, {"neighbours": 0}, {"caliper": -1.0}])
 def test_a_setting_that_matches_nobody_is_refused(wrong):
-    with pytest.raises(ConfigError, match="Expected a caliper above 0 and at least 1 neighbour"):
+    with pytest.raises(
+        ConfigError, match="Expected a caliper above 0 and at least 1 neighbour"
+    ):
         MatchSetting(**({"caliper": 0.5, "neighbours": 1} | wrong))
 
 

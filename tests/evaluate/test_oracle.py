@@ -72,7 +72,8 @@ def test_ranking_metrics_by_hand():
     ideal = 3 / np.log2(2) + 2 / np.log2(3) + 1 / np.log2(4)
     assert np.isclose(metrics.edge_ndcg(learned, oracle).value, dcg / ideal)
     assert np.isclose(
-        metrics.pairwise_corr(learned, oracle).value, np.corrcoef(learned[0], oracle[0])[0, 1]
+        metrics.pairwise_corr(learned, oracle).value,
+        np.corrcoef(learned[0], oracle[0])[0, 1],
     )
 
 
@@ -97,5 +98,7 @@ def test_anchors_without_a_gaining_edge_are_left_out_of_ndcg():
 
 
 def test_shapes_must_agree():
-    with pytest.raises(LogError, match=r"Expected two arrays of one shape, got \(4,\) and \(3,\)"):
+    with pytest.raises(
+        LogError, match=r"Expected two arrays of one shape, got \(4,\) and \(3,\)"
+    ):
         metrics.pairwise_corr(GAIN, GAIN[:3])

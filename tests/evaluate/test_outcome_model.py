@@ -34,7 +34,8 @@ def test_a_units_own_outcomes_do_not_change_its_predictions():
 
 def test_same_seed_same_bits():
     assert same_bits(
-        fit_outcome_model(ROWS)(ROWS.logged, EVERY), fit_outcome_model(ROWS)(ROWS.logged, EVERY)
+        fit_outcome_model(ROWS)(ROWS.logged, EVERY),
+        fit_outcome_model(ROWS)(ROWS.logged, EVERY),
     )
 
 
@@ -51,7 +52,9 @@ def test_missing_states_and_codes_are_taken():
     state = ROWS.state.copy()
     state[::3, 1] = np.nan
     state = np.concatenate([state, (EVERY % 4)[:, None]], axis=1)
-    found = fit_outcome_model(replace(ROWS, state=state, categorical=(2,)))(ROWS.logged, EVERY)
+    found = fit_outcome_model(replace(ROWS, state=state, categorical=(2,)))(
+        ROWS.logged, EVERY
+    )
     assert np.isfinite(found).all()
 
 
@@ -72,7 +75,9 @@ def test_folds_hold_whole_units_and_are_even():
 
 def test_few_units_give_fewer_folds_and_one_is_refused():
     assert set(unit_fold(np.array([3, 3, 9]))) == {0, 1}
-    with pytest.raises(LogError, match="Expected at least 2 units to cross-fit by unit, got 1"):
+    with pytest.raises(
+        LogError, match="Expected at least 2 units to cross-fit by unit, got 1"
+    ):
         unit_fold(np.zeros(4, dtype=int))
 
 

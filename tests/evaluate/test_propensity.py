@@ -5,7 +5,11 @@ import pytest
 from scipy.stats import kstest
 
 from realloc.base.errors import LogError
-from realloc.evaluate.propensity import check_propensities, estimate_propensities, possible_arms
+from realloc.evaluate.propensity import (
+    check_propensities,
+    estimate_propensities,
+    possible_arms,
+)
 from tests.evaluate.drawn import CHANCES, MOVES, menu_rows
 
 
@@ -29,7 +33,8 @@ def test_right_propensities_have_even_p_values():
     checks = [check_propensities(varied(500, seed)) for seed in range(150)]
     assert kstest([check.p_value for check in checks], "uniform").pvalue > 1e-3
     inside = [
-        one.low <= 1 <= one.high for one in (check["mean_inverse_over_arms"] for check in checks)
+        one.low <= 1 <= one.high
+        for one in (check["mean_inverse_over_arms"] for check in checks)
     ]
     assert abs(np.mean(inside) - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 150)
 
@@ -48,7 +53,9 @@ def test_wrong_propensities_are_found():
 def test_arms_that_are_hardly_ever_expected_do_not_decide():
     rows = menu_rows(units=3, days=1)
     chances = np.tile([0.98, 0.01, 0.01], (3, 1))
-    assert check_propensities(replace(rows, probabilities=chances, drawn=np.full(3, 1))).consistent
+    assert check_propensities(
+        replace(rows, probabilities=chances, drawn=np.full(3, 1))
+    ).consistent
 
 
 def test_the_check_is_a_table():
@@ -82,7 +89,10 @@ def test_estimation_works_without_an_arm_that_holds():
     rows = menu_rows(units=100)
     moved = replace(rows, moves=np.array([[0.05, -0.05], [0.1, -0.1], [-0.1, 0.1]]))
     assert moved.hold is None
-    assert np.abs(estimate_propensities(moved).probabilities.mean(axis=0) - CHANCES).max() < 0.1
+    assert (
+        np.abs(estimate_propensities(moved).probabilities.mean(axis=0) - CHANCES).max()
+        < 0.1
+    )
 
 
 def test_one_arm_says_nothing_about_propensities():

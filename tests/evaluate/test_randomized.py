@@ -71,13 +71,19 @@ def test_no_rows_are_refused():
         ),
         ({"outcome": np.ones(19)}, "Expected start shares of shape"),
         ({"unit": np.zeros(3, dtype=int)}, r"Expected unit of shape \(20,\)"),
-        ({"drawn": np.full(20, 3)}, "Expected logged arms from 0 to 2, got others in 20 of 20"),
+        (
+            {"drawn": np.full(20, 3)},
+            "Expected logged arms from 0 to 2, got others in 20 of 20",
+        ),
         ({"drawn": np.full(20, 0.5)}, "Expected one logged arm"),
         (
             {"start": ROWS.start * 2},
             "Expected start shares of at least 0 that sum to 1, got others in 20 of 20",
         ),
-        ({"moves": MOVES + 0.1}, "Expected moves that sum to 0, got others in 3 of 3 moves"),
+        (
+            {"moves": MOVES + 0.1},
+            "Expected moves that sum to 0, got others in 3 of 3 moves",
+        ),
         ({"state": np.full((20, 1), np.inf)}, "Expected states that are finite or missing"),
         (
             {"start": np.tile([0.05, 0.95], (20, 1))},
@@ -96,7 +102,10 @@ def test_rows_that_do_not_fit_are_refused(part, text):
         (0.0, "Expected densities above 0 for drawn shares"),
         (np.nan, "Expected finite densities"),
         (-1.0, "Expected densities above 0 for drawn shares"),
-        (0.5, "Expected densities that integrate to 1, so that their inverses average at most 0.5"),
+        (
+            0.5,
+            "Expected densities that integrate to 1, so that their inverses average at most 0.5",
+        ),
     ],
 )
 def test_wrong_densities_are_refused(factor, text):
@@ -114,12 +123,18 @@ def test_a_density_function_that_does_not_integrate_to_one_is_refused(factor):
     with pytest.raises(
         LogError, match=r"Expected densities that integrate to 1, got (0\.[45]|[12]\.)"
     ):
-        replace(rows, density=factor * rows.density, density_at=lambda p, r: factor * known(p, r))
+        replace(
+            rows,
+            density=factor * rows.density,
+            density_at=lambda p, r: factor * known(p, r),
+        )
 
 
 def test_a_density_function_must_belong_to_the_densities():
     rows = density_rows(200)
-    with pytest.raises(LogError, match="Expected `density_at` to give the stated densities"):
+    with pytest.raises(
+        LogError, match="Expected `density_at` to give the stated densities"
+    ):
         replace(rows, density_at=lambda places, _: np.full(len(places), 2.0))
 
 
@@ -128,7 +143,8 @@ def test_exact_zeros_have_no_density():
     shares = rows.shares.copy()
     shares[7] = [0.0, 0.5, 0.5]
     with pytest.raises(
-        LogError, match="Expected drawn shares above 0, as a density has them, got zeros in 1 of 50"
+        LogError,
+        match="Expected drawn shares above 0, as a density has them, got zeros in 1 of 50",
     ):
         replace(rows, shares=shares)
 
@@ -148,7 +164,8 @@ LOGS = MARKET.sample(items=60, days=4)
 
 def start_of(logs):
     start = np.stack(
-        [logs.table[f"share_{name}_prev"].to_numpy() for name in MARKET.schema.channels], axis=1
+        [logs.table[f"share_{name}_prev"].to_numpy() for name in MARKET.schema.channels],
+        axis=1,
     )
     return start / start.sum(axis=1, keepdims=True)
 
@@ -167,9 +184,12 @@ def test_logs_without_randomized_rows_are_refused():
     arms = MARKET.arms(LOGS)
     routine = LOGS.take(arms.drawn < 0)
     with pytest.raises(
-        LogError, match="Expected randomized rows, got none among 2.. rows: no row has propensities"
+        LogError,
+        match="Expected randomized rows, got none among 2.. rows: no row has propensities",
     ):
-        randomized_moves(routine, start_of(routine), arms.moves, MARKET.arms(routine).probabilities)
+        randomized_moves(
+            routine, start_of(routine), arms.moves, MARKET.arms(routine).probabilities
+        )
 
 
 def test_a_menu_that_contradicts_the_log_is_refused():

@@ -61,16 +61,22 @@ def test_rho_is_scipys(ties):
 def test_weighted_draws_are_draws_of_whole_units(ties):
     predicted, response, units = draw(ties=ties)
     found = rank_correlation("rho", predicted, response, units, FEW)
-    expected = resampled(lambda p, r: spearmanr(p, r).statistic, predicted, response, units, FEW)
+    expected = resampled(
+        lambda p, r: spearmanr(p, r).statistic, predicted, response, units, FEW
+    )
     assert np.allclose([found.low, found.high], expected, atol=1e-12)
     gap = aligned_gap(predicted, response, units, bootstrap=FEW)
     assert np.isclose(gap.value, gap_by_hand(predicted, response))
-    assert np.allclose([gap.low, gap.high], resampled(gap_by_hand, predicted, response, units, FEW))
+    assert np.allclose(
+        [gap.low, gap.high], resampled(gap_by_hand, predicted, response, units, FEW)
+    )
 
 
 def test_rho_of_a_perfect_and_a_reversed_ranking():
     predicted, _, units = draw()
-    assert np.isclose(rank_correlation("rho", predicted, np.exp(predicted), units, FEW).value, 1)
+    assert np.isclose(
+        rank_correlation("rho", predicted, np.exp(predicted), units, FEW).value, 1
+    )
     assert np.isclose(rank_correlation("rho", predicted, -predicted, units, FEW).value, -1)
 
 
@@ -133,7 +139,9 @@ def test_no_events_have_no_metric():
     none = np.empty(0)
     assert np.isnan(rank_correlation("rho", none, none, none.astype(int)).value)
     assert np.isnan(aligned_gap(none, none, none.astype(int)).value)
-    assert np.isnan(within_unit_concordance(none, none, none.astype(int), none[:, None]).value)
+    assert np.isnan(
+        within_unit_concordance(none, none, none.astype(int), none[:, None]).value
+    )
     assert np.isnan(mean_response("mean", none, none.astype(int)).value)
 
 
@@ -150,7 +158,9 @@ def test_one_unit_has_a_value_and_no_interval():
         assert np.isnan([found.low, found.high]).all()
 
 
-@pytest.mark.parametrize("metric", [lambda p, r, u: rank_correlation("rho", p, r, u), aligned_gap])
+@pytest.mark.parametrize(
+    "metric", [lambda p, r, u: rank_correlation("rho", p, r, u), aligned_gap]
+)
 def test_missing_numbers_and_other_lengths_are_refused(metric):
     predicted, response, units = draw()
     broken = np.where(np.arange(120) < 3, np.nan, predicted)
@@ -160,7 +170,9 @@ def test_missing_numbers_and_other_lengths_are_refused(metric):
         metric(broken, response, units)
     with pytest.raises(LogError, match="Expected finite responses, got 3 of 120"):
         metric(response, broken, units)
-    with pytest.raises(LogError, match="Expected one prediction, response and unit per event"):
+    with pytest.raises(
+        LogError, match="Expected one prediction, response and unit per event"
+    ):
         metric(predicted[1:], response, units)
 
 
@@ -177,7 +189,10 @@ def test_the_gap_by_hand():
 
 def test_ties_at_the_threshold_of_the_gap_count_on_its_side():
     predicted = np.array([0.0, 0.0, 0.0, 1.0, 2.0])
-    assert aligned_gap(predicted, np.array([1.0, 2.0, 3.0, 0.0, 9.0]), np.arange(5)).value == 9 - 2
+    assert (
+        aligned_gap(predicted, np.array([1.0, 2.0, 3.0, 0.0, 9.0]), np.arange(5)).value
+        == 9 - 2
+    )
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -237,7 +252,9 @@ def test_concordance_is_one_for_perfect_and_a_half_for_random_or_tied_scores():
     response = rng.standard_normal(1500)
 
     def concordance(predicted):
-        return within_unit_concordance(predicted, response, units, context, bootstrap=FEW).value
+        return within_unit_concordance(
+            predicted, response, units, context, bootstrap=FEW
+        ).value
 
     assert concordance(response**3) == 1
     assert concordance(-response) == 0
@@ -277,7 +294,9 @@ def test_who_moves_nothing_violates_nothing_that_could_be_measured():
 def test_the_mean_response_has_the_interval_of_its_units():
     rng = np.random.default_rng(0)
     values = rng.standard_normal(900) + np.repeat(rng.standard_normal(300), 3)
-    found = mean_response("mean", values, np.repeat(np.arange(300), 3), Bootstrap(draws=2000))
+    found = mean_response(
+        "mean", values, np.repeat(np.arange(300), 3), Bootstrap(draws=2000)
+    )
     error = np.sqrt((1 + 1 / 3) / 300)
     assert np.isclose(found.value, values.mean())
     assert np.isclose((found.high - found.low) / 2, norm.ppf(0.975) * error, rtol=0.15)

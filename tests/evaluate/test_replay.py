@@ -10,7 +10,12 @@ from realloc import ConfigError, LogError
 from realloc.evaluate.bootstrap import Bootstrap
 from realloc.evaluate.events import find_events
 from realloc.evaluate.matching import MatchSetting
-from realloc.evaluate.replay import MatchedReplayConfig, match_window, matched_replay, rank_window
+from realloc.evaluate.replay import (
+    MatchedReplayConfig,
+    match_window,
+    matched_replay,
+    rank_window,
+)
 from realloc.world.platform import Marketplace
 from tests.evaluate.moved import FIRST, START, moved_frame, read, true_gain
 
@@ -41,7 +46,9 @@ def effects(window):
     """The true effect of every matched event."""
     table = window.logs.to_pandas().iloc[window.matches.events]
     truth = moved_frame(units=500).set_index(["item", "date"])["effect"]
-    return truth.loc[list(zip(table["item"], table["date"].dt.date, strict=True))].to_numpy()
+    return truth.loc[
+        list(zip(table["item"], table["date"].dt.date, strict=True))
+    ].to_numpy()
 
 
 def test_a_planted_effect_is_recovered_where_a_naive_difference_is_not():
@@ -71,7 +78,11 @@ def test_the_response_follows_the_effect_event_by_event():
 
 def test_moves_without_effect_have_no_response_and_nothing_to_rank():
     found = match_window(
-        read(moved_frame(units=500, lift=0.0).assign(orders=lambda f: f["orders"] - f["effect"])),
+        read(
+            moved_frame(units=500, lift=0.0).assign(
+                orders=lambda f: f["orders"] - f["effect"]
+            )
+        ),
         START,
         CONFIG,
     )
@@ -98,7 +109,9 @@ def test_a_policy_that_knows_ranks_well_and_its_reverse_as_badly():
 
 def test_a_random_policy_is_not_told_from_chance():
     result = rank_window(
-        window(), lambda asked, to: np.random.default_rng(0).standard_normal(len(to)), CONFIG
+        window(),
+        lambda asked, to: np.random.default_rng(0).standard_normal(len(to)),
+        CONFIG,
     )
     assert result["rho_gain"].low < 0 < result["rho_gain"].high
     assert result.is_evaluated
@@ -108,7 +121,11 @@ def test_the_ceiling_is_near_what_a_perfect_ranker_reaches():
     result = rank_window(window(), true_gain, CONFIG)
     truth = effects(window()).std()
     assert result["effect_sd"].low < truth < result["effect_sd"].high
-    assert result["noise_ceiling"].low < result["rho_gain"].value < result["noise_ceiling"].high
+    assert (
+        result["noise_ceiling"].low
+        < result["rho_gain"].value
+        < result["noise_ceiling"].high
+    )
     assert abs(result["mean_placebo_response"].value) < 0.1
     assert result["demand_r2"].value > 0.2
 
@@ -169,7 +186,9 @@ def test_a_confounder_left_aside_is_named():
         moved_frame(units=500).assign(orders=lambda f: f["orders"] - f["traffic"])
     )  # so that m_eval is blind to it
     notes = match_window(logs, START, config).notes
-    assert any("Not matched on, and out of balance (SMD): traffic" in note for note in notes)
+    assert any(
+        "Not matched on, and out of balance (SMD): traffic" in note for note in notes
+    )
     assert not any("Not matched on" in note for note in window().notes)
 
 
@@ -231,8 +250,16 @@ def all_move(frame):
             START,
             "Expected no-move controls in the replay window, got none: all .* Raise `tolerance`",
         ),
-        (lambda f: f[f["date"] == START], START, "Expected several dates, got only 2025-01-16"),
-        (lambda f: f, FIRST, "Expected dates before 2025-01-06 to learn predictable demand from"),
+        (
+            lambda f: f[f["date"] == START],
+            START,
+            "Expected several dates, got only 2025-01-16",
+        ),
+        (
+            lambda f: f,
+            FIRST,
+            "Expected dates before 2025-01-06 to learn predictable demand from",
+        ),
         (
             lambda f: f,
             "2030-01-01",
@@ -250,7 +277,9 @@ def all_move(frame):
         ),
     ],
 )
-def test_a_log_that_cannot_be_replayed_gives_a_verdict_and_no_metric(change, start, message):
+def test_a_log_that_cannot_be_replayed_gives_a_verdict_and_no_metric(
+    change, start, message
+):
     result = matched_replay(read(change(moved_frame(units=60))), true_gain, start, CONFIG)
     assert result.verdict.startswith("cannot be evaluated: ")
     assert re.search(message, result.verdict)
@@ -290,7 +319,9 @@ def test_events_that_cannot_be_balanced_are_not_reported():
 
 
 def test_too_few_matched_events_are_not_ranked():
-    result = matched_replay(logs_of(), true_gain, START, replace(CONFIG, least_events=10**6))
+    result = matched_replay(
+        logs_of(), true_gain, START, replace(CONFIG, least_events=10**6)
+    )
     assert "Expected at least 1000000 matched events to rank, got" in result.verdict
     assert result.balance is not None
 
@@ -307,7 +338,9 @@ def test_gains_that_are_no_numbers_are_refused():
         LogError, match="Expected finite gains from the policy, got 1 of .* NaN or infinite"
     ):
         rank_window(
-            window(), lambda asked, to: np.where(np.arange(len(to)) == 3, np.nan, 1.0), CONFIG
+            window(),
+            lambda asked, to: np.where(np.arange(len(to)) == 3, np.nan, 1.0),
+            CONFIG,
         )
     with pytest.raises(LogError, match="Expected one gain per event, an array of shape"):
         rank_window(window(), lambda asked, to: np.ones((len(to), 3)), CONFIG)
@@ -332,7 +365,10 @@ def test_gains_that_are_no_numbers_are_refused():
             {"features": ("orders",)},
             "Expected features to match on among the numbers .* got 'orders'",
         ),
-        ({"features": ("gmv",)}, "Expected features to match on among the numbers .* got 'gmv'"),
+        (
+            {"features": ("gmv",)},
+            "Expected features to match on among the numbers .* got 'gmv'",
+        ),
     ],
 )
 def test_columns_that_cannot_be_matched_on_are_refused(changes, message):
@@ -369,7 +405,9 @@ def test_routine_traffic_of_the_marketplace_can_be_replayed():
     result = matched_replay(logs, oracle, "2026-01-20", config)
     assert result.is_evaluated
     assert (
-        result.balance.to_frame().set_index("covariate").loc["previous share of ads", "before"]
+        result.balance.to_frame()
+        .set_index("covariate")
+        .loc["previous share of ads", "before"]
         > 0.2
     )
     assert result.balance.largest < 0.1

@@ -30,7 +30,9 @@ def test_intervals_cover_at_their_rate():
     hits = 0
     for _ in range(400):
         unit = np.repeat(rng.standard_normal(60), 5)
-        found = mean_estimate("x", unit + rng.standard_normal(300), np.repeat(np.arange(60), 5))
+        found = mean_estimate(
+            "x", unit + rng.standard_normal(300), np.repeat(np.arange(60), 5)
+        )
         hits += found.low <= 0 <= found.high
     assert abs(hits / 400 - 0.95) < 4 * np.sqrt(0.95 * 0.05 / 400)
 

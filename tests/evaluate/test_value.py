@@ -77,7 +77,9 @@ def test_all_values_of_four_rows_by_hand():
         "mean_weight": 22 / 12,
     }
     assert {name: found[name].value for name in by_hand} == pytest.approx(by_hand)
-    half = 3.182446 * np.std([0, 2, 3, 0], ddof=1) / 2  # Student's t with 3 degrees of freedom
+    half = (
+        3.182446 * np.std([0, 2, 3, 0], ddof=1) / 2
+    )  # Student's t with 3 degrees of freedom
     assert (found["dr_lift"].low, found["dr_lift"].high) == pytest.approx(
         (1.25 - half, 1.25 + half)
     )
@@ -136,7 +138,8 @@ def test_values_are_exactly_unbiased_whatever_the_model(name):
 
 
 @pytest.mark.parametrize(
-    ("right_weights", "right_model"), [(True, False), (False, True), (True, True), (False, False)]
+    ("right_weights", "right_model"),
+    [(True, False), (False, True), (True, True), (False, False)],
 )
 def test_either_the_propensities_or_the_model_must_be_right(right_weights, right_model):
     stated = E_TRUE if right_weights else np.roll(E_TRUE, 1, axis=1)
@@ -164,7 +167,10 @@ def test_the_interval_holds_the_known_lift_and_is_far_from_zero():
     assert found["dr_lift_over_hold"].low <= 0.1 * SLOPE <= found["dr_lift_over_hold"].high
     assert found.verdict == "better"
     assert found.reason.startswith("DR lift over logging 0.4")
-    assert policy_value(ROWS, target_arms(ROWS, np.full(len(ROWS), 2)), MODEL).verdict == "worse"
+    assert (
+        policy_value(ROWS, target_arms(ROWS, np.full(len(ROWS), 2)), MODEL).verdict
+        == "worse"
+    )
 
 
 def test_the_model_makes_the_interval_shorter():
@@ -223,7 +229,9 @@ def test_rows_off_the_menu_are_left_out_and_counted():
 
 
 def test_a_target_off_the_menu_everywhere_cannot_be_evaluated():
-    found = policy_value(ROWS, target_shares(ROWS, ROWS.start + np.array([0.2, -0.2])), MODEL)
+    found = policy_value(
+        ROWS, target_shares(ROWS, ROWS.start + np.array([0.2, -0.2])), MODEL
+    )
     assert found.verdict == CANNOT
     assert (
         "targets that logging could have drawn on at least 50% of the rows, got 0% of 1,500"
@@ -232,7 +240,8 @@ def test_a_target_off_the_menu_everywhere_cannot_be_evaluated():
     assert all(np.isnan(found[name].value) for name in VALUES)
     assert found["off_menu_rate"].value == 1
     assert (
-        policy_value(ROWS, target_arms(ROWS, np.full(len(ROWS), -1)), MODEL, OPEN).verdict == CANNOT
+        policy_value(ROWS, target_arms(ROWS, np.full(len(ROWS), -1)), MODEL, OPEN).verdict
+        == CANNOT
     )
 
 
@@ -268,7 +277,9 @@ def test_propensities_that_the_draws_contradict_cannot_be_used():
     wrong = replace(ROWS, probabilities=np.full((len(ROWS), 3), 1 / 3))
     found = policy_value(wrong, UP, MODEL)
     assert found.verdict == CANNOT
-    assert found.reason.startswith("The stated propensities do not fit the draws (chi-square")
+    assert found.reason.startswith(
+        "The stated propensities do not fit the draws (chi-square"
+    )
 
 
 def test_resampling_units_gives_about_the_same_interval():
@@ -285,12 +296,16 @@ def test_a_value_is_a_table():
     frame = policy_value(ROWS, UP, MODEL).to_frame()
     assert frame.columns.tolist() == ["name", "value", "low", "high", "n"]
     assert set(VALUES) < set(frame["name"])
-    withheld = policy_value(ROWS, target_arms(ROWS, np.full(len(ROWS), -1)), MODEL).to_frame()
+    withheld = policy_value(
+        ROWS, target_arms(ROWS, np.full(len(ROWS), -1)), MODEL
+    ).to_frame()
     assert set(VALUES) < set(withheld["name"])
 
 
 def test_a_config_that_cannot_be_used_is_refused():
-    with pytest.raises(ConfigError, match="Expected `clip` above 0 in the value config, got 0"):
+    with pytest.raises(
+        ConfigError, match="Expected `clip` above 0 in the value config, got 0"
+    ):
         ValueConfig(clip=0)
     with pytest.raises(ConfigError, match="Expected `most_off_menu` from 0 to 1"):
         ValueConfig(most_off_menu=1.5)
@@ -303,7 +318,9 @@ def test_smoothed_values_hold_the_truth():
     rows = density_rows(3000, seed=4)
     target = np.tile(AIMED, (3000, 1))
     found = smoothed_value(rows, target)
-    truth = surface(target)[0] - 1 / 3  # the logging mean is the middle, and the surface is linear
+    truth = (
+        surface(target)[0] - 1 / 3
+    )  # the logging mean is the middle, and the surface is linear
     assert found["dr_lift"].low <= truth <= found["dr_lift"].high
     assert found["dr_lift"].low > 0
     assert found.verdict == "better"

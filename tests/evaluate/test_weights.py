@@ -24,7 +24,8 @@ CLUSTER, BOOTSTRAP = IntervalConfig(), IntervalConfig(kind="bootstrap")
 def test_menu_weights_are_chance_over_propensity():
     target = target_mix(ROWS, np.tile([0.2, 0.5, 0.3], (40, 1)))
     assert np.allclose(
-        menu_weights(ROWS, target.probabilities), (np.array([0.2, 0.5, 0.3]) / CHANCES)[ROWS.drawn]
+        menu_weights(ROWS, target.probabilities),
+        (np.array([0.2, 0.5, 0.3]) / CHANCES)[ROWS.drawn],
     )
 
 
@@ -44,21 +45,27 @@ def test_an_arm_that_a_row_could_not_get_is_off_the_menu():
     row = int(np.flatnonzero(ROWS.drawn == 0)[0])
     probabilities[row] = [0.7, 0.0, 0.3]
     rows = type(ROWS)(**{**vars(ROWS), "probabilities": probabilities})
-    assert np.flatnonzero(~target_arms(rows, np.ones(40, dtype=int)).on_menu).tolist() == [row]
-    # Shares are taken to the nearest arm that the row could get, here too far.
-    assert np.flatnonzero(~target_shares(rows, rows.start + rows.moves[1]).on_menu).tolist() == [
+    assert np.flatnonzero(~target_arms(rows, np.ones(40, dtype=int)).on_menu).tolist() == [
         row
     ]
+    # Shares are taken to the nearest arm that the row could get, here too far.
+    assert np.flatnonzero(
+        ~target_shares(rows, rows.start + rows.moves[1]).on_menu
+    ).tolist() == [row]
 
 
 def test_targets_that_are_none_are_refused():
     with pytest.raises(LogError, match="Expected one arm from 0 to 2"):
         target_arms(ROWS, np.full(40, 3))
-    with pytest.raises(LogError, match="Expected a target's chances of at least 0 that sum to 1"):
+    with pytest.raises(
+        LogError, match="Expected a target's chances of at least 0 that sum to 1"
+    ):
         target_mix(ROWS, np.full((40, 3), 0.5))
     with pytest.raises(LogError, match=r"Expected chances of shape \(40, 3\)"):
         target_mix(ROWS, np.ones((40, 2)))
-    with pytest.raises(LogError, match="Expected target shares of at least 0 that sum to 1"):
+    with pytest.raises(
+        LogError, match="Expected target shares of at least 0 that sum to 1"
+    ):
         target_shares(ROWS, ROWS.start + 0.1)
 
 
@@ -102,7 +109,11 @@ def test_effective_size():
 
 
 def test_a_weighted_mean_by_hand():
-    values, weights, unit = np.array([1.0, 2.0, 6.0]), np.array([1.0, 1.0, 2.0]), np.arange(3)
+    values, weights, unit = (
+        np.array([1.0, 2.0, 6.0]),
+        np.array([1.0, 1.0, 2.0]),
+        np.arange(3),
+    )
     found = weighted_mean("x", Term(values * weights, weights), unit, CLUSTER)
     without = np.array([14 / 3, 13 / 3, 3 / 2])  # the mean of the other two
     half = 4.302653 * np.sqrt(2 * without.var())  # Student's t with 2 degrees of freedom
@@ -130,7 +141,10 @@ def test_where_one_unit_is_all_there_is_the_variance_rests_on_two_degrees_of_fre
 
 def test_a_unit_that_holds_a_whole_denominator_leaves_no_interval():
     found = weighted_mean(
-        "x", Term(np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])), np.arange(3), CLUSTER
+        "x",
+        Term(np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])),
+        np.arange(3),
+        CLUSTER,
     )
     assert found.value == 1
     assert np.isnan([found.low, found.high]).all()
@@ -170,7 +184,9 @@ def test_rows_of_one_unit_count_once():
     rng = np.random.default_rng(0)
     values, one = rng.standard_normal(100), np.ones(100)
     apart = weighted_mean("x", Term(values, one), np.arange(100), CLUSTER)
-    copied = weighted_mean("x", Term(np.tile(values, 4)), np.tile(np.arange(100), 4), CLUSTER)
+    copied = weighted_mean(
+        "x", Term(np.tile(values, 4)), np.tile(np.arange(100), 4), CLUSTER
+    )
     assert np.allclose([apart.low, apart.high], [copied.low, copied.high])
 
 
@@ -190,7 +206,9 @@ def test_both_intervals_agree_where_both_are_right(two):
 
 
 def test_nothing_to_divide_by_gives_no_number_and_one_unit_no_interval():
-    assert np.isnan(weighted_mean("x", Term(np.ones(3), np.zeros(3)), np.arange(3), CLUSTER).value)
+    assert np.isnan(
+        weighted_mean("x", Term(np.ones(3), np.zeros(3)), np.arange(3), CLUSTER).value
+    )
     for config in (CLUSTER, BOOTSTRAP):
         one = weighted_mean("x", Term(np.ones(3)), np.zeros(3, dtype=int), config)
         assert one.value == 1
@@ -199,7 +217,8 @@ def test_nothing_to_divide_by_gives_no_number_and_one_unit_no_interval():
 
 def test_unknown_intervals_are_refused():
     with pytest.raises(
-        ConfigError, match="Expected an interval of kind cluster or bootstrap, got 'jackknife'"
+        ConfigError,
+        match="Expected an interval of kind cluster or bootstrap, got 'jackknife'",
     ):
         IntervalConfig(kind="jackknife")
     with pytest.raises(ConfigError, match="at least 100 bootstrap draws"):

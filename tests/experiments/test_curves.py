@@ -20,7 +20,9 @@ def test_realloc_is_paired_with_the_best_rival_of_the_place():
         for seed in (1, 2, 3)
     }
     cells["rows/5000/realloc/4"] = fake(0.0)  # a seed that the others do not have yet
-    line = next(line for line in to_markdown(cells).splitlines() if line.startswith("| 5000 |"))
+    line = next(
+        line for line in to_markdown(cells).splitlines() if line.startswith("| 5000 |")
+    )
     assert line.endswith("| linear_dml | +0.050 (+0.050 to +0.050; 3 seeds) |")
     assert "; 4) |" in line
 

@@ -36,7 +36,8 @@ def small(tmp_path_factory):
 @pytest.fixture(scope="module")
 def cells(small):
     return {
-        key: {**offline.cell(key, small, METHODS), "seconds": 1.0, "code": "test"} for key in KEYS
+        key: {**offline.cell(key, small, METHODS), "seconds": 1.0, "code": "test"}
+        for key in KEYS
     }
 
 
@@ -71,7 +72,9 @@ def test_holding_has_the_lift_that_logging_lost_and_the_oracle_has_the_most(cell
     assert found["methods"]["hold"]["action_rate"][0] == 0
     best = found["methods"]["oracle"]["truth"]["dr_lift_over_hold"]
     assert best > 0
-    assert all(best >= one["truth"]["dr_lift_over_hold"] for one in found["methods"].values())
+    assert all(
+        best >= one["truth"]["dr_lift_over_hold"] for one in found["methods"].values()
+    )
 
 
 def test_only_the_support_keeps_a_greedy_model_from_an_arm(small, monkeypatch):
@@ -79,7 +82,9 @@ def test_only_the_support_keeps_a_greedy_model_from_an_arm(small, monkeypatch):
     it those inside.
     """
     monkeypatch.setattr(
-        market, "score_ends", lambda problem, rows, start, ends, config: np.ones(ends.shape[:2])
+        market,
+        "score_ends",
+        lambda problem, rows, start, ends, config: np.ones(ends.shape[:2]),
     )
     model = market.learned_model(small, offline.make_config(small))
     traffic = market.open_traffic(small)
@@ -136,7 +141,10 @@ def test_bars_are_met_or_missed_by_the_figures(rate, verdict):
     }
     methods["without_support"] = fake_value(0.03, 1.0)
     rows = "\n".join(bars({"value/0": {"rows": 100, "methods": methods}}))
-    assert f"action rate ≤ .5 (the log's own explored items) | {rate:.2f} | {verdict} |" in rows
+    assert (
+        f"action rate ≤ .5 (the log's own explored items) | {rate:.2f} | {verdict} |"
+        in rows
+    )
     assert (
         "truly 0.0200; best rival VCNet 0.010 [0.009, 0.011], by the truth VCNet 0.0100 | met |"
         in rows
@@ -167,7 +175,10 @@ def test_the_old_policy_against_itself_has_no_effect(place):
     config = replace(abtest.CONFIG, predicted=None, predicted_metric=None)
     found = abtest.read_out(abtest.daily_rows(path, path, arm), config)
     assert found.split.ok
-    assert sum(effect.low <= 0 <= effect.high for effect in found.effects) >= len(found.effects) - 1
+    assert (
+        sum(effect.low <= 0 <= effect.high for effect in found.effects)
+        >= len(found.effects) - 1
+    )
 
 
 def test_the_simulated_path_is_the_worlds_own(place):
@@ -179,7 +190,10 @@ def test_the_simulated_path_is_the_worlds_own(place):
 
 
 def test_a_readout_finds_the_truth_and_what_was_promised(place):
-    control, treated = place.path(place.legacy), place.path(place.asking(Mover(), abtest.DAYS))
+    control, treated = (
+        place.path(place.legacy),
+        place.path(place.asking(Mover(), abtest.DAYS)),
+    )
     truth = abtest.true_effects(control, treated)
     assert treated.moved[1:].sum() == 0
     assert treated.promised[-1] == pytest.approx(0.01)
@@ -199,7 +213,8 @@ def test_a_readout_finds_the_truth_and_what_was_promised(place):
 
 def test_the_table_of_the_test_has_every_metric(small):
     found = {
-        key: {**abtest.cell(key, small), "seconds": 1.0, "code": "test"} for key in ("once", "none")
+        key: {**abtest.cell(key, small), "seconds": 1.0, "code": "test"}
+        for key in ("once", "none")
     }
     text = abtest.to_markdown(found, small)
     for line in (

@@ -8,7 +8,15 @@ import pytest
 
 import real_meridian
 import real_panel
-from real_panel import STRENGTH, Panel, arm_of, permute, planted_response, planted_weights, rank
+from real_panel import (
+    STRENGTH,
+    Panel,
+    arm_of,
+    permute,
+    planted_response,
+    planted_weights,
+    rank,
+)
 from realloc import Schema
 
 
@@ -50,14 +58,19 @@ def test_permuting_keeps_budgets_outcomes_and_every_units_shares_of_each_half():
 def test_a_planted_response_is_as_strong_as_said():
     panel = small_panel()
     response = planted_response(planted_weights(panel, 1), panel.shares()[0])
-    within = panel.frame["outcome"] - panel.frame.groupby("unit")["outcome"].transform("mean")
+    within = panel.frame["outcome"] - panel.frame.groupby("unit")["outcome"].transform(
+        "mean"
+    )
     assert np.isclose(response.std() / within.std(), STRENGTH, rtol=0.01)
 
 
 def test_ranking_finds_what_was_planted_and_nothing_in_noise(monkeypatch):
     monkeypatch.setattr(real_panel, "STRENGTH", 1.0)
     panel = small_panel()
-    planted, noise = rank(arm_of(panel, "planted", 1), 1), rank(arm_of(panel, "permuted", 1), 1)
+    planted, noise = (
+        rank(arm_of(panel, "planted", 1), 1),
+        rank(arm_of(panel, "permuted", 1), 1),
+    )
     assert set(planted) == {"one", "two", "all", "explained"}
     far = 4 / np.sqrt(240)  # standard errors of ρ where there is nothing
     assert planted["all"][0] > far
@@ -75,7 +88,11 @@ def test_absent_data_end_with_a_sentence(monkeypatch, tmp_path):
 def test_a_geo_panel_is_read_per_inhabitant_without_weeks_of_no_spend(tmp_path):
     columns = {f"Channel{k}_spend": [10.0 * k, 0.0, 5.0] for k in range(5)}
     state = dict.fromkeys(real_meridian.STATE, 0.0)
-    rest = {"geo": "g", "time": ["2021-01-25", "2021-02-01", "2021-02-08"], "population": 10.0}
+    rest = {
+        "geo": "g",
+        "time": ["2021-01-25", "2021-02-01", "2021-02-08"],
+        "population": 10.0,
+    }
     pd.DataFrame({**columns, **state, **rest, "conversions": [20.0, 30.0, 40.0]}).to_csv(
         tmp_path / "geo.csv"
     )

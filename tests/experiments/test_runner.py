@@ -65,7 +65,9 @@ def test_results_carry_their_card(tmp_path):
     study = Study("squares", square, keys(1), tmp_path)
     run(study, jobs=1)
     table = json.loads(study.path.read_text())
-    assert {"commit", "python", "machine", "packages", "seeds", "cpu_hours"} <= set(table["card"])
+    assert {"commit", "python", "machine", "packages", "seeds", "cpu_hours"} <= set(
+        table["card"]
+    )
     assert table["card"]["packages"]["torch"]
     assert set(table["cells"]["cell/1"]) == {"value", "seconds", "code"}
 

@@ -37,7 +37,8 @@ def test_better_searches_promise_more():
     """Of one response inside one support: the larger reachable set holds the better prediction."""
     found = measured("s_nn")
     promised = {
-        name: found[name]["bias"] + found[name]["raw_uplift"] for name in ("greedy", "ascent")
+        name: found[name]["bias"] + found[name]["raw_uplift"]
+        for name in ("greedy", "ascent")
     }
     assert promised["ascent"] > promised["greedy"] > 0
 
@@ -72,7 +73,10 @@ def test_realloc_earns_more_and_harms_less_than_predict_then_optimise():
     """1,500 rows of the medium regime, one surface of the teacher's four for the time; the margins
     are wide.
     """
-    sizes = ({"units": 300, "periods": 5, "seed": 0}, {"units": 100, "periods": 2, "seed": 1})
+    sizes = (
+        {"units": 300, "periods": 5, "seed": 0},
+        {"units": 100, "periods": 2, "seed": 1},
+    )
     world, config = World("medium", 205), realloc.Config(seed=205)
     config = replace(config, teacher=replace(config.teacher, surfaces=("sparse",)))
     model = realloc.ReAlloc(config, quiet=True).fit(world.sample(**sizes[0]))
@@ -116,7 +120,9 @@ def test_the_table_names_every_method_and_search():
         ".93/.84",
     ):
         assert line in text
-    assert static_quality.values(cells, "s_nn", "hard", "greedy", "raw_uplift").keys() == {205}
+    assert static_quality.values(cells, "s_nn", "hard", "greedy", "raw_uplift").keys() == {
+        205
+    }
 
 
 def told(**searches):
@@ -135,9 +141,12 @@ def told(**searches):
 
 def test_rivals_without_a_budget_are_paired_with_us_without_one():
     cells = {f"realloc/benign/{seed}": told(greedy=0.9, ascent=1.0) for seed in range(1, 6)}
-    cells |= {f"realloc_free/benign/{seed}": told(**{"as it is": 2.5}) for seed in range(1, 6)}
     cells |= {
-        f"s_gbdt/benign/{seed}": told(**{"global": 0.8, "greedy": 0.6}) for seed in range(1, 6)
+        f"realloc_free/benign/{seed}": told(**{"as it is": 2.5}) for seed in range(1, 6)
+    }
+    cells |= {
+        f"s_gbdt/benign/{seed}": told(**{"global": 0.8, "greedy": 0.6})
+        for seed in range(1, 6)
     }
     text = to_markdown(cells, ("benign",))
     assert "| **ReAlloc**, no budget | 2.500 / 2.500 (raw 3.500) |" in text

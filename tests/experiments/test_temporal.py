@@ -26,14 +26,26 @@ def test_every_method_remembers_what_it_may(windows):
 
 def test_raw_replay_holds_as_much_of_every_former_window(windows):
     units = memory_of("raw", windows).to_arrow()["item_id"].to_pylist()
-    assert [sum(name.startswith(f"s{w}-") for name in units) for w in range(3)] == [75, 75, 150]
+    assert [sum(name.startswith(f"s{w}-") for name in units) for w in range(3)] == [
+        75,
+        75,
+        150,
+    ]
 
 
 def fake(method: str) -> dict[str, float | str]:
     """A cell whose time is one second a window of rows."""
-    size = {"fresh": 1, "reset": 1, "warm": 1, "raw": 2, "rolling": 2, "pooled": 3}.get(method, 2)
+    size = {"fresh": 1, "reset": 1, "warm": 1, "raw": 2, "rolling": 2, "pooled": 3}.get(
+        method, 2
+    )
     total = 3.0 * size if method != "rolling" else 3.0
-    kept = {"rows": 150 * size, "bytes": 1000 * size, "support": 75, "seconds": 1.0, "code": "test"}
+    kept = {
+        "rows": 150 * size,
+        "bytes": 1000 * size,
+        "support": 75,
+        "seconds": 1.0,
+        "code": "test",
+    }
     return {
         "current": 1.0,
         "past": 0.5,
@@ -67,7 +79,9 @@ def test_times_of_other_code_are_not_compared():
     cells = {f"{method}/1": fake(method) for method in TITLES}
     cells["warm/1"]["code"] = "former"
     text = to_markdown(cells, SIZES)
-    line = next(line for line in text.splitlines() if line.startswith("| Warm-start Teacher"))
+    line = next(
+        line for line in text.splitlines() if line.startswith("| Warm-start Teacher")
+    )
     assert "| 0.50× | – |" in line
 
 
@@ -75,7 +89,9 @@ def test_times_of_other_code_are_not_compared():
 def test_a_method_runs_through_all_windows(method):
     found = cell(f"{method}/205", SIZES, CONFIG)
     assert found["rows"] == (150 if method == "warm" else 300)
-    assert np.isfinite([found[name] for name in ("current", "past", "union", "recovery")]).all()
+    assert np.isfinite(
+        [found[name] for name in ("current", "past", "union", "recovery")]
+    ).all()
     assert found["union"] == pytest.approx((2 * found["past"] + found["current"]) / 3)
     assert 0 < found["last"] <= found["total"]
     assert found.get("support", 0) <= 200

@@ -28,9 +28,7 @@ from realloc.world import World, WorldParameters
 from tests.faults.recording import BreakingSystem
 from tests.storage.store.light import NOON, snapshot
 
-LATE = (
-    0.6  # where the second half of the kills begins, as a part of the usual CPU: commits come last
-)
+LATE = 0.6  # where the second half of the kills begins, as a part of the usual CPU: commits come last
 TOML = """
 [schema]
 unit = "item_id"
@@ -111,7 +109,9 @@ def run(words: list[str], cpu_seconds: float | None = None, prepare=lambda: None
         try:
             os.dup2(writer, 1)
             os.dup2(writer, 2)
-            sys.stdout, sys.stderr = (os.fdopen(handle, "w", closefd=False) for handle in (1, 2))
+            sys.stdout, sys.stderr = (
+                os.fdopen(handle, "w", closefd=False) for handle in (1, 2)
+            )
             Store.__init__.__kwdefaults__["clock"] = lambda: (
                 NOON
             )  # records hold the time, and ends are compared
@@ -175,7 +175,9 @@ def _head_and_versions(store: Path) -> dict[str, bytes]:
     if head is None:
         return {}
     found = snapshot(store)
-    return {name: content for name, content in found.items() if not _beyond(name, head.number)}
+    return {
+        name: content for name, content in found.items() if not _beyond(name, head.number)
+    }
 
 
 def _beyond(name: str, number: int) -> bool:
@@ -263,7 +265,10 @@ def fail_everywhere(plain: Undisturbed, number: int, problem: OSError | None) ->
     many there are.
     """
     store = plain.store.with_name("failed")
-    words, before = commands(plain.folder, store)[number], _head_and_versions(plain.before[number])
+    words, before = (
+        commands(plain.folder, store)[number],
+        _head_and_versions(plain.before[number]),
+    )
     counter = mmap.mmap(-1, 4)
 
     def run_to(n: int | None) -> Ended:

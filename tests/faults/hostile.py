@@ -55,7 +55,9 @@ class Opened:
 
     def path(self, name: str) -> Path:
         return (
-            self.root / name if name in ("HEAD", "FORMAT", "FROZEN", "LOCK") else self.folder / name
+            self.root / name
+            if name in ("HEAD", "FORMAT", "FROZEN", "LOCK")
+            else self.folder / name
         )
 
     def seal(self, part: str, change=None, weights=None, meta=None, manifest=None):
@@ -89,7 +91,8 @@ class Opened:
         """HEAD and the folder's name follow the record, whatever it is."""
         number = int(self.folder.name[:8])
         head = Head(
-            number, hashlib.sha256((self.folder / "record" / MANIFEST).read_bytes()).hexdigest()
+            number,
+            hashlib.sha256((self.folder / "record" / MANIFEST).read_bytes()).hexdigest(),
         )
         target = self.folder.with_name(folder_name(number, head.digest))
         self.folder.rename(target)
@@ -183,7 +186,9 @@ WEIGHT_FILES = {
     "two in one place": header({"x": SPEC, "y": SPEC}, b"1"),
     "offsets beyond the end": header({"x": {**SPEC, "data_offsets": [0, 2**62]}}, b"1"),
     "dtype pickle": header({"x": {**SPEC, "dtype": "pickle"}}, b"1"),
-    "metadata with code": header({"__metadata__": {"format": "__import__('os').system('true')"}}),
+    "metadata with code": header(
+        {"__metadata__": {"format": "__import__('os').system('true')"}}
+    ),
     "path as name": header({"../../x": SPEC}, b"1"),
 }
 for name, content in WEIGHT_FILES.items():
@@ -213,7 +218,9 @@ for name, content in MANIFESTS.items():
         store.point()
 
     case(f"model's manifest: {name}")(
-        lambda store, content=content: store.path("model/manifest.json").write_bytes(content)
+        lambda store, content=content: store.path("model/manifest.json").write_bytes(
+            content
+        )
     )
 
 NO_WINDOW = {"first": "x", "last": "y", "rows": 1, "digest": "", "gap_seconds": 0}
@@ -226,7 +233,10 @@ SEALED = {
         "model",
         {"manifest": {"files": {"/etc/passwd": {"bytes": 6, "sha256": ""}}}},
     ),
-    "2^70 bytes": ("model", {"manifest": {"files": {WEIGHTS: {"bytes": 2**70, "sha256": ""}}}}),
+    "2^70 bytes": (
+        "model",
+        {"manifest": {"files": {WEIGHTS: {"bytes": 2**70, "sha256": ""}}}},
+    ),
     "a newer format": ("model", {"manifest": {"format": 99}}),
     "another kind": ("model", {"manifest": {"kind": "os.system"}}),
     "number as text": ("record", {"meta": {"number": "1"}}),
@@ -250,7 +260,9 @@ def changed(name, part):
 
 
 def first_of(tensors, start):
-    return next(name for name in sorted(tensors) if name.startswith(start) and tensors[name].size)
+    return next(
+        name for name in sorted(tensors) if name.startswith(start) and tensors[name].size
+    )
 
 
 @changed("weights that are no numbers", "model")
@@ -279,7 +291,9 @@ def _(tensors, meta):
     meta["config"]["teacher"]["members"] = 100
     for name in ("pair", "field"):
         values = tensors[f"outcome0.memory.{name}"]
-        tensors[f"outcome0.memory.{name}"] = np.zeros((100, *values.shape[1:]), values.dtype)
+        tensors[f"outcome0.memory.{name}"] = np.zeros(
+            (100, *values.shape[1:]), values.dtype
+        )
 
 
 @changed("a config that names code", "model")
@@ -392,28 +406,36 @@ def _(store):
 # Where only a writer could be harmed: reading is as before, writing must be refused or stay inside.
 WRITING = {}
 for name in ("tmp", "quarantine"):
-    WRITING[f"{name} is a link"] = lambda store, name=name: link(store.root / name, store.outside)
-WRITING["a link in tmp"] = lambda store: (store.root / "tmp" / "x").symlink_to(store.outside)
+    WRITING[f"{name} is a link"] = lambda store, name=name: link(
+        store.root / name, store.outside
+    )
+WRITING["a link in tmp"] = lambda store: (store.root / "tmp" / "x").symlink_to(
+    store.outside
+)
 WRITING["links deep in tmp"] = lambda store: (
     (store.root / "tmp" / "a" / "b").mkdir(parents=True),
     (store.root / "tmp" / "a" / "b" / "x").symlink_to(store.outside),
     (store.root / "tmp" / "a" / "secret").symlink_to(store.outside / "secret"),
 )
-WRITING["LOCK is a link to nothing"] = lambda store: link(store.path("LOCK"), store.outside / "new")
+WRITING["LOCK is a link to nothing"] = lambda store: link(
+    store.path("LOCK"), store.outside / "new"
+)
 WRITING["LOCK is a link to a file"] = lambda store: link(
     store.path("LOCK"), store.outside / "secret"
 )
 WRITING["the next HEAD is a link"] = lambda store: (store.root / "tmp" / "HEAD").symlink_to(
     store.outside / "new"
 )
-WRITING["the next version is a link"] = lambda store: (store.root / "tmp" / "00000002").symlink_to(
-    store.outside
+WRITING["the next version is a link"] = lambda store: (
+    store.root / "tmp" / "00000002"
+).symlink_to(store.outside)
+WRITING["FROZEN is a link"] = lambda store: link(
+    store.path("FROZEN"), store.outside / "secret"
 )
-WRITING["FROZEN is a link"] = lambda store: link(store.path("FROZEN"), store.outside / "secret")
 WRITING["FROZEN is a pipe"] = lambda store: os.mkfifo(store.path("FROZEN"))
 WRITING["FROZEN is endless"] = lambda store: link(store.path("FROZEN"), Path("/dev/zero"))
 WRITING["FROZEN is a pickle"] = lambda store: store.path("FROZEN").write_bytes(store.evil())
 for name in ("sitecustomize.py", "realloc.py", "torch.py", "conftest.py"):
-    WRITING[f"{name} in the store"] = lambda store, name=name: (store.root / name).write_text(
-        f"import os; os.mkdir({str(store.outside / 'executed')!r})"
-    )
+    WRITING[f"{name} in the store"] = lambda store, name=name: (
+        store.root / name
+    ).write_text(f"import os; os.mkdir({str(store.outside / 'executed')!r})")

@@ -58,7 +58,9 @@ class Replayed:
         elif name == "sync_folder":
             self.settle(self.find(path))
         elif name == "create":
-            self.change((self.find(path.parent), path.name, Inode(content=rest[0], certain=False)))
+            self.change(
+                (self.find(path.parent), path.name, Inode(content=rest[0], certain=False))
+            )
         elif name == "make_folder":
             self.change((self.find(path.parent), path.name, Inode()))
         elif name == "rename":
@@ -83,7 +85,9 @@ class Replayed:
         for index in touched:
             for place, name, node in self.pending[index]:
                 _apply(place.disk, name, node)
-        done = {(id(place), name) for index in touched for place, name, _ in self.pending[index]}
+        done = {
+            (id(place), name) for index in touched for place, name, _ in self.pending[index]
+        }
         last = max(touched, default=-1)
         self.pending = [
             changes
@@ -157,7 +161,9 @@ def _read(path: Path) -> Inode:
     node = Inode()
     for name in os.listdir(path):
         inside = path / name
-        node.now[name] = _read(inside) if inside.is_dir() else Inode(content=inside.read_bytes())
+        node.now[name] = (
+            _read(inside) if inside.is_dir() else Inode(content=inside.read_bytes())
+        )
     node.disk = dict(node.now)
     return node
 

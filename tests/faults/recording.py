@@ -71,7 +71,11 @@ class BreakingSystem:
 
     def __getattr__(self, name):
         real = getattr(os, name)
-        return (lambda *arguments: self.call(name, real, *arguments)) if name in CALLS else real
+        return (
+            (lambda *arguments: self.call(name, real, *arguments))
+            if name in CALLS
+            else real
+        )
 
     def call(self, name, real, *arguments):
         self.count += 1

@@ -57,7 +57,9 @@ def fail_everywhere(folder, case, rounds, every=1):
         hits.append(system.hit)
         check(store, failed, rounds)
         LightStore(store.path).step(window=rounds + 1)
-        LightStore(store.path).step(window=rounds + 2)  # removes old versions that the failure left
+        LightStore(store.path).step(
+            window=rounds + 2
+        )  # removes old versions that the failure left
         assert snapshot(store.path) == wanted
         assert os.listdir(store.path / "tmp") == []
         shutil.rmtree(store.path)
@@ -83,7 +85,16 @@ def check(store, failed, rounds):
 @pytest.mark.parametrize("case", ["disk full", "killed before"])
 def test_a_failure_at_any_call_leaves_one_whole_version(tmp_path, case):
     hits = fail_everywhere(tmp_path, case, ROUNDS)
-    assert set(hits) == {"open", "write", "fsync", "close", "mkdir", "rename", "unlink", "rmdir"}
+    assert set(hits) == {
+        "open",
+        "write",
+        "fsync",
+        "close",
+        "mkdir",
+        "rename",
+        "unlink",
+        "rmdir",
+    }
     assert len(hits) > 40
 
 

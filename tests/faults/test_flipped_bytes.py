@@ -21,7 +21,10 @@ FLIPS, CUTS = 300, 60
 
 def files_of(root: Path) -> list[Path]:
     return sorted(
-        Path(place, name) for place, _, names in os.walk(root) for name in names if name != "LOCK"
+        Path(place, name)
+        for place, _, names in os.walk(root)
+        for name in names
+        if name != "LOCK"
     )
 
 
@@ -99,11 +102,14 @@ def test_control_without_digests_a_flipped_weight_would_pass(tmp_path):
     )
     sound = weights.read_bytes()
     changed = sound[:-1] + bytes([sound[-1] ^ 1])
-    assert not np.array_equal(unpack(changed)["w"], unpack(sound)["w"])  # read without a word
+    assert not np.array_equal(
+        unpack(changed)["w"], unpack(sound)["w"]
+    )  # read without a word
 
 
 @pytest.mark.parametrize(
-    "name", ["model/weights.safetensors", "model/manifest.json", "record/manifest.json", "HEAD"]
+    "name",
+    ["model/weights.safetensors", "model/manifest.json", "record/manifest.json", "HEAD"],
 )
 def test_after_any_damage_to_what_is_current_a_rollback_works(tmp_path, name):
     store = grown(tmp_path / "store", 3, keep=5)

@@ -62,12 +62,17 @@ class Watched:
 
     def __init__(self):
         self.inside, self.seen = None, []
-        sys.addaudithook(self.look)  # stays for the life of the process, so only ever in a fork
+        sys.addaudithook(
+            self.look
+        )  # stays for the life of the process, so only ever in a fork
 
     def look(self, event, arguments):
         if self.inside is None:
             return
-        inside, self.inside = self.inside, None  # what the hook itself does is not looked at
+        inside, self.inside = (
+            self.inside,
+            None,
+        )  # what the hook itself does is not looked at
         try:
             if event.startswith(NEVER):
                 self.seen.append(f"{event} {arguments!r:.80}")
@@ -151,7 +156,11 @@ def reading(root):
 
 def writing(root):
     store = LightStore(root)
-    return {"step": store.step, "rollback": store.rollback, "freeze": lambda: store.freeze("x")}
+    return {
+        "step": store.step,
+        "rollback": store.rollback,
+        "freeze": lambda: store.freeze("x"),
+    }
 
 
 def try_cases(good, cases, calls, watched):
@@ -171,8 +180,15 @@ def try_cases(good, cases, calls, watched):
         watched.seen.clear()
         said = use(Store(root), watched, root, calls(root))
         left = sorted(set(os.listdir(outside)) - {"moved"})
-        secret = (outside / "secret").read_text() if (outside / "secret").exists() else "gone"
-        found[name] = {"said": said, "seen": list(watched.seen), "left": left, "inside": secret}
+        secret = (
+            (outside / "secret").read_text() if (outside / "secret").exists() else "gone"
+        )
+        found[name] = {
+            "said": said,
+            "seen": list(watched.seen),
+            "left": left,
+            "inside": secret,
+        }
         shutil.rmtree(good / "case")
     found["memory"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     return found
@@ -196,13 +212,15 @@ def test_every_hostile_store_is_refused_and_does_nothing(good):
     assert found.pop("memory") < 300  # MiB
     assert len(found) >= 100
     assert harmed(found) == {}
-    assert {name: result["said"] for name, result in found.items() if not refused(result)} == {}
+    assert {
+        name: result["said"] for name, result in found.items() if not refused(result)
+    } == {}
 
 
 def refused(result):
-    return result["said"]["load"].startswith("refused") and not result["said"]["verify"].startswith(
-        "done: ()"
-    )
+    return result["said"]["load"].startswith("refused") and not result["said"][
+        "verify"
+    ].startswith("done: ()")
 
 
 def test_a_writer_stays_inside_whatever_lies_there(good):
@@ -217,7 +235,11 @@ def test_names_in_the_store_that_python_might_import_are_ignored_and_a_frozen_st
 ):
     def calls(root):
         store = Store(root)
-        return {"load": store.load, "frozen": lambda: store.frozen, "busy": lambda: store.busy}
+        return {
+            "load": store.load,
+            "frozen": lambda: store.frozen,
+            "busy": lambda: store.busy,
+        }
 
     found = in_fork(lambda watched: try_cases(good, WRITING, calls, watched))
     assert isinstance(found, dict), found

@@ -64,7 +64,9 @@ def survive(work, path, look, kills, longest, seed=0):
     for _ in range(kills):
         acknowledged, killed = run_until_killed(work, path, draw.uniform(0, longest))
         rounds = look(path)
-        assert rounds >= acknowledged, f"{acknowledged} was acknowledged, the store holds {rounds}"
+        assert rounds >= acknowledged, (
+            f"{acknowledged} was acknowledged, the store holds {rounds}"
+        )
         amid += killed
     run_until_done(work, path)
     return amid
@@ -97,7 +99,9 @@ def acknowledge_too_early(path, acknowledge):
 def test_control_an_acknowledgement_too_early_is_caught(tmp_path):
     lost = 0
     for n in range(10):
-        acknowledged, _ = run_until_killed(acknowledge_too_early, tmp_path / str(n), 0.02 * n)
+        acknowledged, _ = run_until_killed(
+            acknowledge_too_early, tmp_path / str(n), 0.02 * n
+        )
         lost += (
             LightStore(tmp_path / str(n)).number() < acknowledged
             if (tmp_path / str(n)).exists()

@@ -30,15 +30,21 @@ def plain(tmp_path_factory):
         return Undisturbed(folder, folder / "plain")
 
 
-@pytest.mark.parametrize("number", range(4), ids=["fit", "update", "second update", "recommend"])
-def test_a_killed_command_leaves_a_whole_store_and_run_again_ends_as_if_never_killed(plain, number):
+@pytest.mark.parametrize(
+    "number", range(4), ids=["fit", "update", "second update", "recommend"]
+)
+def test_a_killed_command_leaves_a_whole_store_and_run_again_ends_as_if_never_killed(
+    plain, number
+):
     survive(plain, number, KILLS[number], seed=number)
 
 
 def point_first(root, version, model, gate, _real=commit._publish):
     """The mutant: HEAD names the version before it is there."""
     record = version.pack(root / "tmp" / "record", {})
-    commit.write_head(root, commit.Head(version.number, commit.sha256(record[commit.MANIFEST])))
+    commit.write_head(
+        root, commit.Head(version.number, commit.sha256(record[commit.MANIFEST]))
+    )
     return _real(root, version, model, gate)
 
 

@@ -42,7 +42,10 @@ def bad_states(before, operations, rounds, scratch, start=0):
         if index < start:
             continue
         for tree in before.states():
-            key = index > acknowledged, hash(tuple(sorted(tree.items(), key=lambda item: item[0])))
+            key = (
+                index > acknowledged,
+                hash(tuple(sorted(tree.items(), key=lambda item: item[0]))),
+            )
             if key in seen:
                 continue
             seen.add(key)
@@ -53,7 +56,10 @@ def bad_states(before, operations, rounds, scratch, start=0):
                 least = rounds + 1 if index > acknowledged else rounds
                 if not least <= number <= rounds + 1:
                     yield f"version {number} after {operation}"
-                if LightStore(scratch / "store").step(window=rounds + 1).number != rounds + 1:
+                if (
+                    LightStore(scratch / "store").step(window=rounds + 1).number
+                    != rounds + 1
+                ):
                     yield f"no further round after {operation}"
             except (StoreError, OSError) as problem:
                 yield f"{problem} after {operation}"
@@ -71,7 +77,11 @@ def test_a_power_loss_at_any_moment_leaves_a_whole_store(tmp_path, rounds):
 
 
 def syncs(operations):
-    return [index for index, operation in enumerate(operations) if operation[0].startswith("sync")]
+    return [
+        index
+        for index, operation in enumerate(operations)
+        if operation[0].startswith("sync")
+    ]
 
 
 def is_caught(folder, rounds, index):
@@ -87,7 +97,9 @@ def is_caught(folder, rounds, index):
             mutant.append(
                 ("make_folder", folder / "disk" / "acknowledged")
             )  # a moment after the acknowledgement
-        pointed = next(i for i, o in enumerate(mutant) if o[0] == "rename" and o[2].name == "HEAD")
+        pointed = next(
+            i for i, o in enumerate(mutant) if o[0] == "rename" and o[2].name == "HEAD"
+        )
         start = max(index, pointed + 1) if from_pointer else index
         if any(True for _ in bad_states(before, mutant, rounds, folder / "state", start)):
             return True
@@ -99,7 +111,9 @@ def test_control_without_any_one_sync_a_power_loss_would_break_the_store(tmp_pat
     (tmp_path / "disk").mkdir()
     _, operations = record(tmp_path / "disk", rounds)
     assert [
-        operations[index] for index in syncs(operations) if not is_caught(tmp_path, rounds, index)
+        operations[index]
+        for index in syncs(operations)
+        if not is_caught(tmp_path, rounds, index)
     ] == []
     assert len(syncs(operations)) >= 11
 
@@ -107,7 +121,9 @@ def test_control_without_any_one_sync_a_power_loss_would_break_the_store(tmp_pat
 def test_control_a_pointer_written_in_place_is_caught(tmp_path):
     (tmp_path / "disk").mkdir()
     before, operations = record(tmp_path / "disk", 3)
-    place = next(i for i, o in enumerate(operations) if o[0] == "rename" and o[2].name == "HEAD")
+    place = next(
+        i for i, o in enumerate(operations) if o[0] == "rename" and o[2].name == "HEAD"
+    )
     head = operations[place][2]
     line = next(o[2] for o in operations if o[0] == "create" and o[1].name == ".HEAD.new")
     in_place = [("remove_file", head), ("create", head, line), ("sync_file", head)]

@@ -30,7 +30,10 @@ def made(tmp_path_factory):
 
 def run(made, disk, day):
     recommend_file(
-        made / day, made / "store", disk / "recs.parquet", Options(decisions=disk / "decisions")
+        made / day,
+        made / "store",
+        disk / "recs.parquet",
+        Options(decisions=disk / "decisions"),
     )
 
 
@@ -62,7 +65,9 @@ def look(place, least, ended):
     if len(known) < least or (least and found != known[least - 1] and found != known[-1]):
         return f"{len(known)} of {least} batches"
     summary = place / "recs.summary.json"
-    told = json.loads(summary.read_bytes())["output"]["sha256"] if summary.exists() else None
+    told = (
+        json.loads(summary.read_bytes())["output"]["sha256"] if summary.exists() else None
+    )
     return (
         "a summary of another batch"
         if told not in (None, *known) or (ended and told != known[-1])
@@ -100,7 +105,9 @@ def bad_states(before, operations, again, scratch):
 
 
 @pytest.mark.parametrize("again", [0, 1])
-def test_a_power_loss_at_any_moment_leaves_whole_outputs_that_the_log_knows(made, tmp_path, again):
+def test_a_power_loss_at_any_moment_leaves_whole_outputs_that_the_log_knows(
+    made, tmp_path, again
+):
     before, operations = record(made, tmp_path / "disk", again)
     assert list(bad_states(before, operations, again, tmp_path / "state")) == []
     assert bad_states.count >= 30
@@ -112,7 +119,9 @@ def test_control_without_any_one_sync_it_would_not(made, tmp_path):
     missed = []
     for index in syncs:
         mutant = operations[:index] + operations[index + 1 :]
-        if not any(True for _ in bad_states(copy.deepcopy(before), mutant, 1, tmp_path / "state")):
+        if not any(
+            True for _ in bad_states(copy.deepcopy(before), mutant, 1, tmp_path / "state")
+        ):
             missed.append(operations[index])
     assert missed == []
     assert len(syncs) >= 6

@@ -19,7 +19,13 @@ from tests.faults.hostile import CASES, WRITING, Opened
 from tests.small import fitted, updated, window
 from tests.storage.store.light import NOON, LightStore, grown, snapshot
 
-WINDOW = {"first": "2026-01-01", "last": "2026-01-02", "rows": 1, "digest": "w", "hole_seconds": 1}
+WINDOW = {
+    "first": "2026-01-01",
+    "last": "2026-01-02",
+    "rows": 1,
+    "digest": "w",
+    "hole_seconds": 1,
+}
 
 
 def refused(call, match: str) -> None:
@@ -115,7 +121,9 @@ def test_a_version_under_another_number(tmp_path):
     store = grown(tmp_path / "store", 1)
     folder = versions.list_versions(store.path)[1]
     folder.rename(folder.with_name(f"00000005-{folder.name[9:]}"))
-    (store.path / "HEAD").write_bytes(head.Head(5, head.read_head(store.path).digest).line())
+    (store.path / "HEAD").write_bytes(
+        head.Head(5, head.read_head(store.path).digest).line()
+    )
     refused(store.current, "Expected version 5 .* got 1")
 
 
@@ -174,8 +182,12 @@ class Stopped(BaseException):
     """Stands for a kill."""
 
 
-@pytest.mark.parametrize(("module", "name"), [(disk, "put_in_place"), (commit, "write_head")])
-def test_a_stopped_writer_is_followed_by_one_that_does_it_all(tmp_path, monkeypatch, module, name):
+@pytest.mark.parametrize(
+    ("module", "name"), [(disk, "put_in_place"), (commit, "write_head")]
+)
+def test_a_stopped_writer_is_followed_by_one_that_does_it_all(
+    tmp_path, monkeypatch, module, name
+):
     def stop(*_):
         raise Stopped
 
@@ -256,13 +268,18 @@ def test_rows_that_the_model_remembers(tmp_path):
 
 def test_a_model_of_another_round(tmp_path):
     store = Store(tmp_path / "store", clock=lambda: NOON)
-    refused(lambda: store.commit(updated(), window(1)), "Expected a model of round 1 to start with")
+    refused(
+        lambda: store.commit(updated(), window(1)),
+        "Expected a model of round 1 to start with",
+    )
 
 
 def test_a_version_without_a_canary(tmp_path):
     store = Store(tmp_path / "store", clock=lambda: NOON)
     store.commit(fitted(), window())
-    Opened(store.path, tmp_path).seal("record", weights=(8).to_bytes(8, "little") + b"{}      ")
+    Opened(store.path, tmp_path).seal(
+        "record", weights=(8).to_bytes(8, "little") + b"{}      "
+    )
     refused(store.load, "Expected a canary")
 
 

@@ -45,7 +45,9 @@ def test_a_window_from_the_future_and_one_without_rows_change_nothing(tmp_path):
         with pytest.raises(StoreError, match="Expected a window with rows"):
             use(none)
     pq.write_table(window(1).to_arrow().slice(0, 0), tmp_path / "none.parquet")
-    ended = run(["update", str(tmp_path / "none.parquet"), "--store", str(store.path), "--quiet"])
+    ended = run(
+        ["update", str(tmp_path / "none.parquet"), "--store", str(store.path), "--quiet"]
+    )
     assert ended.code == 2
     assert "Traceback" not in ended.said
     assert snapshot(store.path) == before

@@ -41,7 +41,8 @@ def race(path, longest=30.0):
     context = multiprocessing.get_context("fork")
     start, said, told = context.Barrier(2), context.Queue(), context.Event()
     writers = [
-        context.Process(target=write, args=(path, start, said, told, longest)) for _ in range(2)
+        context.Process(target=write, args=(path, start, said, told, longest))
+        for _ in range(2)
     ]
     for writer in writers:
         writer.start()

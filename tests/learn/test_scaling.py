@@ -4,7 +4,9 @@ import numpy as np
 
 from realloc.learn.scaling import Scaling
 
-SCALING = Scaling(np.array([0.2, 0.3, 0.5], np.float32), np.array([4.0, 5.0, 0.0], np.float32), 2.0)
+SCALING = Scaling(
+    np.array([0.2, 0.3, 0.5], np.float32), np.array([4.0, 5.0, 0.0], np.float32), 2.0
+)
 
 
 def test_shares_are_centred_and_divided_by_their_spread():

@@ -24,7 +24,11 @@ class Outcome:
     """A reading: logs or a message or something that should never happen."""
 
     def __init__(
-        self, source: Any, schema: realloc.Schema, today: date, reader: Reader = realloc.read_logs
+        self,
+        source: Any,
+        schema: realloc.Schema,
+        today: date,
+        reader: Reader = realloc.read_logs,
     ) -> None:
         self.logs: realloc.Logs | None = None
         self.message: str | None = None
@@ -48,7 +52,10 @@ class Outcome:
         findings, faults = _checked(self.logs)
         if verdict is None or faults:
             return faults
-        return [*difference(rows_of(self.logs), verdict.rows), *_count_faults(findings, verdict)]
+        return [
+            *difference(rows_of(self.logs), verdict.rows),
+            *_count_faults(findings, verdict),
+        ]
 
 
 def unclear(message: str) -> list[str]:
@@ -83,16 +90,18 @@ def rows_of(logs: realloc.Logs) -> list[Row]:
         logs.budget.tolist(),
         strict=True,
     )
-    return sorted((Row(*values) for values in columns), key=lambda row: (row.unit, row.time))
+    return sorted(
+        (Row(*values) for values in columns), key=lambda row: (row.unit, row.time)
+    )
 
 
 def difference(got: list[Row], expected: tuple[Row, ...]) -> list[str]:
     """How rows differ from those of the reference."""
     if len(got) != len(expected):
         return [f"{len(got)} rows instead of {len(expected)}"]
-    return [f"{a} instead of {b}" for a, b in zip(got, expected, strict=True) if not _same(a, b)][
-        :1
-    ]
+    return [
+        f"{a} instead of {b}" for a, b in zip(got, expected, strict=True) if not _same(a, b)
+    ][:1]
 
 
 def _same(a: Row, b: Row) -> bool:
@@ -105,7 +114,11 @@ def _same(a: Row, b: Row) -> bool:
 
 
 def _as_moment(value: date) -> datetime:
-    return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+    return (
+        value
+        if isinstance(value, datetime)
+        else datetime(value.year, value.month, value.day)
+    )
 
 
 def _count_faults(findings: Sequence[Finding], verdict: Verdict) -> list[str]:

@@ -323,7 +323,9 @@ def quoted(cell: str, delimiter: str = ",") -> str:
 
 def render(cells: Cells, delimiter: str = ",", end: str = "\n") -> str:
     """Cells as well-formed text."""
-    return "".join(delimiter.join(quoted(cell, delimiter) for cell in row) + end for row in cells)
+    return "".join(
+        delimiter.join(quoted(cell, delimiter) for cell in row) + end for row in cells
+    )
 
 
 def cell_cases(seed: int) -> Iterator[CsvCase]:
@@ -342,7 +344,9 @@ def cell_cases(seed: int) -> Iterator[CsvCase]:
                 row = rng.randrange(1, len(cells))
                 cells[row][cells[0].index(column)] = value
                 name = f"{layout}: {column} of row {row} is {value[:30]!r}"
-                yield CsvCase(name, render(cells).encode("utf-8", "surrogatepass"), SCHEMAS[layout])
+                yield CsvCase(
+                    name, render(cells).encode("utf-8", "surrogatepass"), SCHEMAS[layout]
+                )
 
 
 def column_cases(seed: int) -> Iterator[CsvCase]:
@@ -415,7 +419,9 @@ def _line(text: str, rng: random.Random, header: bool = False) -> tuple[list[str
     return lines, rng.randrange(0 if header else 1, max(len(lines) - 1, 2))
 
 
-def _edit_line(change: Callable[[str, random.Random], str], header: bool = False) -> Mutation:
+def _edit_line(
+    change: Callable[[str, random.Random], str], header: bool = False
+) -> Mutation:
     def mutate(text: str, rng: random.Random) -> str:
         lines, at = _line(text, rng, header)
         if at < len(lines):
@@ -528,9 +534,13 @@ TEXT_MUTATIONS: dict[str, Mutation] = {
     "semicolons": _edit_all(lambda line: line.replace(",", ";")),
     "tabs": _edit_all(lambda line: line.replace(",", "\t")),
     "pipes": _edit_all(lambda line: line.replace(",", "|")),
-    "one line with semicolons": _edit_line(lambda line, _: line.replace(",", ";"), header=True),
+    "one line with semicolons": _edit_line(
+        lambda line, _: line.replace(",", ";"), header=True
+    ),
     "spaces after commas": _edit_all(lambda line: line.replace(",", ", ")),
-    "space before quote": _edit_line(lambda line, _: line.replace(",", ', "', 1), header=True),
+    "space before quote": _edit_line(
+        lambda line, _: line.replace(",", ', "', 1), header=True
+    ),
     "no header": lambda text, _: text.split("\n", 1)[-1],
     "header twice": lambda text, _: text.split("\n", 1)[0] + "\n" + text,
     "header at the end": lambda text, _: text + text.split("\n", 1)[0] + "\n",

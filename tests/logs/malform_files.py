@@ -10,7 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import realloc
-from tests.logs.malform import CHANNELS, DECLARED, LONG, SHARES, SPENDS, CsvCase, base_cells, render
+from tests.logs.malform import (
+    CHANNELS,
+    DECLARED,
+    LONG,
+    SHARES,
+    SPENDS,
+    CsvCase,
+    base_cells,
+    render,
+)
 from tests.logs.malform_tables import base_columns
 
 HEAD = "item,date,ads,coupon,rebate,orders,color\n"
@@ -23,9 +32,13 @@ def _spends(text: str) -> tuple[bytes, realloc.Schema]:
 
 
 CRAFTED: dict[str, tuple[bytes, realloc.Schema]] = {
-    "characters after a closing quote": _spends(HEAD + ROW + 'i2,2026-01-05,"1"2,2,3,4,red\n'),
+    "characters after a closing quote": _spends(
+        HEAD + ROW + 'i2,2026-01-05,"1"2,2,3,4,red\n'
+    ),
     "a quote left open swallows a row": _spends(
-        HEAD + 'i1,2026-01-05,1,2,3,4,"red\ni2,2026-01-05,1,2,3,4,"blue\n' + ROW.replace("i1", "i3")
+        HEAD
+        + 'i1,2026-01-05,1,2,3,4,"red\ni2,2026-01-05,1,2,3,4,"blue\n'
+        + ROW.replace("i1", "i3")
     ),
     "a quote left open swallows the rest": _spends(
         HEAD + ROW + 'i2,2026-01-05,1,2,3,4,"red\n' + MANY
@@ -35,16 +48,24 @@ CRAFTED: dict[str, tuple[bytes, realloc.Schema]] = {
     ),
     "a quote left open in an id": _spends(HEAD + ROW + '"i2,2026-01-05,1,2,3,4,red\n'),
     "an open quote closed two rows later": _spends(
-        HEAD + 'i1,2026-01-05,1,2,3,4,"red\ni2,2026-01-05,1,2,3,4,red\ni3,2026-01-05,1,2,3,4,red"\n'
+        HEAD
+        + 'i1,2026-01-05,1,2,3,4,"red\ni2,2026-01-05,1,2,3,4,red\ni3,2026-01-05,1,2,3,4,red"\n'
     ),
     "NUL far from the start": _spends(HEAD + MANY + "z\x00,2026-01-05,1,2,3,4,red\n"),
-    "NUL far from the start in a number": _spends(HEAD + MANY + "z,2026-01-05,1\x00,2,3,4,red\n"),
-    "NUL far from the start in a feature": _spends(HEAD + MANY + "z,2026-01-05,1,2,3,4,r\x00d\n"),
-    "a double hidden by a missing outcome": _spends(HEAD + ROW + "i1,2026-01-05,7,2,3,,red\n"),
+    "NUL far from the start in a number": _spends(
+        HEAD + MANY + "z,2026-01-05,1\x00,2,3,4,red\n"
+    ),
+    "NUL far from the start in a feature": _spends(
+        HEAD + MANY + "z,2026-01-05,1,2,3,4,r\x00d\n"
+    ),
+    "a double hidden by a missing outcome": _spends(
+        HEAD + ROW + "i1,2026-01-05,7,2,3,,red\n"
+    ),
     "a double hidden by a zero budget": _spends(HEAD + ROW + "i1,2026-01-05,0,0,0,9,red\n"),
     "an exact double": _spends(HEAD + ROW + ROW),
     "the same moment in two zones": _spends(
-        HEAD + "i1,2026-01-05T10:00:00Z,1,2,3,4,red\ni1,2026-01-05T11:00:00+01:00,1,2,3,4,red\n"
+        HEAD
+        + "i1,2026-01-05T10:00:00Z,1,2,3,4,red\ni1,2026-01-05T11:00:00+01:00,1,2,3,4,red\n"
     ),
     "a day and its midnight": _spends(HEAD + ROW + "i1,2026-01-05T00:00:00,1,2,3,4,red\n"),
     "a cut that leaves a smaller number": _spends(
@@ -58,8 +79,12 @@ CRAFTED: dict[str, tuple[bytes, realloc.Schema]] = {
     "ids that differ in leading zeros": _spends(
         HEAD + ROW.replace("i1", "01") + ROW.replace("i1", "001")
     ),
-    "ids like numbers": _spends(HEAD + ROW.replace("i1", "1e5") + ROW.replace("i1", "100000")),
-    "ids like missing values": _spends(HEAD + ROW.replace("i1", "NA") + ROW.replace("i1", "nan")),
+    "ids like numbers": _spends(
+        HEAD + ROW.replace("i1", "1e5") + ROW.replace("i1", "100000")
+    ),
+    "ids like missing values": _spends(
+        HEAD + ROW.replace("i1", "NA") + ROW.replace("i1", "nan")
+    ),
     "outcomes of both signs at the edge": _spends(
         HEAD + ROW.replace(",4,", ",1e308,") + "i2,2026-01-05,1,2,3,-1e308,red\n"
     ),
@@ -94,7 +119,10 @@ CRAFTED: dict[str, tuple[bytes, realloc.Schema]] = {
         b"item,date,channel,spend,orders\ni1,2026-01-05,tv,1,4\n",
         LONG,
     ),
-    "a channel with a blank": (b"item,date,channel,spend,orders\ni1,2026-01-05,ads ,1,4\n", LONG),
+    "a channel with a blank": (
+        b"item,date,channel,spend,orders\ni1,2026-01-05,ads ,1,4\n",
+        LONG,
+    ),
     "no channel": (
         b"item,date,channel,spend,orders\ni1,2026-01-05,,1,4\ni1,2026-01-05,ads,1,4\n",
         LONG,
@@ -153,14 +181,20 @@ def _write_csv(path: Path, text: str) -> Path:
 
 
 def _pair(first: pa.Table, second: pa.Table) -> Folder:
-    return lambda root: [_write(root / "a.parquet", first), _write(root / "b.parquet", second)]
+    return lambda root: [
+        _write(root / "a.parquet", first),
+        _write(root / "b.parquet", second),
+    ]
 
 
 def _hive(*folders: str, column: str = "item", keep: bool = False) -> Folder:
     def make(root: Path) -> Path:
         for at, folder in enumerate(folders):
             table = _table(3 * at, 3)
-            _write(root / folder / "part.parquet", table if keep else table.drop_columns([column]))
+            _write(
+                root / folder / "part.parquet",
+                table if keep else table.drop_columns([column]),
+            )
         return root
 
     return make
@@ -193,7 +227,9 @@ REFUSED_FILES: dict[str, Folder] = {
     "an empty csv": lambda root: _touch("a.csv")(root) / "a.csv",
     "an empty gz": lambda root: _touch("a.csv.gz")(root) / "a.csv.gz",
     "a csv named parquet": lambda root: _write_csv(root / "a.parquet", HEAD + ROW),
-    "a parquet named csv": lambda root: _write(root / "a.parquet", HALF).rename(root / "a.csv"),
+    "a parquet named csv": lambda root: _write(root / "a.parquet", HALF).rename(
+        root / "a.csv"
+    ),
     "a csv named gz": lambda root: _write_csv(root / "a.csv.gz", HEAD + ROW),
     "both kinds": lambda root: [
         _write(root / "a.parquet", HALF),
@@ -230,7 +266,9 @@ REFUSED_FILES: dict[str, Folder] = {
     "an empty partition value": _hive("item=i0", "item="),
     "a partition of another depth": _hive("item=i0", "item=i1/x=2"),
     "a partition that contradicts its file": _hive("item=i0", "item=zzz", keep=True),
-    "a partition with a bad date": _hive("date=2026-01-05", "date=05.01.2026", column="date"),
+    "a partition with a bad date": _hive(
+        "date=2026-01-05", "date=05.01.2026", column="date"
+    ),
     "a partition that holds a spend": _hive("ads=1", "ads=2", column="ads"),
     "a cut partition": lambda root: _cut(
         _write(root / "item=i0/part.parquet", HALF.drop_columns(["item"])), root
@@ -272,12 +310,15 @@ def _link(path: Path, target: Path) -> Path:
 
 ACCEPTED_FILES: dict[str, Folder] = {
     "two files": _pair(HALF, REST),
-    "two files with columns in another order": _pair(HALF, REST.select(REST.column_names[::-1])),
+    "two files with columns in another order": _pair(
+        HALF, REST.select(REST.column_names[::-1])
+    ),
     "a folder": lambda root: (
         _write(_write(root / "a.parquet", HALF).with_name("b.parquet"), REST).parent
     ),
     "a pattern": lambda root: str(
-        _write(_write(root / "a.parquet", HALF).with_name("b.parquet"), REST).parent / "?.parquet"
+        _write(_write(root / "a.parquet", HALF).with_name("b.parquet"), REST).parent
+        / "?.parquet"
     ),
     "partitions of units": _hive("item=i0", "item=i1", "item=i2", "item=i3"),
     "partitions that repeat their file": _hive(
@@ -292,9 +333,7 @@ ACCEPTED_FILES: dict[str, Folder] = {
     ),
 }
 
-SCHEMA = (
-    '[schema]\nunit = "item"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon"]\n'
-)
+SCHEMA = '[schema]\nunit = "item"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon"]\n'
 BAD_TOML: dict[str, str | bytes] = {
     "empty": "",
     "no schema": "seed = 1\n",
@@ -316,7 +355,8 @@ BAD_TOML: dict[str, str | bytes] = {
     "features as text": SCHEMA + 'features = "price"\n',
     "a feature twice": SCHEMA + 'features = ["price", "price"]\n',
     "a feature is a channel": SCHEMA + 'features = ["ads"]\n',
-    "categorical without feature": SCHEMA + 'features = ["price"]\ncategorical = ["color"]\n',
+    "categorical without feature": SCHEMA
+    + 'features = ["price"]\ncategorical = ["color"]\n',
     "half a long layout": SCHEMA + 'channel_column = "channel"\n',
     "long with budget": SCHEMA + 'channel_column = "c"\nspend_column = "s"\nbudget = "b"\n',
     "long with a guardrail that is the spend": SCHEMA

@@ -43,9 +43,13 @@ def base_columns(seed: int, shares: bool = False) -> dict[str, list[Any]]:
     for name in CHANNELS:
         columns[name] = [rng.randint(1, 9999) / 100 for _ in range(ROWS)]
     if shares:
-        columns["budget"] = [sum(columns[name][row] for name in CHANNELS) for row in range(ROWS)]
+        columns["budget"] = [
+            sum(columns[name][row] for name in CHANNELS) for row in range(ROWS)
+        ]
         for name in CHANNELS:
-            columns[name] = [columns[name][row] / columns["budget"][row] for row in range(ROWS)]
+            columns[name] = [
+                columns[name][row] / columns["budget"][row] for row in range(ROWS)
+            ]
     columns["orders"] = [float(rng.randint(0, 40)) for _ in range(ROWS)]
     columns["price"] = [rng.randint(100, 9999) / 100 for _ in range(ROWS)]
     columns["color"] = [rng.choice(["red", "blue"]) for _ in range(ROWS)]
@@ -56,7 +60,8 @@ def plain_of(columns: dict[Any, list[Any]]) -> Plain:
     """Columns as records."""
     names = list(columns)
     return Plain(
-        names, [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        names,
+        [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)],
     )
 
 
@@ -72,7 +77,8 @@ def plain_of_arrow(table: pa.Table) -> Plain:
     """Records of an Arrow table as Arrow itself says them."""
     columns = [_values_of(column) for column in table.columns]
     records = [
-        dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)
+        dict(zip(table.column_names, row, strict=True))
+        for row in zip(*columns, strict=True)
     ]
     return Plain(table.column_names, records)
 
@@ -99,7 +105,9 @@ ARRAYS: dict[str, Callable[[int], pa.Array]] = {
     "int8": lambda n: pa.array(_numbers(n), pa.int8()),
     "uint64": lambda n: pa.array([2**64 - 1 - row for row in range(n)], pa.uint64()),
     "small uint64": lambda n: pa.array(_numbers(n), pa.uint64()),
-    "int64 beyond 2^53": lambda n: pa.array([2**53 + 1 + row for row in range(n)], pa.int64()),
+    "int64 beyond 2^53": lambda n: pa.array(
+        [2**53 + 1 + row for row in range(n)], pa.int64()
+    ),
     "negative int64": lambda n: pa.array([-(2**62) + row for row in range(n)], pa.int64()),
     "half": lambda n: pa.array(np.arange(1, n + 1, dtype=np.float16)),
     "float32": lambda n: pa.array(np.arange(1, n + 1, dtype=np.float32)),
@@ -122,9 +130,13 @@ ARRAYS: dict[str, Callable[[int], pa.Array]] = {
     "text view": lambda n: pa.array([f"a{row}" for row in range(n)], pa.string_view()),
     "text with NUL": lambda n: pa.array([f"a{row}\x00" for row in range(n)]),
     "text of blanks": lambda n: pa.array([" " * row for row in range(n)]),
-    "text that differs in blanks": lambda n: pa.array(["a" + " " * (row % 2) for row in range(n)]),
+    "text that differs in blanks": lambda n: pa.array(
+        ["a" + " " * (row % 2) for row in range(n)]
+    ),
     "text that is not UTF-8": _bad_text,
-    "text in a dictionary": lambda n: pa.array([f"a{row}" for row in range(n)]).dictionary_encode(),
+    "text in a dictionary": lambda n: pa.array(
+        [f"a{row}" for row in range(n)]
+    ).dictionary_encode(),
     "dictionary of numbers": lambda n: pa.array(
         [1.5 + row for row in range(n)]
     ).dictionary_encode(),
@@ -139,12 +151,12 @@ ARRAYS: dict[str, Callable[[int], pa.Array]] = {
     "decimal256": lambda n: pa.array([Decimal("1e40")] * n, pa.decimal256(60, 2)),
     "decimal32": lambda n: pa.array([Decimal("1.5")] * n, pa.decimal32(5, 1)),
     "date64": lambda n: pa.array([date(2026, 1, 1 + row) for row in range(n)], pa.date64()),
-    "date32 far away": lambda n: pa.array([2**31 - 1 - row for row in range(n)], pa.int32()).cast(
-        pa.date32()
-    ),
-    "date32 long ago": lambda n: pa.array([-(2**31) + row for row in range(n)], pa.int32()).cast(
-        pa.date32()
-    ),
+    "date32 far away": lambda n: pa.array(
+        [2**31 - 1 - row for row in range(n)], pa.int32()
+    ).cast(pa.date32()),
+    "date32 long ago": lambda n: pa.array(
+        [-(2**31) + row for row in range(n)], pa.int32()
+    ).cast(pa.date32()),
     "seconds that overflow": lambda n: _moments(n, "s", 2**62, 86_400),
     "milliseconds that overflow": lambda n: _moments(n, "ms", 2**61, 86_400_000),
     "seconds": lambda n: _moments(n, "s", 1_767_225_600, 86_400),
@@ -154,7 +166,9 @@ ARRAYS: dict[str, Callable[[int], pa.Array]] = {
     "a zone": lambda n: _moments(n, "s", 1_767_225_600, 86_400, "Asia/Kolkata"),
     "future": lambda n: pa.array([date(2026, 11, 16)] * n),
     "text dates": lambda n: pa.array([f"2026-01-{row + 1:02d}" for row in range(n)]),
-    "text dates of another form": lambda n: pa.array([f"{row + 1}/1/2026" for row in range(n)]),
+    "text dates of another form": lambda n: pa.array(
+        [f"{row + 1}/1/2026" for row in range(n)]
+    ),
     "time of day": lambda n: pa.array(list(range(n)), pa.time32("s")),
     "duration": lambda n: pa.array(list(range(n)), pa.duration("s")),
     "interval": lambda n: pa.array([(1, 2, 3)] * n, pa.month_day_nano_interval()),
@@ -179,13 +193,17 @@ def arrow_cases(seed: int) -> Iterator[TableCase]:
             columns: dict[str, Any] = dict(base_columns(seed))
             columns[part] = make(ROWS)
             table = pa.table(columns)
-            yield TableCase(f"arrow: {part} is {label}", table, SPENDS, plain_of_arrow(table))
+            yield TableCase(
+                f"arrow: {part} is {label}", table, SPENDS, plain_of_arrow(table)
+            )
 
 
 def shape_cases(seed: int) -> Iterator[TableCase]:
     """Tables of odd shapes: empty, one row, names twice, no columns, everything missing."""
     table = pa.table(base_columns(seed))
-    twice = pa.Table.from_arrays([*table.columns, table["ads"]], names=[*table.column_names, "ads"])
+    twice = pa.Table.from_arrays(
+        [*table.columns, table["ads"]], names=[*table.column_names, "ads"]
+    )
     odd = {
         "empty": table.slice(0, 0),
         "one row": table.slice(0, 1),
@@ -199,7 +217,9 @@ def shape_cases(seed: int) -> Iterator[TableCase]:
         "the same rows twice": pa.concat_tables([table, table]),
         "a name twice": twice,
         "an empty name": table.rename_columns([*table.column_names[:-1], ""]),
-        "upper-case names": table.rename_columns([name.upper() for name in table.column_names]),
+        "upper-case names": table.rename_columns(
+            [name.upper() for name in table.column_names]
+        ),
         "all null": pa.table({name: pa.nulls(ROWS) for name in table.column_names}),
         "reversed": table.take(list(range(ROWS - 1, -1, -1))),
         "one row per chunk": pa.concat_tables([table.slice(row, 1) for row in range(ROWS)]),
@@ -280,7 +300,9 @@ PANDAS_CHANGES: dict[str, FrameChange] = {
     "one whole number as name": lambda frame: frame.rename(columns={"price": 7}),
     "None as name": lambda frame: frame.rename(columns={"price": None}),
     "NaN as name": lambda frame: frame.rename(columns={"price": math.nan}),
-    "a date as name": lambda frame: frame.rename(columns={"price": pd.Timestamp("2026-01-01")}),
+    "a date as name": lambda frame: frame.rename(
+        columns={"price": pd.Timestamp("2026-01-01")}
+    ),
     "a tuple as name": lambda frame: frame.rename(columns={"price": ("a", "b")}),
     "a name twice": lambda frame: pd.concat([frame, frame[["ads"]]], axis=1),
     "a feature twice": lambda frame: pd.concat([frame, frame[["price"]]], axis=1),
@@ -291,7 +313,9 @@ PANDAS_CHANGES: dict[str, FrameChange] = {
     "all None": lambda frame: frame.assign(**dict.fromkeys(frame.columns)),
     "spends all NaN": lambda frame: frame.assign(**dict.fromkeys(CHANNELS, math.nan)),
     "outcomes all NaN": lambda frame: frame.assign(orders=math.nan),
-    "some NaN": lambda frame: frame.mask(np.arange(frame.size).reshape(frame.shape) % 11 == 3),
+    "some NaN": lambda frame: frame.mask(
+        np.arange(frame.size).reshape(frame.shape) % 11 == 3
+    ),
     "spends as text": lambda frame: frame.astype(dict.fromkeys(CHANNELS, str)),
     "spends in categories": lambda frame: frame.astype(dict.fromkeys(CHANNELS, "category")),
     "units in categories": lambda frame: frame.astype({"item": "category"}),
@@ -321,11 +345,15 @@ PANDAS_CHANGES: dict[str, FrameChange] = {
     "dates as periods": lambda frame: frame.assign(
         date=pd.PeriodIndex(frame["date"].astype(str), freq="D")
     ),
-    "dates as whole numbers": lambda frame: frame.assign(date=20260101 + np.arange(len(frame))),
+    "dates as whole numbers": lambda frame: frame.assign(
+        date=20260101 + np.arange(len(frame))
+    ),
     "dates as floats": lambda frame: frame.assign(date=1.5e9 + np.arange(len(frame))),
     "dates in the future": lambda frame: frame.assign(date=date(2027, 1, 1)),
     "dates as text": lambda frame: frame.assign(date=frame["date"].astype(str)),
-    "durations": lambda frame: frame.assign(price=pd.to_timedelta(frame["price"], unit="h")),
+    "durations": lambda frame: frame.assign(
+        price=pd.to_timedelta(frame["price"], unit="h")
+    ),
     "lists": lambda frame: frame.assign(color=[[1]] * len(frame)),
     "shuffled": lambda frame: frame.sample(frac=1, random_state=1),
     "the same index twice": lambda frame: frame.set_axis([0] * len(frame), axis=0),
@@ -351,7 +379,9 @@ def pandas_cases(seed: int) -> Iterator[TableCase]:
             plain = REFUSE
             if label not in DIFFERS_IN_RECORDS:
                 plain = Plain(list(frame.columns), frame.to_dict("records"))
-            yield TableCase(f"pandas: {label}, {schema.budget or 'spends'}", frame, schema, plain)
+            yield TableCase(
+                f"pandas: {label}, {schema.budget or 'spends'}", frame, schema, plain
+            )
 
 
 PolarsChange = Callable[[pl.DataFrame], pl.DataFrame | pl.LazyFrame]
@@ -362,29 +392,45 @@ POLARS_CHANGES: dict[str, PolarsChange] = {
     "empty": lambda frame: frame.clear(),
     "no columns": lambda _: pl.DataFrame(),
     "one row": lambda frame: frame.head(1),
-    "all null": lambda frame: frame.select(pl.lit(None).alias(name) for name in frame.columns),
+    "all null": lambda frame: frame.select(
+        pl.lit(None).alias(name) for name in frame.columns
+    ),
     "spends as text": lambda frame: frame.with_columns(pl.col(CHANNELS).cast(pl.String)),
     "spends as decimals": lambda frame: frame.with_columns(
         pl.col(CHANNELS).cast(pl.Decimal(12, 2))
     ),
-    "spends as lists": lambda frame: frame.with_columns(pl.concat_list(CHANNELS).alias("ads")),
+    "spends as lists": lambda frame: frame.with_columns(
+        pl.concat_list(CHANNELS).alias("ads")
+    ),
     "spends as structs": lambda frame: frame.with_columns(pl.struct(CHANNELS).alias("ads")),
-    "units in categories": lambda frame: frame.with_columns(pl.col("item").cast(pl.Categorical)),
+    "units in categories": lambda frame: frame.with_columns(
+        pl.col("item").cast(pl.Categorical)
+    ),
     "units as enum": lambda frame: frame.with_columns(
         pl.col("item").cast(pl.Enum(["i0", "i1", "i2", "i3"]))
     ),
     "units as bytes": lambda frame: frame.with_columns(pl.col("item").cast(pl.Binary)),
-    "dates as moments": lambda frame: frame.with_columns(pl.col("date").cast(pl.Datetime("ns"))),
+    "dates as moments": lambda frame: frame.with_columns(
+        pl.col("date").cast(pl.Datetime("ns"))
+    ),
     "dates with a zone": lambda frame: frame.with_columns(
         pl.col("date").cast(pl.Datetime("ms")).dt.replace_time_zone("America/New_York")
     ),
-    "dates as times": lambda frame: frame.with_columns(pl.lit(5).cast(pl.Time).alias("date")),
-    "dates as durations": lambda frame: frame.with_columns(pl.duration(days=1).alias("date")),
-    "dates as whole numbers": lambda frame: frame.with_columns(pl.col("date").cast(pl.Int32)),
+    "dates as times": lambda frame: frame.with_columns(
+        pl.lit(5).cast(pl.Time).alias("date")
+    ),
+    "dates as durations": lambda frame: frame.with_columns(
+        pl.duration(days=1).alias("date")
+    ),
+    "dates as whole numbers": lambda frame: frame.with_columns(
+        pl.col("date").cast(pl.Int32)
+    ),
     "objects": lambda frame: frame.with_columns(
         pl.Series("color", [object()] * len(frame), dtype=pl.Object)
     ),
-    "int128": lambda frame: frame.with_columns(pl.lit(2**100).cast(pl.Int128).alias("orders")),
+    "int128": lambda frame: frame.with_columns(
+        pl.lit(2**100).cast(pl.Int128).alias("orders")
+    ),
     "infinite": lambda frame: frame.with_columns(pl.lit(math.inf).alias("ads")),
     "NaN": lambda frame: frame.with_columns(pl.lit(math.nan).alias("orders")),
     "rows twice": lambda frame: pl.concat([frame, frame]),

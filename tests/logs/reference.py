@@ -62,7 +62,9 @@ class Plain:
     records: Sequence[dict[Any, Any]]
 
 
-def judge_csv(content: bytes, schema: realloc.Schema, today: date, delimiter: str = ",") -> Verdict:
+def judge_csv(
+    content: bytes, schema: realloc.Schema, today: date, delimiter: str = ","
+) -> Verdict:
     """The verdict on the bytes of a CSV file."""
     try:
         table = _parse_csv(content, delimiter)
@@ -89,7 +91,9 @@ def _parse_csv(content: bytes, delimiter: str) -> Plain:
         raise Refused("NUL character")
     csv.field_size_limit(1 << 30)
     try:
-        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+        lines = list(
+            csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        )
     except csv.Error as problem:
         raise Refused(f"broken quoting: {problem}") from problem
     if not lines or not any(name.strip() for name in lines[0]):
@@ -137,7 +141,9 @@ def _check_names(table: Plain, schema: realloc.Schema) -> None:
     channels = (schema.channel_column, schema.spend_column) if long else schema.channels
     needed = [schema.unit, schema.time, schema.outcome, *channels, *(schema.features or ())]
     absent = [
-        name for name in [*needed, schema.budget] if name is not None and name not in table.names
+        name
+        for name in [*needed, schema.budget]
+        if name is not None and name not in table.names
     ]
     if absent:
         raise Refused(f"no column {absent[0]!r}")
@@ -149,13 +155,21 @@ def _read(record: dict[Any, Any], schema: realloc.Schema, today: date, text: boo
             value = _number(record[name], text, allow_bool=True)
             if abs(value) > LARGEST_FLOAT32:
                 raise Refused("a feature out of range")
-    listed = (schema.spend_column,) if schema.channel_column is not None else schema.channels
+    listed = (
+        (schema.spend_column,) if schema.channel_column is not None else schema.channels
+    )
     spends = tuple(_amount(record[name], text) for name in listed)
     spends = tuple(0.0 if math.isnan(spend) else spend for spend in spends)
-    budget = math.fsum(spends) if schema.budget is None else _amount(record[schema.budget], text)
+    budget = (
+        math.fsum(spends) if schema.budget is None else _amount(record[schema.budget], text)
+    )
     outcome = _number(record[schema.outcome], text, allow_bool=True)
     return Row(
-        _unit(record[schema.unit]), _moment(record[schema.time], today), spends, outcome, budget
+        _unit(record[schema.unit]),
+        _moment(record[schema.time], today),
+        spends,
+        outcome,
+        budget,
     )
 
 
@@ -211,7 +225,9 @@ def _is_missing(value: Any) -> bool:
 def _unit(value: Any) -> str:
     if _is_missing(value) or (isinstance(value, str) and not value.strip()):
         raise Refused("no unit")
-    if isinstance(value, bool) or not (isinstance(value, str) or hasattr(value, "__index__")):
+    if isinstance(value, bool) or not (
+        isinstance(value, str) or hasattr(value, "__index__")
+    ):
         raise Refused(f"a {type(value).__name__} as unit")
     if isinstance(value, str):
         if "\x00" in value:
@@ -251,7 +267,9 @@ def _moment_of_text(value: str) -> datetime:
         raise Refused(f"{value!r} is no ISO date")
     micros = ((fraction or "") + "000000")[:6]
     try:
-        moment = datetime.fromisoformat(f"{day}T{minute or '00:00'}{second or ':00'}.{micros}")
+        moment = datetime.fromisoformat(
+            f"{day}T{minute or '00:00'}{second or ':00'}.{micros}"
+        )
         if zone and zone != "Z":
             shift = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
             if int(zone[1:3]) > 23 or int(zone[-2:]) > 59:
@@ -281,7 +299,9 @@ def _check_sum(row: Row, schema: realloc.Schema) -> None:
         raise Refused(f"shares that sum to {math.fsum(row.spends)}")
 
 
-def _pivot(rows: list[Row], records: Sequence[dict[Any, Any]], schema: realloc.Schema) -> list[Row]:
+def _pivot(
+    rows: list[Row], records: Sequence[dict[Any, Any]], schema: realloc.Schema
+) -> list[Row]:
     """One row per unit and date; each channel once, outcomes that agree."""
     days: dict[tuple[str, datetime], dict[str, float]] = {}
     outcomes: dict[tuple[str, datetime], float] = {}

@@ -34,10 +34,16 @@ def forgiven(code):
 
 CONTROLS = {
     "negative amounts": Control(
-        log_is_refused(with_first("ads", -1.0)), rules.RULES, "negative", forgiven("negative")
+        log_is_refused(with_first("ads", -1.0)),
+        rules.RULES,
+        "negative",
+        forgiven("negative"),
     ),
     "infinite amounts": Control(
-        log_is_refused(with_first("orders", np.inf)), rules.RULES, "infinite", forgiven("infinite")
+        log_is_refused(with_first("orders", np.inf)),
+        rules.RULES,
+        "infinite",
+        forgiven("infinite"),
     ),
     "shares that do not sum to 1": Control(
         log_is_refused(lambda frame: with_first("ads", 0.9)(as_shares(frame)), SHARES),

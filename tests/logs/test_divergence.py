@@ -14,7 +14,9 @@ def test_equal_samples_do_not_diverge_and_others_do():
     assert apart.chance < 1e-6
 
 
-@pytest.mark.parametrize(("new", "old"), [([0, 0], [1, 2]), ([1, 2], [0, 0]), ([5, 0], [9, 0])])
+@pytest.mark.parametrize(
+    ("new", "old"), [([0, 0], [1, 2]), ([1, 2], [0, 0]), ([5, 0], [9, 0])]
+)
 def test_nothing_to_compare_is_no_divergence(new, old):
     found = divergence(np.array(new), np.array(old))
     assert (found.psi, found.beyond, found.chance) == (0, 0, 1)

@@ -17,6 +17,8 @@ def test_the_page_lists_exactly_the_codes_of_the_source():
     said = set(re.findall(r'\bFinding\(\s*(?:code=)?"(\w+)"', source)) | set(RULES)
     table = (ROOT / "docs" / "logs.md").read_text().split("| code |")[1].split("\n\n")[0]
     listed = {
-        code for row in re.findall(r"^\| ([\w, ]+) \|", table, re.M) for code in row.split(", ")
+        code
+        for row in re.findall(r"^\| ([\w, ]+) \|", table, re.M)
+        for code in row.split(", ")
     }
     assert listed == said

@@ -74,14 +74,18 @@ def report(faults: dict[str, list[str]]) -> str:
         shown[kind] += 1
         if shown[kind] <= 8:
             lines.append(f"  {name[:150]}\n      {found[0][:400]}")
-    return "\n".join([*lines, *(f"  {count} × {kind}" for kind, count in shown.most_common())])
+    return "\n".join(
+        [*lines, *(f"  {count} × {kind}" for kind, count in shown.most_common())]
+    )
 
 
 def judge_one(source: object, schema: realloc.Schema, verdict: Verdict | None) -> list[str]:
     outcome = Outcome(source, schema, TODAY)
     faults = outcome.faults(verdict)
     stricter = outcome.message is not None and verdict is not None and not verdict.refused
-    if stricter and not any(re.search(pattern, str(outcome.message)) for pattern in STRICTER):
+    if stricter and not any(
+        re.search(pattern, str(outcome.message)) for pattern in STRICTER
+    ):
         faults.append(f"refused, though sound: {outcome.message}")
     return faults
 
@@ -101,7 +105,9 @@ def csv_faults(cases: Iterable[CsvCase], folder: Path) -> dict[str, list[str]]:
 
 
 def table_faults(cases: Iterable[TableCase]) -> dict[str, list[str]]:
-    judged = {case.name: judge_one(case.table, case.schema, verdict_of(case)) for case in cases}
+    judged = {
+        case.name: judge_one(case.table, case.schema, verdict_of(case)) for case in cases
+    }
     return {name: faults for name, faults in judged.items() if faults}
 
 
@@ -110,7 +116,9 @@ def verdict_of(case: TableCase) -> Verdict | None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("group", ["cells", "columns", "mutations", "crafted", "separators"])
+@pytest.mark.parametrize(
+    "group", ["cells", "columns", "mutations", "crafted", "separators"]
+)
 def test_malformed_csv_is_refused_or_read_as_the_reference_reads_it(
     group: str, tmp_path: Path
 ) -> None:
@@ -118,10 +126,14 @@ def test_malformed_csv_is_refused_or_read_as_the_reference_reads_it(
     assert not faults, report(faults)
 
 
-def test_small_blocks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_blocks_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(csvtext, "BLOCK_BYTES", 512)
     quoting = [
-        case for case in csv_groups()["mutations"] if re.search("quote|cut|line|comma", case.name)
+        case
+        for case in csv_groups()["mutations"]
+        if re.search("quote|cut|line|comma", case.name)
     ][:120]
     faults = csv_faults(quoting, tmp_path)
     faults = {
@@ -134,18 +146,24 @@ def test_small_blocks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", ["arrow", "shapes", "pandas cells", "pandas", "polars"])
-def test_malformed_frames_are_refused_or_read_as_the_reference_reads_them(group: str) -> None:
+def test_malformed_frames_are_refused_or_read_as_the_reference_reads_them(
+    group: str,
+) -> None:
     faults = table_faults(table_groups()[group])
     assert not faults, report(faults)
 
 
 @pytest.mark.slow
-def test_parquet_of_every_type_is_refused_or_read_as_the_reference_reads_it(tmp_path: Path) -> None:
+def test_parquet_of_every_type_is_refused_or_read_as_the_reference_reads_it(
+    tmp_path: Path,
+) -> None:
     faults: dict[str, list[str]] = {}
     written = 0
     for case in [*table_groups()["arrow"], *table_groups()["shapes"]]:
         content = (
-            malform_tables.parquet_bytes(case.table) if isinstance(case.table, pa.Table) else None
+            malform_tables.parquet_bytes(case.table)
+            if isinstance(case.table, pa.Table)
+            else None
         )
         if content is None:
             continue
@@ -182,7 +200,9 @@ def test_broken_parquet_is_refused_or_unharmed(
     faults: dict[str, list[str]] = {}
     for how in malform_tables.BREAKS:
         for turn in range(BREAKS_EACH):
-            broken = malform_tables.break_bytes(content, how, random.Random(f"{SEED} {how} {turn}"))
+            broken = malform_tables.break_bytes(
+                content, how, random.Random(f"{SEED} {how} {turn}")
+            )
             path = tmp_path / "logs.parquet"
             path.write_bytes(broken)
             found = Outcome(path, SPENDS, TODAY).faults(verdict if detects else None)
@@ -208,7 +228,9 @@ def test_wrong_files_and_objects_are_refused(
 @pytest.mark.parametrize("name", malform_files.ACCEPTED_FILES)
 def test_several_files_are_read_as_one(name: str, tmp_path: Path) -> None:
     verdict = judge_records(
-        malform_tables.plain_of_arrow(pa.table(malform_tables.base_columns(8))), SPENDS, TODAY
+        malform_tables.plain_of_arrow(pa.table(malform_tables.base_columns(8))),
+        SPENDS,
+        TODAY,
     )
     outcome = Outcome(malform_files.ACCEPTED_FILES[name](tmp_path), SPENDS, TODAY)
     assert outcome.message is None
@@ -241,7 +263,9 @@ def test_impossible_schema_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", malform_files.UNKNOWN_COLUMNS)
 def test_schema_that_names_no_column_is_refused(name: str) -> None:
     table = pa.table(malform_tables.base_columns(SEED))
-    schema = realloc.Schema(**(malform_files.GOOD_SCHEMA | malform_files.UNKNOWN_COLUMNS[name]))
+    schema = realloc.Schema(
+        **(malform_files.GOOD_SCHEMA | malform_files.UNKNOWN_COLUMNS[name])
+    )
     with pytest.raises(realloc.LogError, match=r"Expected .* column"):
         realloc.read_logs(table, schema, today=TODAY)
 
@@ -251,7 +275,9 @@ def test_schema_that_names_no_column_is_refused(name: str) -> None:
 
 def big_log(seed: int = 3) -> str:
     """A sound log, large enough to be learned from: only what is broken can make `check` fail."""
-    return malform.render(malform.base_cells("spends", random.Random(seed), units=24, days=8))
+    return malform.render(
+        malform.base_cells("spends", random.Random(seed), units=24, days=8)
+    )
 
 
 CONFIG = """
@@ -377,7 +403,10 @@ def snapshot(folder: Path) -> dict[Path, bytes]:
 
 @pytest.mark.parametrize("name", WORST)
 def test_check_ends_with_2_and_writes_nothing(
-    name: str, desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str,
+    desk: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (desk / "logs.csv").write_bytes(broken_log(name))
     before = snapshot(desk)
@@ -388,7 +417,10 @@ def test_check_ends_with_2_and_writes_nothing(
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_init_ends_with_2_and_writes_nothing(
-    name: str, desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str,
+    desk: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (desk / "logs.csv").write_bytes(broken_log(name))
     before = snapshot(desk)
@@ -446,7 +478,9 @@ def test_names_with_markup_end_well(
         "price,color\n"
     )
     (desk / "[x].csv").write_text(header + big_log().split("\n", 1)[1])
-    assert run(["init", "[x].csv", "--out", "[y].toml"], monkeypatch) == 0, capsys.readouterr().err
+    assert run(["init", "[x].csv", "--out", "[y].toml"], monkeypatch) == 0, (
+        capsys.readouterr().err
+    )
     said = capsys.readouterr().out
     assert "[/id] item" in said
     assert "[y].toml" in said
@@ -456,12 +490,17 @@ def test_names_with_markup_end_well(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux only")
-def test_a_file_name_that_is_not_text_is_no_reason_to_blame_its_bytes(tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_text_is_no_reason_to_blame_its_bytes(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / os.fsdecode(b"logs\xff.csv")
     path.write_text(big_log())
     outcome = Outcome(path, SPENDS, TODAY)
     assert outcome.faults(judge_csv(path.read_bytes(), SPENDS, TODAY)) == []
-    assert outcome.message is None or "some bytes are in another encoding" not in outcome.message
+    assert (
+        outcome.message is None
+        or "some bytes are in another encoding" not in outcome.message
+    )
 
 
 SHELL = [
@@ -482,7 +521,13 @@ def test_the_command_itself_ends_with_2_and_writes_nothing(
     (desk / "logs.csv").write_bytes(broken_log(name))
     before = snapshot(desk)
     arguments = ["logs.csv", "--config", "config.toml"] if verb == "check" else ["logs.csv"]
-    command = [sys.executable, "-c", "from realloc.cli.main import main; main()", verb, *arguments]
+    command = [
+        sys.executable,
+        "-c",
+        "from realloc.cli.main import main; main()",
+        verb,
+        *arguments,
+    ]
     ended = subprocess.run(
         command, cwd=desk, capture_output=True, text=True, timeout=60, check=False
     )
@@ -510,7 +555,9 @@ def test_there_are_at_least_two_thousand_cases_and_always_the_same() -> None:
 def test_the_sound_log_is_accepted_before_it_is_broken(tmp_path: Path) -> None:
     sound = [
         CsvCase(
-            layout, malform.render(malform.base_cells(layout, random.Random(turn))).encode(), schema
+            layout,
+            malform.render(malform.base_cells(layout, random.Random(turn))).encode(),
+            schema,
         )
         for layout, schema in malform.SCHEMAS.items()
         for turn in range(5)
@@ -534,7 +581,9 @@ def test_the_reference_both_accepts_and_refuses_many() -> None:
     assert len(verdicts) - refused > 200
 
 
-def test_the_sound_big_log_passes_check(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sound_big_log_passes_check(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (desk / "logs.csv").write_text(big_log())
     assert run(["check", "logs.csv", "--config", "config.toml"], monkeypatch) == 0
 
@@ -559,9 +608,13 @@ def careless_reader(source: Path, schema: realloc.Schema, **_: object) -> reallo
     frame["item"] = frame["item"].astype(str)
     for name in (*schema.channels, schema.outcome):
         frame[name] = (
-            pd.to_numeric(frame[name], errors="coerce").fillna(0.0).clip(lower=0.01, upper=1e9)
+            pd.to_numeric(frame[name], errors="coerce")
+            .fillna(0.0)
+            .clip(lower=0.01, upper=1e9)
         )
-    return realloc.read_logs(frame[["item", "date", *schema.channels, schema.outcome]], schema)
+    return realloc.read_logs(
+        frame[["item", "date", *schema.channels, schema.outcome]], schema
+    )
 
 
 @pytest.mark.parametrize(
@@ -581,15 +634,22 @@ def test_a_careless_reader_is_caught(name: str, tmp_path: Path) -> None:
     assert Outcome(path, SPENDS, TODAY, careless_reader).faults(verdict) != []
 
 
-def test_pandas_shifts_columns_where_a_field_is_too_many_and_that_is_seen(tmp_path: Path) -> None:
+def test_pandas_shifts_columns_where_a_field_is_too_many_and_that_is_seen(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "logs.csv"
-    path.write_text("item,date,ads,coupon,rebate,orders\n" + "i1,2026-01-05,1,2,3,4,5\n" * 2)
+    path.write_text(
+        "item,date,ads,coupon,rebate,orders\n" + "i1,2026-01-05,1,2,3,4,5\n" * 2
+    )
     shifted = pd.read_csv(path)
     assert shifted["orders"].tolist() == [
         5,
         5,
     ]  # pandas took the item for an index: nothing stands where it was
-    assert judge_csv(path.read_bytes(), SPENDS, TODAY).refused == "7 fields under a header of 6"
+    assert (
+        judge_csv(path.read_bytes(), SPENDS, TODAY).refused
+        == "7 fields under a header of 6"
+    )
 
 
 def test_every_part_of_a_row_is_compared() -> None:
@@ -650,7 +710,9 @@ def test_a_crash_and_a_wrong_kind_of_error_are_seen(tmp_path: Path) -> None:
     def crash(*_: object, **__: object) -> realloc.Logs:
         raise KeyError("item")
 
-    assert Outcome(tmp_path, SPENDS, TODAY, crash).faults(None) == ["traceback: KeyError: 'item'"]
+    assert Outcome(tmp_path, SPENDS, TODAY, crash).faults(None) == [
+        "traceback: KeyError: 'item'"
+    ]
 
 
 def test_page_checksums_are_what_finds_a_flipped_bit(tmp_path: Path) -> None:
@@ -662,7 +724,10 @@ def test_page_checksums_are_what_finds_a_flipped_bit(tmp_path: Path) -> None:
             table, compression="none", use_dictionary=False, write_page_checksum=checked
         )
         assert content is not None
-        at = content.index(pa.array(table["ads"].to_pylist()).buffers()[1].to_pybytes()[:16]) + 6
+        at = (
+            content.index(pa.array(table["ads"].to_pylist()).buffers()[1].to_pybytes()[:16])
+            + 6
+        )
         path = tmp_path / "logs.parquet"
         path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
         assert pq.read_table(path)["ads"].to_pylist() != table["ads"].to_pylist()

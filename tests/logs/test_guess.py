@@ -15,7 +15,9 @@ def guess(source):
 
 def test_shares_without_names_are_found_by_their_sum():
     for channels in (2, 3, 5):
-        logs = World(regime="hard", seed=1, channels=channels).sample(units=40, periods=5, seed=0)
+        logs = World(regime="hard", seed=1, channels=channels).sample(
+            units=40, periods=5, seed=0
+        )
         found = guess(logs.to_arrow())
         expected = logs.schema
         assert (found.unit, found.time, found.outcome) == (
@@ -93,7 +95,9 @@ def test_what_cannot_be_found_is_said(share_frame, change, text):
 
 @pytest.mark.parametrize("bad", ["-5", "abc", '"1,234.50"', "€39.4", "inf"])
 def test_one_bad_cell_does_not_hide_a_channel(frame, tmp_path, bad):
-    named = frame.rename(columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")})
+    named = frame.rename(
+        columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")}
+    )
     lines = named.to_csv(index=False).splitlines(keepends=True)
     cells = lines[9].split(",")
     cells[2] = bad
@@ -105,7 +109,9 @@ def test_one_bad_cell_does_not_hide_a_channel(frame, tmp_path, bad):
 
 
 def test_spends_written_with_signs_are_channels_that_the_check_refuses(frame, tmp_path):
-    named = frame.rename(columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")})
+    named = frame.rename(
+        columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")}
+    )
     named["ads_spend"] = named["ads_spend"].map("€{:,.2f}".format)
     named.to_csv(tmp_path / "logs.csv", index=False)
     found = guess(tmp_path / "logs.csv")
@@ -129,7 +135,9 @@ def test_a_repeated_row_or_file_is_left_to_the_check(share_frame):
     ):
         found = guess(repeated)
         assert found.unit == "item"
-        assert [finding.code for finding in check_source(repeated, found).errors] == ["duplicates"]
+        assert [finding.code for finding in check_source(repeated, found).errors] == [
+            "duplicates"
+        ]
 
 
 def test_the_long_layout_is_found(frame):
@@ -137,7 +145,11 @@ def test_the_long_layout_is_found(frame):
         ["item", "date", "orders", "price"], ["ads", "coupon", "rebate"], "channel", "spend"
     )
     found = guess(long)
-    assert (found.channel_column, found.spend_column, found.unit) == ("channel", "spend", "item")
+    assert (found.channel_column, found.spend_column, found.unit) == (
+        "channel",
+        "spend",
+        "item",
+    )
     assert found.channels == ("ads", "coupon", "rebate")
     assert len(read_logs(long, found)) == len(frame)
 
@@ -151,7 +163,9 @@ def test_hints_help_where_names_do_not(frame):
         ("ads", "coupon", "rebate"),
         None,
     )
-    with pytest.raises(LogError, match=r"Expected a column 'booking'.* Did you mean 'bookings'\?"):
+    with pytest.raises(
+        LogError, match=r"Expected a column 'booking'.* Did you mean 'bookings'\?"
+    ):
         guess_schema(open_source(plain), Hints(outcome="booking"))
 
 
@@ -165,7 +179,11 @@ def test_text_columns_with_missing_values_are_no_obstacle(frame):
     schema = guess_schema(
         open_source(
             frame.rename(
-                columns={"ads": "ads_spend", "coupon": "coupon_spend", "rebate": "rebate_spend"}
+                columns={
+                    "ads": "ads_spend",
+                    "coupon": "coupon_spend",
+                    "rebate": "rebate_spend",
+                }
             )
         )
     )

@@ -53,7 +53,12 @@ def test_spends_of_today_are_told_from_totals_and_the_past(name, spent):
 
 def test_whole_names_come_before_names_that_hold_the_word():
     listed = ["old_budget", "b", "price", "Daily_Budget", "budget"]
-    assert names.mentioning(listed, names.BUDGET) == ["budget", "Daily_Budget", "b", "old_budget"]
+    assert names.mentioning(listed, names.BUDGET) == [
+        "budget",
+        "Daily_Budget",
+        "b",
+        "old_budget",
+    ]
     assert names.is_exactly("Total Spend", names.BUDGET)
     assert not names.is_exactly("total_spend_tv", names.BUDGET)
 

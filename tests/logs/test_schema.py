@@ -12,17 +12,35 @@ LONG = {"channel_column": "channel", "spend_column": "spend"}
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"channels": "ads"}, "`channels` to be a list of column names, got the text 'ads'"),
-        ({"channels": ["ads"]}, r"at least 2 channels to move budget between, got \['ads'\]"),
-        ({"channels": ["ads", ""]}, "a column name in `channels` of the schema, got an empty text"),
+        (
+            {"channels": "ads"},
+            "`channels` to be a list of column names, got the text 'ads'",
+        ),
+        (
+            {"channels": ["ads"]},
+            r"at least 2 channels to move budget between, got \['ads'\]",
+        ),
+        (
+            {"channels": ["ads", ""]},
+            "a column name in `channels` of the schema, got an empty text",
+        ),
         ({"unit": 3}, "`unit` of the schema"),
         ({"channel_column": "channel"}, "both `channel_column` and `spend_column`"),
         (LONG | {"budget": "total"}, "no `budget` with the long layout"),
         (LONG | {"spend_column": "ads"}, "but 'ads' is named twice"),
         ({"outcome": "ads"}, "one part, but 'ads' is named twice in the schema"),
-        ({"features": ["price", "orders"]}, "not also a channel, budget, outcome or key.*'orders'"),
-        ({"features": ["price", "price"]}, "each feature once, but 'price' is listed twice"),
-        ({"features": ["price"], "categorical": ["brand"]}, "among `features`, but 'brand' is not"),
+        (
+            {"features": ["price", "orders"]},
+            "not also a channel, budget, outcome or key.*'orders'",
+        ),
+        (
+            {"features": ["price", "price"]},
+            "each feature once, but 'price' is listed twice",
+        ),
+        (
+            {"features": ["price"], "categorical": ["brand"]},
+            "among `features`, but 'brand' is not",
+        ),
     ],
 )
 def test_a_mistake_is_named(changes, text):

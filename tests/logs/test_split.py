@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from realloc import ConfigError, LogError, read_logs, split_by_time, split_by_unit, unit_folds
+from realloc import (
+    ConfigError,
+    LogError,
+    read_logs,
+    split_by_time,
+    split_by_unit,
+    unit_folds,
+)
 from tests.conftest import SPENDS, make_frame
 
 LOGS = read_logs(make_frame(units=23, days=5), SPENDS)
@@ -36,7 +43,9 @@ def test_part_sizes_are_as_asked():
 
 
 def test_a_split_depends_on_ids_and_seed_only():
-    shuffled = read_logs(make_frame(units=23, days=5).sample(frac=1, random_state=2), SPENDS)
+    shuffled = read_logs(
+        make_frame(units=23, days=5).sample(frac=1, random_state=2), SPENDS
+    )
     assert units_of(split_by_unit(LOGS, (0.5, 0.5), 4)[0]) == units_of(
         split_by_unit(shuffled, (0.5, 0.5), 4)[0]
     )

@@ -26,7 +26,11 @@ def test_a_summary_is_small_plain_and_says_where_values_lie():
         "share coupon",
         "share rebate",
     ]
-    assert [column.type for column in found.columns.values()][1:4] == ["number", "text", "flag"]
+    assert [column.type for column in found.columns.values()][1:4] == [
+        "number",
+        "text",
+        "flag",
+    ]
     for column in found.columns.values():
         assert len(column.parts) == column.bins
         assert sum(column.parts) == pytest.approx(1)

@@ -25,7 +25,9 @@ def test_shares_budget_and_outcome_come_out_as_they_went_in(frame, share_frame):
     by_spend, by_share = read_logs(frame, SPENDS), read_logs(share_frame, SHARES)
     spends = frame[["ads", "coupon", "rebate"]].to_numpy()
     assert np.array_equal(by_spend.amounts, spends)
-    assert np.allclose(by_spend.shares, spends / spends.sum(axis=1, keepdims=True), atol=1e-15)
+    assert np.allclose(
+        by_spend.shares, spends / spends.sum(axis=1, keepdims=True), atol=1e-15
+    )
     assert np.allclose(by_share.shares, by_spend.shares, atol=1e-14)
     assert np.allclose(by_share.budget, by_spend.budget)
     assert np.array_equal(by_spend.outcome, frame["orders"])

@@ -17,7 +17,13 @@ def fields(rows=50, seed=0, K=3):
 def test_nothing_changed_is_zero():
     one = fields()
     found = compare_fields(one, one.copy(), one.copy())
-    assert (found.rows, found.field, found.best_move, found.refit_field, found.refit_best_move) == (
+    assert (
+        found.rows,
+        found.field,
+        found.best_move,
+        found.refit_field,
+        found.refit_best_move,
+    ) == (
         50,
         0,
         0,
@@ -83,7 +89,9 @@ def test_an_update_measures_refit_noise_only_where_asked():
     assert asked.churn.refit_field > 0
     assert 0 <= asked.churn.refit_best_move <= 1
     assert (asked.churn.field, asked.churn.best_move) == (plain.field, plain.best_move)
-    assert same_bits(asked.field(window(3)), updated().field(window(3)))  # asking changes nothing
+    assert same_bits(
+        asked.field(window(3)), updated().field(window(3))
+    )  # asking changes nothing
 
 
 def test_a_new_fit_forgets_the_report():

@@ -8,13 +8,16 @@ from realloc.learn.features.encode import FeatureConfig
 from realloc.learn.memory.config import MemoryConfig, MoveConfig
 from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.student.config import StudentConfig
-from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.teacher.config import (
+    FactualConfig,
+    KernelConfig,
+    NetworkConfig,
+    TeacherConfig,
+)
 from realloc.logs import CheckConfig
 from realloc.model.config import STAGES, parse_config
 
-SCHEMA = (
-    '[schema]\nunit = "item"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon"]\n'
-)
+SCHEMA = '[schema]\nunit = "item"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon"]\n'
 
 
 def write(tmp_path, text):
@@ -24,7 +27,9 @@ def write(tmp_path, text):
 
 
 def test_schema_and_config_live_in_one_file(tmp_path):
-    schema, config = read_config(write(tmp_path, f"seed = 7\n{SCHEMA}\n[check]\nfew_rows = 10\n"))
+    schema, config = read_config(
+        write(tmp_path, f"seed = 7\n{SCHEMA}\n[check]\nfew_rows = 10\n")
+    )
     assert (schema.unit, schema.channels) == ("item", ("ads", "coupon"))
     assert config == Config(seed=7, check=CheckConfig(few_rows=10))
 
@@ -38,14 +43,23 @@ def test_schema_and_config_live_in_one_file(tmp_path):
             r"Unknown key `outcom` in \[schema\].* Did you mean 'outcome'\?",
         ),
         (SCHEMA.replace('unit = "item"\n', ""), r"Expected `unit` in \[schema\]"),
-        (SCHEMA.replace('["ads", "coupon"]', '"ads"'), "list of column names, got the text 'ads'"),
+        (
+            SCHEMA.replace('["ads", "coupon"]', '"ads"'),
+            "list of column names, got the text 'ads'",
+        ),
         (SCHEMA.replace('["ads", "coupon"]', '["ads"]'), "at least 2 channels"),
-        (SCHEMA.replace('"orders"', "3"), "Expected `outcome` of the schema to be text, got 3"),
+        (
+            SCHEMA.replace('"orders"', "3"),
+            "Expected `outcome` of the schema to be text, got 3",
+        ),
         (SCHEMA + 'features = ["ads"]\n', "not also a channel.*'ads'"),
         (SCHEMA + 'budget = "item"\n', "'item' is named twice"),
         (SCHEMA + 'features = ["price", "price"]\n', "'price' is listed twice"),
         (SCHEMA + 'features = ["price"]\ncategorical = ["shop"]\n', "'shop' is not"),
-        (SCHEMA + 'channel_column = "channel"\n', "both `channel_column` and `spend_column`"),
+        (
+            SCHEMA + 'channel_column = "channel"\n',
+            "both `channel_column` and `spend_column`",
+        ),
         (f"seeds = 3\n{SCHEMA}", r"Unknown key `seeds` in .* Did you mean 'seed'\?"),
         (f"seed = -3\n{SCHEMA}", "`seed` of at least 0"),
         (
@@ -95,12 +109,18 @@ def test_schema_and_config_live_in_one_file(tmp_path):
             f'{SCHEMA}[teacher]\nsurfaces = ["kernal"]\n',
             r"Unknown surface 'kernal' .* Did you mean 'kernel'\?",
         ),
-        (f"{SCHEMA}[teacher]\nmembers = 0\n", "`members` of \\[teacher\\] from 1 to 100, got 0"),
+        (
+            f"{SCHEMA}[teacher]\nmembers = 0\n",
+            "`members` of \\[teacher\\] from 1 to 100, got 0",
+        ),
         (
             f"{SCHEMA}[kernel]\ninducting = 3\n",
             r"Unknown key `inducting` in \[kernel\].* Did you mean 'inducing'\?",
         ),
-        (f"{SCHEMA}[kernel]\nrows = 3\n", r"`inducing` and `rows` of \[kernel\] of at least 10"),
+        (
+            f"{SCHEMA}[kernel]\nrows = 3\n",
+            r"`inducing` and `rows` of \[kernel\] of at least 10",
+        ),
         (
             f"{SCHEMA}[network]\nepoch = 3\n",
             r"Unknown key `epoch` in \[network\].* Did you mean 'epochs'\?",
@@ -110,7 +130,10 @@ def test_schema_and_config_live_in_one_file(tmp_path):
             f"{SCHEMA}[moves]\nstep = [0.1]\n",
             r"Unknown key `step` in \[moves\].* Did you mean 'steps'\?",
         ),
-        (f"{SCHEMA}[moves]\nsteps = [2.0]\n", r"`steps` of \[moves\] between 0 and 1, got \[2.0\]"),
+        (
+            f"{SCHEMA}[moves]\nsteps = [2.0]\n",
+            r"`steps` of \[moves\] between 0 and 1, got \[2.0\]",
+        ),
         (
             f"{SCHEMA}[memorys]\ncapacity = 300\n",
             r"Unknown table `memorys` in .* Did you mean 'memory'\?",
@@ -182,7 +205,9 @@ def test_every_stage_has_a_table_of_its_own(tmp_path):
 
 
 def test_every_table_of_the_config_is_known_to_its_reader():
-    tables = {spec.name for spec in fields(Config) if spec.name not in ("seed", "money_digits")}
+    tables = {
+        spec.name for spec in fields(Config) if spec.name not in ("seed", "money_digits")
+    }
     assert tables == set(STAGES)
     assert all(type(getattr(Config(), name)) is STAGES[name] for name in tables)
 

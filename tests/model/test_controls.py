@@ -76,11 +76,15 @@ CONTROLS = {
         frozen_channels_stay, recommendation, "compile_limits", without_constraints
     ),
     "caps": Control(caps_hold, recommendation, "compile_limits", without_constraints),
-    "largest move": Control(moves_are_short, recommendation, "compile_limits", without_constraints),
+    "largest move": Control(
+        moves_are_short, recommendation, "compile_limits", without_constraints
+    ),
     "held-out significance": Control(
         weak_evidence_moves_nothing, RoundState, "is_significant", lambda *_: True
     ),
-    "simplex": Control(shares_stay_on_the_simplex, simplex, "project", lambda points: points),
+    "simplex": Control(
+        shares_stay_on_the_simplex, simplex, "project", lambda points: points
+    ),
 }
 
 

@@ -28,7 +28,9 @@ def test_transfers_add_up_to_the_move():
                 moved[one.source] -= one.share
                 moved[one.target] += one.share
         for name in CHANNELS:
-            assert np.isclose(moved[name], row[f"share_{name}"] - start.loc[place, name], atol=1e-9)
+            assert np.isclose(
+                moved[name], row[f"share_{name}"] - start.loc[place, name], atol=1e-9
+            )
     assert told.transfers
 
 
@@ -47,7 +49,8 @@ def test_money_of_transfers_is_their_share_of_the_budget():
     unit, rows = unit_with("moved")
     told = advised().explain(FRAME, unit)
     budget = {
-        str(row.date)[:10]: sum(row[CHANNELS]) for _, row in FRAME[FRAME.item == unit].iterrows()
+        str(row.date)[:10]: sum(row[CHANNELS])
+        for _, row in FRAME[FRAME.item == unit].iterrows()
     }
     for one in told.transfers:
         assert np.isclose(one.money, one.share * budget[one.time[:10]])
@@ -65,7 +68,9 @@ def test_an_explanation_says_what_the_recommendation_says():
         assert [row["reason"] for row in told.rows] == rows.reason.tolist()
         assert [row["binding"] for row in told.rows] == rows.binding.tolist()
         assert [row["neighbour_ids"] for row in told.rows] == rows.neighbour_ids.tolist()
-        assert np.allclose([row["gain_lower"] for row in told.rows], rows.gain_lower, atol=1e-4)
+        assert np.allclose(
+            [row["gain_lower"] for row in told.rows], rows.gain_lower, atol=1e-4
+        )
 
 
 def test_lines_are_sentences_with_reason_evidence_and_certificate():
@@ -109,7 +114,9 @@ def test_transfers_come_as_a_frame():
     told = advised().explain(FRAME, unit)
     frame = told.to_frame()
     assert len(frame) == len(told.transfers)
-    assert {"source", "target", "share", "money", "gain", "sigma", "support"} <= set(frame.columns)
+    assert {"source", "target", "share", "money", "gain", "sigma", "support"} <= set(
+        frame.columns
+    )
 
 
 @pytest.mark.parametrize("unit", ["nobody", 17, None])

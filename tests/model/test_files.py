@@ -47,7 +47,11 @@ def test_a_loaded_model_answers_bit_for_bit_as_before(saved):
     assert same_bits(again.field(today()), model.field(today()))
     assert same_bits(again.field(today(), members=True), model.field(today(), members=True))
     assert same_bits(again.gain(today(), to), model.gain(today(), to))
-    assert (again.config, again.schema, again.state.rounds) == (model.config, model.schema, 1)
+    assert (again.config, again.schema, again.state.rounds) == (
+        model.config,
+        model.schema,
+        1,
+    )
     assert again.state.encoder == model.state.encoder
     assert again.state.main.committee == model.state.main.committee
     assert again.state.main.nuisances == model.state.main.nuisances
@@ -60,23 +64,33 @@ def test_a_loaded_support_and_doubt_answer_bit_for_bit_as_before(saved):
 
 def assert_same_decisions(again, model, rows):
     """Recommendations, and everything that they are made of."""
-    pd.testing.assert_frame_equal(again.recommend(rows), model.recommend(rows), check_exact=True)
+    pd.testing.assert_frame_equal(
+        again.recommend(rows), model.recommend(rows), check_exact=True
+    )
     logged, x = model.state.support.logged, model.state.support.logged.x[:50]
     for spec in fields(logged):
-        found, known = getattr(again.state.support.logged, spec.name), getattr(logged, spec.name)
+        found, known = (
+            getattr(again.state.support.logged, spec.name),
+            getattr(logged, spec.name),
+        )
         assert found.dtype.kind == known.dtype.kind
         assert np.array_equal(found, known)
     one, other = again.state.support.at(x), model.state.support.at(x)
     for name in ("centre", "scale", "centre_variance", "scale_variance"):
         assert same_bits(getattr(one.border, name), getattr(other.border, name))
-    assert (one.limit, again.state.support.config) == (other.limit, model.state.support.config)
+    assert (one.limit, again.state.support.config) == (
+        other.limit,
+        model.state.support.config,
+    )
     assert same_bits(again.state.support.patterns, model.state.support.patterns)
     ends = np.random.default_rng(0).dirichlet(np.ones(logged.shares.shape[1]), (50, 4))
     assert same_bits(one.omega(np.arange(50), ends), other.omega(np.arange(50), ends))
     for name, learned in model.state.outcomes.items():
         shares = logged.shares[:50]
         covariance = again.state.outcomes[name].covariance
-        assert same_bits(covariance.covariance(x, shares), learned.covariance.covariance(x, shares))
+        assert same_bits(
+            covariance.covariance(x, shares), learned.covariance.covariance(x, shares)
+        )
 
 
 def test_an_update_after_loading_is_the_update_without(saved):
@@ -125,7 +139,8 @@ def test_guardrails_come_back_each_with_its_own(tmp_path):
     assert list(again.state.outcomes) == [SPENDS.outcome, "returns"]
     x, shares = model.state.support.logged.x, model.state.support.logged.shares
     fields_found = [
-        field(learned.student, x, shares[:, None]) for learned in again.state.outcomes.values()
+        field(learned.student, x, shares[:, None])
+        for learned in again.state.outcomes.values()
     ]
     assert not np.allclose(*fields_found)
     for name, learned in model.state.outcomes.items():
@@ -158,7 +173,8 @@ def test_the_folder_holds_tensors_and_json_that_anyone_can_read(saved):
     assert table["meta"]["config"] == json.loads(json.dumps(asdict(CONFIG)))
     assert set(table["versions"]) == {"numpy", "python", "realloc", "torch"}
     assert all(
-        np.isfinite(values).all() for values in unpack((saved / WEIGHTS).read_bytes()).values()
+        np.isfinite(values).all()
+        for values in unpack((saved / WEIGHTS).read_bytes()).values()
     )
 
 
@@ -208,7 +224,8 @@ def test_a_newer_format_says_that_realloc_must_be_upgraded(saved):
     newer = FORMAT + 1
     seal(saved, {**table, "format": newer})
     with pytest.raises(
-        ArtifactError, match=rf"written by a newer realloc \(format {newer}, .*\): upgrade realloc"
+        ArtifactError,
+        match=rf"written by a newer realloc \(format {newer}, .*\): upgrade realloc",
     ):
         load(saved)
 
@@ -277,7 +294,9 @@ METAS = {
     "a negative scale": put("outcomes", 0, "outcome_scale", value=-1.0),
     "nuisances of a list": put("outcomes", 0, "nuisances", value=[1]),
     "nuisances incomplete": drop("outcomes", 0, "nuisances", "folds"),
-    "a dependence of text": put("outcomes", 0, "nuisances", "outcome_dependence", value="strong"),
+    "a dependence of text": put(
+        "outcomes", 0, "nuisances", "outcome_dependence", value="strong"
+    ),
     "weights of text": put("outcomes", 0, "committee", value="heavy"),
     "weights with more": put("outcomes", 0, "committee", "more", value=1),
     "no outcomes": drop("outcomes"),
@@ -296,7 +315,9 @@ METAS = {
     "a covariance of nothing": put("outcomes", 0, "covariance", value={}),
     "a negative misfit": put("outcomes", 0, "covariance", "misfit", value=-1.0),
     "a misfit without end": put("outcomes", 0, "covariance", "misfit", value=10**400),
-    "mixes without arrays": put("outcomes", 0, "mixes", value={"lasting": 1.0, "noise": 1.0}),
+    "mixes without arrays": put(
+        "outcomes", 0, "mixes", value={"lasting": 1.0, "noise": 1.0}
+    ),
     "no support": drop("support"),
     "a support of text": put("support", value="wide"),
     "a support of nothing": put("support", value={}),
@@ -307,7 +328,9 @@ METAS = {
     "a tail of zero": put("support", "tail", value=0.0),
     "a tail of text": put("support", "tail", value="heavy"),
     "no index of logged moves": drop("support", "direction"),
-    "an index that asks for more than it has": put("support", "direction", "k", value=10**6),
+    "an index that asks for more than it has": put(
+        "support", "direction", "k", value=10**6
+    ),
     "an index without a unit": put("support", "direction", "unit", value=0.0),
     "a scale of true": put("outcomes", 0, "outcome_scale", value=True),
     "an unknown key of the config": put("config", "boost", value=3),
@@ -324,7 +347,8 @@ METAS = {
 def test_values_that_do_not_fit_together_are_refused_in_one_sentence(saved, name):
     rewrite(saved, change_meta=METAS[name])
     with pytest.raises(
-        ArtifactError, match="Expected a model of this version of realloc at .* do not fit together"
+        ArtifactError,
+        match="Expected a model of this version of realloc at .* do not fit together",
     ):
         load(saved)
 
@@ -392,7 +416,11 @@ TENSORS = {
     "units that end before they begin": spoil("support.logged.unit_ends", -1),
     "units that are no text": spoil("support.logged.unit_text", 255),
     "text of no unit": lambda tensors: tensors.update(
-        {"support.logged.unit_text": np.append(tensors["support.logged.unit_text"], np.uint8(65))}
+        {
+            "support.logged.unit_text": np.append(
+                tensors["support.logged.unit_text"], np.uint8(65)
+            )
+        }
     ),
     "no actions": lambda tensors: tensors.update(
         {
@@ -438,7 +466,8 @@ def test_mixes_that_were_never_seen_are_refused(saved):
 def test_arrays_that_do_not_fit_together_are_refused_in_one_sentence(saved, name):
     rewrite(saved, change_tensors=TENSORS[name])
     with pytest.raises(
-        ArtifactError, match="Expected a model of this version of realloc at .* do not fit together"
+        ArtifactError,
+        match="Expected a model of this version of realloc at .* do not fit together",
     ):
         load(saved)
 
@@ -462,7 +491,9 @@ NEW_ARRAYS = [
 OTHER = {"f": "int32", "i": "float64", "u": "int64"}  # a dtype of another kind
 WRONGS = {
     "missing": lambda values: None,
-    "other precision": lambda values: values.astype({8: "f4", 4: "f8", 1: "u2"}[values.itemsize]),
+    "other precision": lambda values: values.astype(
+        {8: "f4", 4: "f8", 1: "u2"}[values.itemsize]
+    ),
     "other kind": lambda values: values.astype(OTHER[values.dtype.kind]),
     "one less": lambda values: values[:-1].copy(),
     "one more": lambda values: np.concatenate([values, values[:1]]),
@@ -502,7 +533,8 @@ def test_every_array_of_the_support_and_the_doubt_is_checked(saved, name, what):
 
     rewrite(saved, change_tensors=change)
     with pytest.raises(
-        ArtifactError, match="Expected a model of this version of realloc at .* do not fit together"
+        ArtifactError,
+        match="Expected a model of this version of realloc at .* do not fit together",
     ):
         load(saved)
 
@@ -535,7 +567,12 @@ LISTENING = []
 
 
 def listen(event, arguments):
-    if LISTENING and event in ("pickle.find_class", "exec", "os.system", "subprocess.Popen"):
+    if LISTENING and event in (
+        "pickle.find_class",
+        "exec",
+        "os.system",
+        "subprocess.Popen",
+    ):
         AUDITED.append(event)
 
 

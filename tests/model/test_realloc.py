@@ -17,7 +17,16 @@ import pytest
 from realloc import LogError, ReAlloc, Schema, read_logs
 from realloc.logs import CheckConfig
 from tests.conftest import SHARES, SPENDS, as_shares, make_frame
-from tests.small import CHANNELS, CONFIG, fitted, same_bits, schema_of, today, updated, window
+from tests.small import (
+    CHANNELS,
+    CONFIG,
+    fitted,
+    same_bits,
+    schema_of,
+    today,
+    updated,
+    window,
+)
 
 ROOT = Path(__file__).parents[2]
 BITS = """
@@ -43,7 +52,9 @@ def test_fit_and_update_return_the_model():
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "parquet", "csv"])
-def test_every_kind_of_source_gives_the_same_model_where_the_schema_is_known(kind, tmp_path):
+def test_every_kind_of_source_gives_the_same_model_where_the_schema_is_known(
+    kind, tmp_path
+):
     logs = window()
     frame = logs.to_pandas()
     if kind == "parquet":
@@ -53,9 +64,11 @@ def test_every_kind_of_source_gives_the_same_model_where_the_schema_is_known(kin
         source = str(tmp_path / "logs.csv")
         frame.to_csv(source, index=False)
     else:
-        source = {"pandas": logs.to_pandas, "polars": logs.to_polars, "arrow": logs.to_arrow}[
-            kind
-        ]()
+        source = {
+            "pandas": logs.to_pandas,
+            "polars": logs.to_polars,
+            "arrow": logs.to_arrow,
+        }[kind]()
     model = ReAlloc(CONFIG, schema=logs.schema).fit(source)
     assert np.allclose(model.field(source), fitted().field(logs), rtol=1e-4, atol=1e-5)
 
@@ -76,7 +89,11 @@ def test_features_and_their_kinds_are_chosen_once_and_kept():
         assert model.schema.categorical == (
             "category",
         )  # or a category that is empty today would change its kind
-        for odd in (frame.assign(category=None), frame.assign(category=7), frame.assign(later="x")):
+        for odd in (
+            frame.assign(category=None),
+            frame.assign(category=7),
+            frame.assign(later="x"),
+        ):
             assert np.isfinite(model.field(odd)).all()
         assert model.update(frame.assign(category=None)).state.rounds == 2
 
@@ -161,7 +178,9 @@ def test_answers_stand_in_the_order_of_the_rows_handed_in():
     to = spread(40)
     order = np.random.default_rng(3).permutation(40)
     shuffled = frame.iloc[order]
-    assert np.allclose(model.field(shuffled), model.field(frame)[order], rtol=1e-5, atol=1e-6)
+    assert np.allclose(
+        model.field(shuffled), model.field(frame)[order], rtol=1e-5, atol=1e-6
+    )
     assert np.allclose(
         model.gain(shuffled, to[order]), model.gain(frame, to)[order], rtol=1e-5, atol=1e-5
     )
@@ -192,7 +211,11 @@ def test_nothing_that_is_handed_in_changes():
     log_frame = window().to_pandas()
     log_before = log_frame.copy(deep=True)
     weights = np.arange(1.0, 301.0)
-    model = ReAlloc(CONFIG, schema=window().schema).fit(log_frame).fit(window(), weights=weights)
+    model = (
+        ReAlloc(CONFIG, schema=window().schema)
+        .fit(log_frame)
+        .fit(window(), weights=weights)
+    )
     model.field(frame)
     model.gain(frame, to)
     pd.testing.assert_frame_equal(frame, before)
@@ -246,7 +269,9 @@ def test_a_channel_that_is_missing_is_named():
 
 def test_logs_with_channels_in_another_order_are_refused_rather_than_mixed_up():
     logs = window(1)
-    turned = replace(logs, schema=replace(logs.schema, channels=("rebate", "ads", "coupon")))
+    turned = replace(
+        logs, schema=replace(logs.schema, channels=("rebate", "ads", "coupon"))
+    )
     for call in (fitted().update, fitted().field):
         with pytest.raises(LogError, match="in this order as in training"):
             call(turned)
@@ -325,7 +350,8 @@ def test_weights_count(kind):
     one = ReAlloc(CONFIG).fit(window(), weights=kind(weights))
     assert not np.allclose(one.field(today()), fitted().field(today()))
     assert same_bits(
-        ReAlloc(CONFIG).fit(window(), weights=np.ones(300)).field(today()), fitted().field(today())
+        ReAlloc(CONFIG).fit(window(), weights=np.ones(300)).field(today()),
+        fitted().field(today()),
     )
 
 
@@ -407,7 +433,14 @@ class Interrupt:
             raise KeyboardInterrupt
 
 
-STAGES = ["nuisances", "teacher: kernel", "teacher: network", "memory", "student", "support"]
+STAGES = [
+    "nuisances",
+    "teacher: kernel",
+    "teacher: network",
+    "memory",
+    "student",
+    "support",
+]
 
 
 @pytest.mark.parametrize("stage", ["teacher: kernel", "student"])
@@ -467,6 +500,8 @@ def test_a_schema_without_features_works_from_fit_to_field():
 
 
 def test_frames_of_different_kinds_may_follow_each_other():
-    model = ReAlloc(CONFIG, schema=schema_of(window())).fit(pl.from_pandas(window().to_pandas()))
+    model = ReAlloc(CONFIG, schema=schema_of(window())).fit(
+        pl.from_pandas(window().to_pandas())
+    )
     model.update(pa.Table.from_pandas(window(1).to_pandas())).update(window(2))
     assert model.state.rounds == 3

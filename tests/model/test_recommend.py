@@ -42,10 +42,13 @@ def test_shares_sum_to_one_and_money_to_the_budget_to_the_cent():
     shares = found[SHARES].to_numpy()
     assert (shares >= 0).all()
     assert np.abs(shares.sum(axis=1) - 1).max() < 1e-9
-    assert np.array_equal(cents(found).sum(axis=1), np.rint(frame[CHANNELS].sum(axis=1) * 100))
+    assert np.array_equal(
+        cents(found).sum(axis=1), np.rint(frame[CHANNELS].sum(axis=1) * 100)
+    )
     assert (
         np.abs(
-            found[SPENDS].to_numpy() - shares * frame[CHANNELS].sum(axis=1).to_numpy()[:, None]
+            found[SPENDS].to_numpy()
+            - shares * frame[CHANNELS].sum(axis=1).to_numpy()[:, None]
         ).max()
         < 0.02
     )
@@ -59,7 +62,9 @@ def test_what_the_columns_say_fits_together():
     assert kept.any()
     assert found.moved.any()
     assert set(found.reason) <= set(REASONS)
-    assert (found.loc[kept, ["gain", "gain_lower", "moved_share", "steps"]] == 0).all(axis=None)
+    assert (found.loc[kept, ["gain", "gain_lower", "moved_share", "steps"]] == 0).all(
+        axis=None
+    )
     assert np.array_equal(found[SHARES].to_numpy()[kept], start_of(frame)[kept])
     assert (found.loc[found.moved, "gain_lower"] <= found.loc[found.moved, "gain"]).all()
     assert np.allclose(found.moved_share, moved_share(frame, found))
@@ -119,7 +124,9 @@ def test_the_kind_of_frame_and_the_order_of_rows_are_kept():
         assert np.array_equal(back[SHARES].to_numpy(), expected[SHARES].to_numpy())
         assert back.reason.tolist() == expected.reason.tolist()
     turned = model.recommend(frame.iloc[::-1])
-    assert np.allclose(turned[SHARES].to_numpy()[::-1], expected[SHARES].to_numpy(), atol=1e-6)
+    assert np.allclose(
+        turned[SHARES].to_numpy()[::-1], expected[SHARES].to_numpy(), atol=1e-6
+    )
     assert turned.index.tolist() == frame.index.tolist()[::-1]
 
 
@@ -135,13 +142,16 @@ def test_the_order_of_columns_changes_nothing():
 def test_the_same_seed_gives_the_same_bits_and_a_saved_model_too(tmp_path):
     frame = shop().drop(columns="gmv")
     one, other = (
-        ReAlloc(CONFIG, schema=SHOP, quiet=True).fit(frame).recommend(asked()) for _ in range(2)
+        ReAlloc(CONFIG, schema=SHOP, quiet=True).fit(frame).recommend(asked())
+        for _ in range(2)
     )
     pd.testing.assert_frame_equal(one, other, check_exact=True)
     model = advised()
     model.save(tmp_path / "model")
     pd.testing.assert_frame_equal(
-        load(tmp_path / "model").recommend(asked()), model.recommend(asked()), check_exact=True
+        load(tmp_path / "model").recommend(asked()),
+        model.recommend(asked()),
+        check_exact=True,
     )
 
 
@@ -257,7 +267,9 @@ def test_a_channel_an_item_never_used_stays_exactly_empty_unless_opened():
     found = model.recommend(frame)
     assert (found.share_rebate[never] == 0).all()
     assert (found.spend_rebate[never] == 0).all()
-    everything = model.recommend(frame, constraints={"open": ["*"], "floors": {"rebate": 0.05}})
+    everything = model.recommend(
+        frame, constraints={"open": ["*"], "floors": {"rebate": 0.05}}
+    )
     assert (everything.share_rebate[never] >= 0.05).all()
 
 
@@ -271,7 +283,9 @@ def test_an_item_nobody_knows_may_use_what_it_uses_today():
 def test_a_move_that_is_too_small_to_be_useful_is_constrained():
     found = advised(max_length=0.03).recommend(asked(), constraints={"smallest_move": 0.1})
     assert not found.moved.any()
-    assert ("constrained", "smallest move") in set(zip(found.reason, found.binding, strict=True))
+    assert ("constrained", "smallest move") in set(
+        zip(found.reason, found.binding, strict=True)
+    )
 
 
 # Caps over all rows
@@ -333,7 +347,9 @@ def test_no_bad_row_stops_a_batch_and_every_one_has_its_reason():
     # with the reason.
     for row in (4, 5, 9):
         assert found.reason[row] in ("unsupported", "constrained")
-        assert np.array_equal(found.loc[row, SHARES].to_numpy(float), start_of(bad.loc[[row]])[0])
+        assert np.array_equal(
+            found.loc[row, SHARES].to_numpy(float), start_of(bad.loc[[row]])[0]
+        )
     assert (found.reason[6:9] != "bad_input").all()
     rest = found.loc[4:]
     assert np.isfinite(
@@ -411,7 +427,9 @@ def test_a_guardrail_stops_what_orders_alone_would_do():
 
 def test_weights_turn_the_objective():
     frame = asked()
-    by_gmv = advised(guarded=True, weights={"gmv": 1.0}, tolerances={"gmv": 1e6}).recommend(frame)
+    by_gmv = advised(guarded=True, weights={"gmv": 1.0}, tolerances={"gmv": 1e6}).recommend(
+        frame
+    )
     gone = (by_gmv[SHARES].to_numpy() - start_of(frame))[by_gmv.moved.to_numpy()]
     assert len(gone)
     assert (gone[:, 1] < 0).mean() > 0.9
@@ -419,7 +437,10 @@ def test_weights_turn_the_objective():
 
 def test_uncertainty_can_come_from_members_and_differs_from_the_posterior():
     frame = asked(30)
-    by = {kind: advised(uncertainty=kind).recommend(frame) for kind in ("posterior", "members")}
+    by = {
+        kind: advised(uncertainty=kind).recommend(frame)
+        for kind in ("posterior", "members")
+    }
     assert not np.allclose(by["posterior"].best_sigma, by["members"].best_sigma)
     for kind, found in by.items():
         assert (found.best_sigma >= 0).all(), kind
@@ -439,7 +460,9 @@ def test_the_spread_of_members_is_what_members_says():
 def test_the_certificate_says_where_it_comes_from():
     frame = asked(10)
     assert set(advised().recommend(frame).certificate) == {"simulated"}
-    assert set(advised(uncertainty="members").recommend(frame).certificate) == {"uncalibrated"}
+    assert set(advised(uncertainty="members").recommend(frame).certificate) == {
+        "uncalibrated"
+    }
     config = replace(CONFIG, teacher=replace(CONFIG.teacher, surfaces=("network",)))
     assert isinstance(config.teacher, TeacherConfig)
     plain = ReAlloc(config, schema=SHOP, quiet=True).fit(shop().drop(columns="gmv"))

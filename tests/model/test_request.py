@@ -28,7 +28,9 @@ def test_logs_are_taken_as_they_are():
 def test_a_row_that_cannot_be_read_stops_the_question_and_is_counted():
     frame = today(20)
     frame.iloc[3, frame.columns.get_loc("ads")] = -1.0
-    with pytest.raises(LogError, match=r"Expected 20 rows that can be read, but 1 cannot: .*ads"):
+    with pytest.raises(
+        LogError, match=r"Expected 20 rows that can be read, but 1 cannot: .*ads"
+    ):
         read_today(frame, SCHEMA)
 
 

@@ -13,7 +13,16 @@ from realloc import LogError, ReAlloc
 from realloc.learn.support.serialization import to_parts
 from realloc.logs import CheckConfig
 from realloc.model.round import draw
-from tests.small import CHANNELS, CONFIG, fitted, same_bits, today, updated, window, with_student
+from tests.small import (
+    CHANNELS,
+    CONFIG,
+    fitted,
+    same_bits,
+    today,
+    updated,
+    window,
+    with_student,
+)
 
 ROUNDS = 12
 
@@ -25,7 +34,9 @@ def student_bytes(state):
 def support_bytes(state):
     """Of all arrays but the names of units, whose length is theirs."""
     arrays = to_parts(state.support)[1]
-    return sum(values.nbytes for name, values in arrays.items() if name != "logged.unit_text")
+    return sum(
+        values.nbytes for name, values in arrays.items() if name != "logged.unit_text"
+    )
 
 
 def covariance_bytes(state):
@@ -90,7 +101,10 @@ def test_every_later_round_labels_only_what_can_stay_and_learns_for_half_as_long
     ] * (ROUNDS - 1)
     labelled = [rows for rows, _ in work]
     assert labelled[0] == 300
-    kept = [int((state.main.memory.window == number).sum()) for number, state in enumerate(states)]
+    kept = [
+        int((state.main.memory.window == number).sum())
+        for number, state in enumerate(states)
+    ]
     assert all(rows >= stay for rows, stay in zip(labelled, kept, strict=True))
     assert labelled == sorted(labelled, reverse=True)
     assert labelled[-1] <= CONFIG.memory.capacity // (ROUNDS - 1) + 1
@@ -123,7 +137,9 @@ def test_rounds_are_counted_and_the_encoder_stays(history):
     states, _ = history
     assert [state.rounds for state in states] == list(range(1, ROUNDS + 1))
     assert all(state.encoder == states[0].encoder for state in states)
-    assert all(state.main.student.scaling is states[0].main.student.scaling for state in states)
+    assert all(
+        state.main.student.scaling is states[0].main.student.scaling for state in states
+    )
 
 
 def test_no_round_changes_a_state_that_it_came_from(history):
@@ -188,7 +204,9 @@ def test_too_small_a_window_says_how_large_it_must_be():
     ):
         model.update(window(1).take(np.arange(49)))
     many = replace(CONFIG, nuisances=replace(CONFIG.nuisances, folds=61))
-    with pytest.raises(LogError, match="at least 50 rows of 61 units .* got 300 rows of 60"):
+    with pytest.raises(
+        LogError, match="at least 50 rows of 61 units .* got 300 rows of 60"
+    ):
         ReAlloc(many).fit(window())
 
 

@@ -1,4 +1,4 @@
-"""What was learned decides alike after saving, without its memory, and whatever rows it is asked with."""
+"""What was learned decides alike after saving, without its memory, in any company of rows."""
 
 from dataclasses import replace
 
@@ -82,7 +82,8 @@ def test_so_are_those_with_lasting_mixes_and_a_guardrail(tmp_path):
         np.array(window(99).shares[:20]), np.linspace(-1, 1, 20), np.full(20, 5), 0.5, 0.1
     )
     outcomes = {
-        name: replace(learned, mixes=mixes) for name, learned in model.fitted.outcomes.items()
+        name: replace(learned, mixes=mixes)
+        for name, learned in model.fitted.outcomes.items()
     }
     model.state = replace(model.fitted, outcomes=outcomes)
     found = compare(model, small_copy(model, tmp_path), today())

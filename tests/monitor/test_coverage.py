@@ -14,5 +14,7 @@ def test_coverage_of_rows_like_those_of_training_does_not_fall_and_of_strange_mi
     far = measure_coverage(state, read_logs(frame, logs.schema))
     assert far.fell
     assert far.now < near.now
-    assert not compare_coverage(0.90, 0.95, 100, 20).fell  # of twenty units chance explains it
+    assert not compare_coverage(
+        0.90, 0.95, 100, 20
+    ).fell  # of twenty units chance explains it
     assert compare_coverage(0.90, 0.95, 10_000, 10_000).fell

@@ -19,7 +19,9 @@ SCHEMA = Schema(
 )
 
 
-def drawn(seed: int, units: int = 400, days: int = 5, shift: float = 0.0, kinds=("a", "b", "c")):
+def drawn(
+    seed: int, units: int = 400, days: int = 5, shift: float = 0.0, kinds=("a", "b", "c")
+):
     random = np.random.default_rng(seed)
     n = units * days
     ads = random.uniform(0.2, 0.8, n)
@@ -51,14 +53,19 @@ def drifts(told, logs):
 
 def test_without_drift_nothing_is_called_drift():
     told = summarised(drawn(0))
-    wrong = sum(one.drifted for seed in range(1, 41) for one in drifts(told, drawn(seed)).values())
+    wrong = sum(
+        one.drifted for seed in range(1, 41) for one in drifts(told, drawn(seed)).values()
+    )
     assert wrong == 0
 
 
 def test_control_without_the_null_distribution_chance_would_be_called_drift():
     """PSI alone: fifty rows of the same population lie far beyond the 0.1 of the rule of thumb."""
     told = summarised(drawn(0))
-    few = [drifts(told, drawn(seed, units=10, days=5))["feature price"] for seed in range(1, 11)]
+    few = [
+        drifts(told, drawn(seed, units=10, days=5))["feature price"]
+        for seed in range(1, 11)
+    ]
     assert np.mean([one.psi > 0.1 for one in few]) > 0.8
     assert not any(one.drifted for one in few)
 

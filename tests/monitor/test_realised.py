@@ -17,7 +17,9 @@ def outcomes_of(place, effect):
     """
     logs = window(97, units=40).to_pandas().head(150)
     found = pd.read_parquet(place / "recs.parquet")
-    treated = logs.item_id.map({u: n % 2 == 0 for n, u in enumerate(sorted(set(logs.item_id)))})
+    treated = logs.item_id.map(
+        {u: n % 2 == 0 for n, u in enumerate(sorted(set(logs.item_id)))}
+    )
     noise = np.random.default_rng(0).normal(scale=0.02, size=len(logs))
     logs["orders"] = 10 + noise + np.where(treated, effect * found.gain.to_numpy(), 0.0)
     return logs.assign(arm=np.where(treated, "treatment", "control"))

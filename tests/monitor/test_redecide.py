@@ -53,7 +53,9 @@ def test_control_inputs_that_were_others_are_found(place):
     prints = table["fingerprint"].to_pylist()
     prints[7] = bytes(16)
     changed = table.set_column(
-        table.column_names.index("fingerprint"), "fingerprint", pa.array(prints, pa.binary(16))
+        table.column_names.index("fingerprint"),
+        "fingerprint",
+        pa.array(prints, pa.binary(16)),
     )
     pq.write_table(changed, place / "changed.parquet")
     ledger.append(entry, [place / "changed.parquet"])
@@ -71,7 +73,9 @@ def test_control_a_decision_that_was_another_is_found(place):
     row = int(np.argmax(gain))
     gain[row] += 1e-6
     part = place / "changed.parquet"
-    pq.write_table(table.set_column(table.column_names.index("gain"), "gain", pa.array(gain)), part)
+    pq.write_table(
+        table.set_column(table.column_names.index("gain"), "gain", pa.array(gain)), part
+    )
     ledger.append(entry, [part])
     assert ledger.verify() == ()
     first, second = redecided(place)

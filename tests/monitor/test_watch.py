@@ -37,7 +37,8 @@ def test_drift_a_freeze_and_age_raise_alarms(place):
     store = store_of(place)
     store.freeze("odd prices")
     found = watch(
-        Store(place / "store", clock=lambda: NOW + pd.Timedelta(days=60)), write(place, frame)
+        Store(place / "store", clock=lambda: NOW + pd.Timedelta(days=60)),
+        write(place, frame),
     )["alarms"]
     assert any("frozen since" in alarm for alarm in found)
     assert any("'feature c1'" in alarm for alarm in found)

@@ -11,7 +11,9 @@ from tests.small import fitted, today
 
 HAS_MLFLOW = find_spec("mlflow") is not None
 
-needs_mlflow = pytest.mark.skipif(not HAS_MLFLOW, reason="pip install 'realloc-uplift[mlflow]'")
+needs_mlflow = pytest.mark.skipif(
+    not HAS_MLFLOW, reason="pip install 'realloc-uplift[mlflow]'"
+)
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow's own
 
 
@@ -25,7 +27,9 @@ def test_a_saved_model_recommends_through_mlflow(tmp_path, monkeypatch):
     save_model(fitted(), tmp_path / "m")
     loaded = mlflow.pyfunc.load_model(str(tmp_path / "m"))
     found = loaded.predict(today())
-    pd.testing.assert_frame_equal(found, open_model(tmp_path / "m" / "model").recommend(today()))
+    pd.testing.assert_frame_equal(
+        found, open_model(tmp_path / "m" / "model").recommend(today())
+    )
     assert set(found.reason) <= {"moved", "no_gain", "unsupported", "uncertain"}
 
 

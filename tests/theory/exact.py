@@ -31,7 +31,11 @@ class Law:
 def finite_law(confounded: bool = True, curved: float = 0.0, seed: int = 0) -> Law:
     """3 states × 9 shares × 2 outcomes: y = intercept + ⟨slope(x), p⟩ + curved · ‖p‖² ± noise."""
     random = np.random.default_rng(seed)
-    habits = np.array([[6.0, 2, 2], [2, 6, 2], [2, 3, 7]]) if confounded else np.full((3, 3), 3.0)
+    habits = (
+        np.array([[6.0, 2, 2], [2, 6, 2], [2, 3, 7]])
+        if confounded
+        else np.full((3, 3), 3.0)
+    )
     points = [random.dirichlet(habit, 9) for habit in habits]
     odds = [random.dirichlet(np.full(9, 3.0)) for _ in habits]
     if not confounded:
@@ -54,7 +58,10 @@ def finite_law(confounded: bool = True, curved: float = 0.0, seed: int = 0) -> L
 
 
 def disc(
-    place: Floats, radius: float, angles: tuple[float, float] = (0.0, 2 * np.pi), nodes: int = 24
+    place: Floats,
+    radius: float,
+    angles: tuple[float, float] = (0.0, 2 * np.pi),
+    nodes: int = 24,
 ) -> tuple[Floats, Floats]:
     """Shares (n, 3) in a disc (or a sector of it) around a place and their areas: Gauss–Legendre in
     both directions.
@@ -63,7 +70,9 @@ def disc(
     r, r_weight = (at + 1) / 2 * radius, weight / 2 * radius
     low, high = angles
     phi, phi_weight = low + (at + 1) / 2 * (high - low), weight / 2 * (high - low)
-    z = np.stack([np.outer(r, np.cos(phi)), np.outer(r, np.sin(phi))], axis=-1).reshape(-1, 2)
+    z = np.stack([np.outer(r, np.cos(phi)), np.outer(r, np.sin(phi))], axis=-1).reshape(
+        -1, 2
+    )
     return place + z @ tangent_basis(3).T, np.outer(r * r_weight, phi_weight).ravel()
 
 
@@ -109,7 +118,7 @@ def integrate(field: Callable[[Floats], Floats], pieces: list[Path], nodes: int)
 def random_student(
     states: int = 5, channels: int = 3, members: int = 2, seed: int = 0
 ) -> Potential:
-    """A potential whose every parameter is random: curved in the shares, different in every state."""
+    """A potential whose every parameter is random: curved, and different in every state."""
     scaling = Scaling(
         np.full(channels, 1 / channels, np.float32),
         np.linspace(4.0, 7.0, channels, dtype=np.float32),

@@ -52,7 +52,11 @@ class LocalNuisances:
 
 
 def localise(
-    shares: Floats, outcome: Floats, place: Floats, bandwidth: float, mass: Floats | None = None
+    shares: Floats,
+    outcome: Floats,
+    place: Floats,
+    bandwidth: float,
+    mass: Floats | None = None,
 ) -> Local:
     """Rows (n, K) weighed by the kernel of `bandwidth` h around `place` (K,), and by their own
     `mass` (n,).
@@ -78,13 +82,19 @@ def local_nuisances(local: Local, group: Codes | None = None) -> LocalNuisances:
     if group is None:
         return LocalNuisances(local.mean(local.y), local.mean(local.z))
     if group.shape != local.y.shape:
-        raise LogError(f"Expected one group for each of the {len(local.y)} rows, got {len(group)}.")
+        raise LogError(
+            f"Expected one group for each of the {len(local.y)} rows, got {len(group)}."
+        )
     total = np.bincount(group, local.weights)
 
     def mean(values: Floats) -> Floats:
-        return (np.bincount(group, local.weights * values) / np.where(total > 0, total, 1.0))[group]
+        return (
+            np.bincount(group, local.weights * values) / np.where(total > 0, total, 1.0)
+        )[group]
 
-    return LocalNuisances(mean(local.y), np.stack([mean(column) for column in local.z.T], axis=1))
+    return LocalNuisances(
+        mean(local.y), np.stack([mean(column) for column in local.z.T], axis=1)
+    )
 
 
 def moment(beta: Floats, local: Local, nuisances: LocalNuisances) -> Floats:

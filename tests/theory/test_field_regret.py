@@ -95,7 +95,11 @@ def random_wave(size: float, seed: int) -> Wave:
     direction = project_tangent(random.normal(size=(n, 3)))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     return Wave(
-        size, reach().start, direction, random.uniform(1, 8, n), random.uniform(0, 2 * np.pi, n)
+        size,
+        reach().start,
+        direction,
+        random.uniform(1, 8, n),
+        random.uniform(0, 2 * np.pi, n),
     )
 
 
@@ -127,7 +131,9 @@ def greedy(*waves: Wave) -> Floats:
     r = reach()
 
     def value(rows: np.ndarray, p: Floats) -> Floats:
-        return r.surface.take(rows).value(p) + sum(wave.take(rows).value(p) for wave in waves)
+        return r.surface.take(rows).value(p) + sum(
+            wave.take(rows).value(p) for wave in waves
+        )
 
     config = SearchConfig(steps=(STEP, 2 * STEP), max_steps=12, max_length=r.longest)
     return search_greedy(
@@ -137,13 +143,17 @@ def greedy(*waves: Wave) -> Floats:
 
 def regret(chosen: Floats) -> float:
     """Reg = E[μ(π*) − μ(π̂)] over what can be reached."""
-    return float(np.mean(best(reach().surface.value(reach().ends)) - reach().surface.value(chosen)))
+    return float(
+        np.mean(best(reach().surface.value(reach().ends)) - reach().surface.value(chosen))
+    )
 
 
 def search_error(chosen: Floats, *waves: Wave) -> float:
     """ε_search = E[sup Δ̂ − Δ̂(π̂)]."""
     return float(
-        np.mean(best(learned(reach().ends, *waves)) - learned(chosen[:, None], *waves)[:, 0])
+        np.mean(
+            best(learned(reach().ends, *waves)) - learned(chosen[:, None], *waves)[:, 0]
+        )
     )
 
 
@@ -194,7 +204,9 @@ def test_uplift_is_misjudged_by_at_most_the_length_times_the_fields_error(size):
     for wave in (random_wave(size, 0), random_wave(size, 1), misleading_wave(size)):
         error, length = uplift_errors(wave)
         assert np.all(error <= length * size + FLOAT)
-        assert np.any(error > length * size / 10)  # with ε_g understated ten times the bound breaks
+        assert np.any(
+            error > length * size / 10
+        )  # with ε_g understated ten times the bound breaks
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -210,12 +222,16 @@ def test_regret_of_the_greedy_search_is_within_the_bound_with_its_search_error(s
     for wave in (random_wave(size, 0), random_wave(size, 1), misleading_wave(size)):
         chosen = greedy(wave)
         assert search_error(chosen, wave) >= -FLOAT  # its ends are lattice points in reach
-        assert regret(chosen) <= 2 * reach().longest * size + search_error(chosen, wave) + FLOAT
+        assert (
+            regret(chosen)
+            <= 2 * reach().longest * size + search_error(chosen, wave) + FLOAT
+        )
 
 
 def test_with_the_fields_error_understated_ten_times_the_regret_breaks_the_bound():
     ratios = [
-        regret(exhaustive(misleading_wave(size))) / (2 * reach().longest * size) for size in SIZES
+        regret(exhaustive(misleading_wave(size))) / (2 * reach().longest * size)
+        for size in SIZES
     ]
     assert 0.1 < max(ratios) <= 1
 
@@ -234,6 +250,9 @@ def test_errors_of_teacher_composite_and_student_add_up_in_the_end_to_end_bound(
     field = sum(wave.field(reach().ends) for wave in parts)
     assert np.linalg.norm(field, axis=-1).max() <= total + FLOAT
     for chosen in (exhaustive(*parts), greedy(*parts)):
-        assert regret(chosen) <= 2 * reach().longest * total + search_error(chosen, *parts) + FLOAT
+        assert (
+            regret(chosen)
+            <= 2 * reach().longest * total + search_error(chosen, *parts) + FLOAT
+        )
     # Counting the student's distance to its teacher alone is not enough.
     assert regret(exhaustive(*parts)) > 2 * reach().longest * parts[-1].size

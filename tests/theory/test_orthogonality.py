@@ -25,7 +25,9 @@ from tests.theory.moment import (
 )
 
 LAW = finite_law(curved=4.0)
-LOCAL = localise(LAW.shares, LAW.outcome, np.array([0.35, 0.35, 0.3]), bandwidth=0.6, mass=LAW.mass)
+LOCAL = localise(
+    LAW.shares, LAW.outcome, np.array([0.35, 0.35, 0.3]), bandwidth=0.6, mass=LAW.mass
+)
 FLOAT = 1e-13  # sums of 54 terms of size one
 
 
@@ -33,11 +35,14 @@ def errors(seed: int, size: float = 1.0) -> LocalNuisances:
     """Errors of m and e that differ from state to state, per row."""
     random = np.random.default_rng(seed)
     return LocalNuisances(
-        size * random.normal(size=3)[LAW.state], size * 0.3 * random.normal(size=(3, 2))[LAW.state]
+        size * random.normal(size=3)[LAW.state],
+        size * 0.3 * random.normal(size=(3, 2))[LAW.state],
     )
 
 
-def off(nuisances: LocalNuisances, delta: LocalNuisances, sign: float = 1.0) -> LocalNuisances:
+def off(
+    nuisances: LocalNuisances, delta: LocalNuisances, sign: float = 1.0
+) -> LocalNuisances:
     return LocalNuisances(nuisances.m + sign * delta.m, nuisances.e + sign * delta.e)
 
 
@@ -93,7 +98,10 @@ def test_plug_in_score_is_not_orthogonal():
     at_truth = solve_moment(LOCAL, plug_in)
     sizes = [0.2 * 0.5**k for k in range(6)]
     beside = [replace(errors(1, size), e=np.zeros(2)) for size in sizes]
-    found = [float(np.linalg.norm(solve_moment(LOCAL, off(plug_in, d)) - at_truth)) for d in beside]
+    found = [
+        float(np.linalg.norm(solve_moment(LOCAL, off(plug_in, d)) - at_truth))
+        for d in beside
+    ]
     assert order(found) == pytest.approx(1, abs=0.01)
 
 
@@ -133,7 +141,11 @@ def as_sample(law: Law) -> TeacherSample:
     tensors = [torch.from_numpy(values) for values in (x, law.shares, law.outcome, m, e)]
     scaling = Scaling(torch.zeros(3), torch.ones(3), 1.0)
     return TeacherSample(
-        *tensors, folds=folds, units=folds, weights=torch.from_numpy(law.mass), scaling=scaling
+        *tensors,
+        folds=folds,
+        units=folds,
+        weights=torch.from_numpy(law.mass),
+        scaling=scaling,
     )
 
 
@@ -160,7 +172,9 @@ def true_branch(sample: TeacherSample) -> Branch:
     return branch
 
 
-def slope_gradient(branch: Branch, sample: TeacherSample, config: NetworkConfig) -> torch.Tensor:
+def slope_gradient(
+    branch: Branch, sample: TeacherSample, config: NetworkConfig
+) -> torch.Tensor:
     """Derivative of the loss in the slopes of every state, (3, 3)."""
     loss = teacher_loss(branch, sample, config, torch.arange(len(sample.y))[None])
     path: Any = branch.context.path
@@ -180,13 +194,17 @@ def test_implemented_loss_is_orthogonal_for_a_linear_residual(centred, seed):
     sample, config = as_sample(LINEAR), NetworkConfig(centred=centred)
     branch = true_branch(sample)
     assert slope_gradient(branch, sample, config).abs().max() < FLOAT
-    up, down = (slope_gradient(branch, beside(sample, seed, sign), config) for sign in (1.0, -1.0))
+    up, down = (
+        slope_gradient(branch, beside(sample, seed, sign), config) for sign in (1.0, -1.0)
+    )
     assert (up - down).abs().max() / 2 < FLOAT
     assert (up + down).abs().max() / 2 > 1e-3  # the second order is there
 
 
 @pytest.mark.parametrize("confounded", [True, False])
-def test_factual_term_alone_is_first_order_in_m_exactly_where_shares_are_confounded(confounded):
+def test_factual_term_alone_is_first_order_in_m_exactly_where_shares_are_confounded(
+    confounded,
+):
     sample = as_sample(finite_law(confounded))
     slopes = true_branch(sample).context.path[0, :, :3].detach()
     centre = (sample.z * sample.weights[:, None]).sum(
@@ -200,7 +218,10 @@ def test_factual_term_alone_is_first_order_in_m_exactly_where_shares_are_confoun
         a = slopes.clone().requires_grad_()
         r = ((sample.z - centre) * (sample.x @ a)).sum(1)
         loss = composite_loss(
-            Terms(sample.y[None], m[None], r[None], r[None]), sample.weights[None], (1, 0, 0), None
+            Terms(sample.y[None], m[None], r[None], r[None]),
+            sample.weights[None],
+            (1, 0, 0),
+            None,
         )
         return torch.autograd.grad(loss.sum(), a)[0]
 

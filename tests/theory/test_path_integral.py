@@ -37,7 +37,11 @@ def ways(seed: int = 0) -> tuple[Floats, Floats, list[list[Path]]]:
 
 def field_at(student, x, p):
     """u at shares (n, K) or (n, q, K)."""
-    return field_of(student, x, p[:, None])[:, :, 0] if p.ndim == 2 else field_of(student, x, p)
+    return (
+        field_of(student, x, p[:, None])[:, :, 0]
+        if p.ndim == 2
+        else field_of(student, x, p)
+    )
 
 
 def states(seed: int = 0) -> np.ndarray:
@@ -51,7 +55,9 @@ def test_uplift_is_the_integral_of_the_worlds_field_along_any_path(regime):
     start, end, paths = ways()
     uplift = surface.value(end) - surface.value(start)
     for pieces in paths:
-        coarse, fine = (integrate(surface.gradient, pieces, nodes) for nodes in (NODES // 2, NODES))
+        coarse, fine = (
+            integrate(surface.gradient, pieces, nodes) for nodes in (NODES // 2, NODES)
+        )
         # The coarser rule's error, which is its distance to the finer one, is more than the finer
         # one's.
         tolerance = np.abs(fine - coarse).max() + 1e-12 * np.abs(uplift).max()
@@ -104,7 +110,9 @@ def greedy(gain) -> tuple:
 
 def test_gains_of_the_greedy_trace_telescope():
     student, x = random_student(), states()
-    start, trace = greedy(gain_of_potential(lambda rows, p: value_of(student, x[rows], p).mean(0)))
+    start, trace = greedy(
+        gain_of_potential(lambda rows, p: value_of(student, x[rows], p).mean(0))
+    )
     assert trace.steps.max() > 5
     assert trace.length == pytest.approx(path_length(trace.points), abs=1e-12)
     values = value_of(student, x, trace.points).mean(0)

@@ -90,7 +90,9 @@ def root_noise(h: float) -> float:
     mass, local = area * (1 + z @ TILT), quadratic(h)
     nuisances = local_nuisances(local)
     a, spread = z - nuisances.e, np.linalg.inv(curvature(local, nuisances))
-    squared = (a * (mass * np.square(kernel(z, h)))[:, None]).T @ a / (mass @ kernel(z, h)) ** 2
+    squared = (
+        (a * (mass * np.square(kernel(z, h)))[:, None]).T @ a / (mass @ kernel(z, h)) ** 2
+    )
     return float(np.sqrt(np.linalg.eigvalsh(spread @ squared @ spread)[-1]))
 
 
@@ -165,13 +167,15 @@ def test_roots_of_samples_lie_around_the_populations_as_far_as_noise_puts_them()
     for _ in range(40):
         many = np.zeros(n, np.int64)
         shares = law.take(many).sample(random.standard_normal((2, n)), random.random(n))
-        outcome = surface.value(shares[None])[0] + world.parameters.noise * random.standard_normal(
-            n
-        )
+        outcome = surface.value(shares[None])[
+            0
+        ] + world.parameters.noise * random.standard_normal(n)
         local = localise(shares, outcome, place, 0.1)
         nuisances = local_nuisances(local)
         found, a = solve_moment(local, nuisances), local.z - nuisances.e
-        influence = local.weights[:, None] * a * (outcome - nuisances.m - a @ found)[:, None]
+        influence = (
+            local.weights[:, None] * a * (outcome - nuisances.m - a @ found)[:, None]
+        )
         spread = np.linalg.inv(curvature(local, nuisances))
         error = np.sqrt(np.diag(spread @ influence.T @ influence @ spread))
         scores.append((found - beta) / error)
@@ -186,7 +190,9 @@ def test_too_few_rows_near_the_place_are_refused():
     with pytest.raises(LogError, match="Expected rows within 0.1 of the place, got none"):
         localise(shares, outcome, np.array([0.6, 0.2, 0.2]), 0.1)
     local = localise(shares, outcome, np.array([0.35, 0.35, 0.3]), 0.1)
-    with pytest.raises(LogError, match="to vary in all 2 directions, got 5 rows that do not"):
+    with pytest.raises(
+        LogError, match="to vary in all 2 directions, got 5 rows that do not"
+    ):
         solve_moment(local, local_nuisances(local))
     with pytest.raises(LogError, match="Expected one group for each of the 5 rows, got 4"):
         local_nuisances(local, np.zeros(4, np.int64))

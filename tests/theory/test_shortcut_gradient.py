@@ -11,7 +11,9 @@ from realloc.base.simplex import Floats, project_tangent, tangent_basis
 from tests.theory.exact import disc
 from tests.theory.moment import local_nuisances, localise, solve_moment
 
-PRIOR = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64)  # of an unobserved U with three values
+PRIOR = torch.tensor(
+    [0.5, 0.3, 0.2], dtype=torch.float64
+)  # of an unobserved U with three values
 CONFOUNDED = torch.tensor(
     [[6.0, 3, 3], [3, 6, 2], [2, 3, 5]], dtype=torch.float64
 )  # Dirichlet logging given U
@@ -28,7 +30,11 @@ def log_logging(p: Tensor, habits: Tensor) -> Tensor:
 def structural(p: Tensor) -> Tensor:
     """φ(p, u) of every u, (3,): levels and slopes both depend on u."""
     slopes = torch.tensor([[1.0, 2, 3], [4, 0, -1], [-2, 1, 2]], dtype=torch.float64)
-    return torch.tensor([0.0, 3, -2], dtype=torch.float64) + slopes @ p + (2 * slopes @ p).sin()
+    return (
+        torch.tensor([0.0, 3, -2], dtype=torch.float64)
+        + slopes @ p
+        + (2 * slopes @ p).sin()
+    )
 
 
 def posterior(p: Tensor, habits: Tensor) -> Tensor:
@@ -103,5 +109,7 @@ def test_the_orthogonal_moment_finds_the_observational_gradient_whatever_the_cau
     assert field == pytest.approx(seen, abs=1e-4)
     # The bandwidth's own bias is of order width², here 4e-6.
     assert (
-        np.linalg.norm(field - causal) < 1e-4 if ignorable else np.linalg.norm(field - causal) > 1
+        np.linalg.norm(field - causal) < 1e-4
+        if ignorable
+        else np.linalg.norm(field - causal) > 1
     )

@@ -31,7 +31,9 @@ def random_teacher(channels: int = 3, members: int = 2) -> Teacher:
     """Both surfaces with random parameters."""
     generator = torch.Generator().manual_seed(0)
     branch = Branch(
-        members, BranchShape(inputs=5, channels=channels, width=16, trunk=8, heads=2), seed=0
+        members,
+        BranchShape(inputs=5, channels=channels, width=16, trunk=8, heads=2),
+        seed=0,
     )
     with torch.no_grad():
         for parameter in branch.parameters():
@@ -42,7 +44,9 @@ def random_teacher(channels: int = 3, members: int = 2) -> Teacher:
         torch.full((channels,), 1 / channels), torch.linspace(4.0, 7.0, channels), 3.0
     )
     weighing = CommitteeWeights((0.6, 0.4), 1.0, (1.0, 1.0), 1.0, 30, 9.0)
-    return Teacher((kernel, NetworkSurface(branch.requires_grad_(False))), weighing, scaling)
+    return Teacher(
+        (kernel, NetworkSurface(branch.requires_grad_(False))), weighing, scaling
+    )
 
 
 @pytest.mark.parametrize("channels", [2, 3, 7])

@@ -11,7 +11,9 @@ def test_the_mean_is_the_papers_equation():
     _, state, _ = draw(world)
     w, r = world.policy.weights, REGIMES["extreme"]
     drive = (
-        state.S @ w.W_S.T + r.confounding * state.C @ w.W_C.T + np.log1p(state.B)[:, None] * w.w_B
+        state.S @ w.W_S.T
+        + r.confounding * state.C @ w.W_C.T
+        + np.log1p(state.B)[:, None] * w.w_B
     )
     assert np.allclose(world.policy.mean(state), softmax(1.5 * 0.45 * drive))
 
@@ -48,11 +50,13 @@ def test_the_density_integrates_to_one(channels):
     law = world.policy.law(state)
     reach = 8 * world.parameters.exploration_scale * law.spread.max()
     axis = np.linspace(-reach, reach, 801)
-    offsets = np.stack(np.meshgrid(*[axis] * (channels - 1), indexing="ij"), axis=-1).reshape(
-        -1, channels - 1
-    )
+    offsets = np.stack(
+        np.meshgrid(*[axis] * (channels - 1), indexing="ij"), axis=-1
+    ).reshape(-1, channels - 1)
     shares = from_log_ratio(law.centre.T[:, None, :] + offsets)
-    mass = np.exp(law.log_density(shares)).sum(axis=1) * (axis[1] - axis[0]) ** (channels - 1)
+    mass = np.exp(law.log_density(shares)).sum(axis=1) * (axis[1] - axis[0]) ** (
+        channels - 1
+    )
     assert np.allclose(mass, 1, atol=1e-6)
 
 
@@ -64,7 +68,9 @@ def test_a_zero_share_has_no_density():
 
 
 def test_without_exploration_the_density_is_one_normal():
-    regime = Regime(name="narrow", confounding=0.5, overlap=0.2, boundary=0.0, exploration=0.0)
+    regime = Regime(
+        name="narrow", confounding=0.5, overlap=0.2, boundary=0.0, exploration=0.0
+    )
     world = World(regime, 1)
     _, state, shares = draw(world)
     law = world.policy.law(state)

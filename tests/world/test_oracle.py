@@ -42,7 +42,8 @@ def test_at_the_end_no_allowed_step_gains():
     free = SearchConfig(steps=world.parameters.steps, max_steps=60, max_length=9.0)
     end = search_local(world, state, start, free).shares
     for move in (
-        np.vstack([np.eye(3)[[1, 2, 0]] - np.eye(3), np.eye(3)[[2, 0, 1]] - np.eye(3)]) * 0.01
+        np.vstack([np.eye(3)[[1, 2, 0]] - np.eye(3), np.eye(3)[[2, 0, 1]] - np.eye(3)])
+        * 0.01
     ):
         further = end + move
         possible = (further.min(axis=1) >= 0) & world.supported(
@@ -57,7 +58,10 @@ def test_at_the_end_no_allowed_step_gains():
 def test_global_oracle_is_an_upper_bound_of_the_local_one(regime):
     world = World(regime, 1)
     _, state, start = draw(world, units=60, periods=1)
-    best, local = search_global(world, state, start), search_local(world, state, start).shares
+    best, local = (
+        search_global(world, state, start),
+        search_local(world, state, start).shares,
+    )
     assert np.all(world.response(state, best) >= world.response(state, local))
     assert world.response(state, best).mean() > world.response(state, local).mean()
     moved = np.any(best != start, axis=1)
@@ -89,7 +93,11 @@ def test_more_movement_never_hurts_the_average():
 @pytest.mark.parametrize(("channels", "parts"), [(2, 7), (3, 10), (4, 6)])
 def test_the_grid_holds_every_point_once(channels, parts):
     grid = simplex_grid(channels, parts)
-    assert len(np.unique(grid, axis=0)) == len(grid) == comb(parts + channels - 1, channels - 1)
+    assert (
+        len(np.unique(grid, axis=0))
+        == len(grid)
+        == comb(parts + channels - 1, channels - 1)
+    )
     assert np.allclose(grid.sum(axis=1), 1)
     assert grid.min() == 0
 

@@ -4,12 +4,19 @@ from dataclasses import replace
 import pytest
 
 from realloc.base.errors import ConfigError
-from realloc.world.regimes import REGIMES, Regime, WorldParameters, find_regime, parameters_hash
+from realloc.world.regimes import (
+    REGIMES,
+    Regime,
+    WorldParameters,
+    find_regime,
+    parameters_hash,
+)
 
 
 def test_the_four_regimes_are_the_papers():
     table = {
-        name: (r.confounding, r.overlap, r.boundary, r.exploration) for name, r in REGIMES.items()
+        name: (r.confounding, r.overlap, r.boundary, r.exploration)
+        for name, r in REGIMES.items()
     }
     assert table == {
         "benign": (0.25, 0.40, 0.0, 0.10),
@@ -34,7 +41,11 @@ def test_what_the_paper_states_is_kept():
         0.35,
         0.4,
     )
-    assert (p.treatment_scale, p.energy_shares, p.rotation_scale) == (4.0, (0.45, 0.35, 0.20), 1.2)
+    assert (p.treatment_scale, p.energy_shares, p.rotation_scale) == (
+        4.0,
+        (0.45, 0.35, 0.20),
+        1.2,
+    )
 
 
 def test_the_world_is_frozen():

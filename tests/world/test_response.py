@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from realloc.base.simplex import Floats, edge_directions, project_tangent, softmax, tangent_basis
+from realloc.base.simplex import (
+    Floats,
+    edge_directions,
+    project_tangent,
+    softmax,
+    tangent_basis,
+)
 from realloc.world import State, World, WorldParameters
 from realloc.world.response import TrueSurface, anchor, gradient_energies
 from realloc.world.world import calibration_sample
@@ -27,7 +33,9 @@ def as_torch(surface: TrueSurface, shares: torch.Tensor) -> torch.Tensor:
         "ni,nij,nj->n", z, A, shift
     )
     r = z.norm(dim=1)
-    bumps = torch.exp(-(z[:, None, :] - t(w.centres)).square().sum(-1) / (2 * p.peak_width**2))
+    bumps = torch.exp(
+        -(z[:, None, :] - t(w.centres)).square().sum(-1) / (2 * p.peak_width**2)
+    )
     bracket = (t(surface.peaks.T) * bumps).sum(1) - p.cannibalization
     far = r**2 * torch.sigmoid((r - p.far_distance) / p.far_softness) * bracket
     total = w.scales[0] * local + w.scales[1] * interaction + w.scales[2] * far
@@ -44,7 +52,9 @@ def test_value_and_gradient_equal_torch_autograd(channels):
     value.sum().backward()
     assert shares.grad is not None
     assert np.allclose(world.response(state, p), value.detach().numpy(), rtol=1e-12)
-    assert np.allclose(world.gradient(state, p), project_tangent(shares.grad.numpy()), atol=1e-9)
+    assert np.allclose(
+        world.gradient(state, p), project_tangent(shares.grad.numpy()), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("channels", [2, 3, 6])
@@ -130,12 +140,16 @@ def test_the_anchor_is_where_an_unconfounded_logging_mean_would_be():
     _, state, _ = draw(world)
     w = world.policy.weights
     logits = 0.45 * (state.S @ w.W_S.T + np.log1p(state.B)[:, None] * w.w_B)
-    assert np.allclose(anchor(state, world.response_weights, world.parameters), softmax(logits))
+    assert np.allclose(
+        anchor(state, world.response_weights, world.parameters), softmax(logits)
+    )
 
 
 @pytest.mark.parametrize("alignment", [0.0, 0.28, 1.0])
 def test_slopes_share_the_logging_directions_as_far_as_they_are_aligned(alignment):
-    world = World("hard", 1, parameters=replace(WorldParameters(), slope_alignment=alignment))
+    world = World(
+        "hard", 1, parameters=replace(WorldParameters(), slope_alignment=alignment)
+    )
     known = tangent_basis(3).T @ world.policy.weights.W_C
     rest = world.response_weights.W_C - alignment * known
     own = np.sqrt(1 - alignment**2) * world.parameters.confounder_scale
@@ -147,14 +161,21 @@ def test_many_allocations_per_context_equal_one_by_one():
     _, state, shares = draw(world)
     stack = np.stack([shares, everywhere(len(shares), 3)], axis=1)
     for m in range(2):
-        assert np.allclose(world.response(state, stack)[:, m], world.response(state, stack[:, m]))
-        assert np.allclose(world.gradient(state, stack)[:, m], world.gradient(state, stack[:, m]))
+        assert np.allclose(
+            world.response(state, stack)[:, m], world.response(state, stack[:, m])
+        )
+        assert np.allclose(
+            world.gradient(state, stack)[:, m], world.gradient(state, stack[:, m])
+        )
 
 
 def test_batch_equals_row_by_row():
     world = World("hard", 1)
     _, state, shares = draw(world, units=5, periods=1)
-    single = [world.response(state.take(np.array([i])), shares[[i]])[0] for i in range(len(shares))]
+    single = [
+        world.response(state.take(np.array([i])), shares[[i]])[0]
+        for i in range(len(shares))
+    ]
     assert np.allclose(world.response(state, shares), single, rtol=1e-13)
 
 

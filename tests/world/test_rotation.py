@@ -26,7 +26,9 @@ def test_a_window_moves_the_logging_mean_as_written():
     _, state, _ = draw(world)
     logs = world.sample(units=60, periods=3, seed=5, window=2)
     rotated = world.state(logs, window=2)
-    expected = softmax(np.log(world.policy.mean(state)) + logit_tilt(2, 3, world.parameters))
+    expected = softmax(
+        np.log(world.policy.mean(state)) + logit_tilt(2, 3, world.parameters)
+    )
     assert np.allclose(world.policy.mean(rotated), expected)
     assert not np.allclose(
         np.array(logs.shares).mean(axis=0), world.policy.mean(state).mean(axis=0), atol=0.05

@@ -18,7 +18,9 @@ def test_columns_are_the_contracts():
     assert logs.features == tuple(f"{block}{j}" for block in "ces" for j in range(1, 7))
     assert table.schema.field("item_id").type == pa.dictionary(pa.int32(), pa.string())
     assert table.schema.field("date").type == pa.date32()
-    assert {str(table.schema.field(n).type) for n in ("ads", "budget", "orders")} == {"double"}
+    assert {str(table.schema.field(n).type) for n in ("ads", "budget", "orders")} == {
+        "double"
+    }
     assert {str(table.schema.field(n).type) for n in logs.features} == {"float"}
     assert table["item_id"].to_pylist()[:3] == [
         "s4-item-000000",
@@ -38,20 +40,28 @@ def test_shares_are_inside_the_simplex(channels):
 
 
 def test_same_seeds_give_the_same_logs_to_the_bit():
-    first, second = (World("hard", 1).sample(units=50, periods=3, seed=2).table for _ in range(2))
+    first, second = (
+        World("hard", 1).sample(units=50, periods=3, seed=2).table for _ in range(2)
+    )
     assert first.equals(second)
 
 
 def test_items_of_other_seeds_are_other_items():
     world = World("hard", 1)
-    one, two = world.sample(units=50, periods=1, seed=0), world.sample(units=50, periods=1, seed=1)
+    one, two = (
+        world.sample(units=50, periods=1, seed=0),
+        world.sample(units=50, periods=1, seed=1),
+    )
     assert not set(one.units.to_pylist()) & set(two.units.to_pylist())
     assert not np.array_equal(one.feature("c1").to_numpy(), two.feature("c1").to_numpy())
 
 
 def test_more_items_keep_the_first_ones():
     world = World("hard", 1)
-    few, many = world.sample(units=10, periods=3).table, world.sample(units=30, periods=3).table
+    few, many = (
+        world.sample(units=10, periods=3).table,
+        world.sample(units=30, periods=3).table,
+    )
     assert few["c1"].equals(many["c1"].slice(0, 30))
     assert np.allclose(few["orders"].to_numpy(), many["orders"].to_numpy()[:30], rtol=1e-13)
 
@@ -77,5 +87,7 @@ def test_first_day_may_be_text():
 
 
 def test_an_empty_sample_is_refused():
-    with pytest.raises(ConfigError, match="Expected at least 1 unit and 1 period, got 0 and 3"):
+    with pytest.raises(
+        ConfigError, match="Expected at least 1 unit and 1 period, got 0 and 3"
+    ):
         World("hard", 1).sample(units=0, periods=3)

@@ -29,7 +29,8 @@ def test_the_region_is_a_level_set_of_the_density():
 
 def test_without_exploration_the_radius_is_a_chi_square_quantile():
     world = World(
-        Regime(name="narrow", confounding=0.5, overlap=0.2, boundary=0.0, exploration=0.0), 1
+        Regime(name="narrow", confounding=0.5, overlap=0.2, boundary=0.0, exploration=0.0),
+        1,
     )
     _, state, _ = draw(world)
     region = open_region(world.policy.law(state), 0.9)
@@ -55,8 +56,14 @@ def test_a_path_that_leaves_the_region_is_refused():
     _, state, _ = draw(world, units=200, periods=2)
     law, region = world.policy.law(state), world.region(state)
     rng = np.random.default_rng(0)
-    sides = rng.standard_normal((2, 2, len(state)))  # two ends per context, just inside the border
-    sides *= 0.999 * np.sqrt(region.radius_squared) / np.linalg.norm(sides, axis=1, keepdims=True)
+    sides = rng.standard_normal(
+        (2, 2, len(state))
+    )  # two ends per context, just inside the border
+    sides *= (
+        0.999
+        * np.sqrt(region.radius_squared)
+        / np.linalg.norm(sides, axis=1, keepdims=True)
+    )
     start, end = (law.sample(side, np.ones(len(state))) for side in sides)
     whole = world.supported(state, start, end)
     s = np.linspace(0, 1, 401)[:, None, None]
@@ -83,5 +90,7 @@ def test_nonconformity_is_the_worst_point_of_the_way():
     _, state, shares = draw(world)
     q = world.policy.mean(state)
     region = world.region(state)
-    assert np.allclose(region.nonconformity(shares, shares), -world.log_density(state, shares))
+    assert np.allclose(
+        region.nonconformity(shares, shares), -world.log_density(state, shares)
+    )
     assert np.allclose(region.nonconformity(q, shares), -world.log_density(state, shares))

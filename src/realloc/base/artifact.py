@@ -121,7 +121,9 @@ def read_artifact(path: str | os.PathLike[str], kind: str) -> Artifact:
 
 def _resolve(path: str | os.PathLike[str]) -> Path:
     text = os.fspath(path)
-    folder = None if "\0" in text else Path(os.path.realpath(text))  # a link to one means the one
+    folder = (
+        None if "\0" in text else Path(os.path.realpath(text))
+    )  # a link to one means the one
     if folder is None or not text or not folder.name:
         raise ArtifactError(f"Expected the path of a folder for an artifact, got {text!r}.")
     return folder
@@ -252,7 +254,9 @@ def _make_manifest(
         )
     try:
         content = _to_bytes({**table, "digest": sha256(_to_bytes(table))})
-    except ValueError as problem:  # half a surrogate pair, an integer of thousands of digits
+    except (
+        ValueError
+    ) as problem:  # half a surrogate pair, an integer of thousands of digits
         raise ArtifactError(
             f"Expected `meta` of {_show(folder)} to fit into JSON, but: {problem}."
         ) from problem
@@ -365,7 +369,9 @@ def _read_manifest(folder: Path) -> tuple[dict[str, Any], str]:
         )
     digest = table.pop("digest")
     # Compared as bytes too: blanks and other spellings of the same values are changes as well.
-    if digest != sha256(_to_bytes(table)) or content != _to_bytes({**table, "digest": digest}):
+    if digest != sha256(_to_bytes(table)) or content != _to_bytes(
+        {**table, "digest": digest}
+    ):
         raise ArtifactError(
             f"Expected {_show(path)} to match its own digest, but it was changed. {AGAIN}"
         )
@@ -414,12 +420,16 @@ def read_plain(path: Path, least: int, most: int) -> bytes:
 
 
 def _open_plain(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    return os.open(
+        path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    )
 
 
 def _unreadable(path: Path, problem: Exception) -> ArtifactError:
     reason = getattr(problem, "strerror", None) or "not enough memory"
-    return ArtifactError(f"Cannot read {_show(path)}: {reason}. Check its owner and its place.")
+    return ArtifactError(
+        f"Cannot read {_show(path)}: {reason}. Check its owner and its place."
+    )
 
 
 def _unpack_header(content: bytes, path: Path) -> None:
@@ -462,7 +472,9 @@ def _parse(content: bytes, path: Path) -> dict[str, Any]:
     try:
         return parse_object(content, DEEPEST_JSON)
     except ValueError as problem:
-        raise ArtifactError(f"Expected JSON in {_show(path)}, but {problem}. {AGAIN}") from problem
+        raise ArtifactError(
+            f"Expected JSON in {_show(path)}, but {problem}. {AGAIN}"
+        ) from problem
 
 
 def _find_odd(value: Any, where: str, depth: int) -> Iterator[str]:

@@ -25,13 +25,17 @@ def _open(path: Path, held: str) -> int:
     if sys.platform == "win32":
         raise StoreError("Writing needs Linux, macOS or WSL, but this is Windows.")
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+        handle = os.open(
+            path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666
+        )
         if not lock_descriptor(handle, blocking=False):
             os.close(handle)
             raise StoreError(held)
         if os.fstat(handle).st_nlink:
             return handle
-        os.close(handle)  # the holder before has removed the file: others would lock another one
+        os.close(
+            handle
+        )  # the holder before has removed the file: others would lock another one
 
 
 def _close(handle: int) -> None:

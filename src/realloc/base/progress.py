@@ -38,13 +38,17 @@ def guarded(progress: Progress) -> Progress:
 
 
 @contextmanager
-def show_progress(quiet: bool = False, console: "Console | None" = None) -> Generator[Progress]:
+def show_progress(
+    quiet: bool = False, console: "Console | None" = None
+) -> Generator[Progress]:
     """Show bars on stderr where somebody watches (a terminal, a notebook); else `silent`.
 
     >>> with show_progress(quiet=True) as progress:
     ...     progress("fit teacher", 1, 10)
     """
-    if quiet or (console is None and not (_is_terminal(sys.stderr) or "ipykernel" in sys.modules)):
+    if quiet or (
+        console is None and not (_is_terminal(sys.stderr) or "ipykernel" in sys.modules)
+    ):
         yield silent
         return
     if console is None:
@@ -105,7 +109,9 @@ class _Bars:
             return
         with suppress(Exception):  # the terminal may be gone
             try:
-                for step in [step for step, task in self._tasks.items() if task is not None]:
+                for step in [
+                    step for step, task in self._tasks.items() if task is not None
+                ]:
                     self._end(step)
             finally:
                 self._live.stop()

@@ -33,7 +33,9 @@ def project_tangent(v: Floats) -> Floats:
 def tangent_basis(channels: int) -> Floats:
     """Q (K, K−1) with QᵀQ = I, QQᵀ = P₀, Qᵀ1 = 0: the normalised Helmert contrasts, read-only."""
     if channels < 2:
-        raise LogError(f"Expected at least 2 channels to move budget between, got {channels}.")
+        raise LogError(
+            f"Expected at least 2 channels to move budget between, got {channels}."
+        )
     Q = np.zeros((channels, channels - 1))
     for j in range(1, channels):
         Q[:j, j - 1] = 1.0
@@ -102,7 +104,9 @@ def project(v: Floats) -> Floats:
     """Euclidean projection onto the simplex: max(v − θ, 0) with the one θ that makes the sum 1."""
     K = v.shape[-1]
     largest = v.max(axis=-1, keepdims=True)
-    centred = v - largest  # the projection does not change, and huge inputs keep their digits
+    centred = (
+        v - largest
+    )  # the projection does not change, and huge inputs keep their digits
     falling = -np.sort(-centred, axis=-1)
     excess = np.cumsum(falling, axis=-1) - 1
     rank = np.arange(1, K + 1, dtype=v.dtype)

@@ -34,7 +34,9 @@ def _check_depth(table: dict[str, Any], deepest: int) -> None:
     level: list[Any] = [table]
     for _ in range(deepest):
         items = [
-            item for value in level for item in (value.values() if type(value) is dict else value)
+            item
+            for value in level
+            for item in (value.values() if type(value) is dict else value)
         ]
         level = [item for item in items if type(item) is dict or type(item) is list]
     if level:

@@ -48,7 +48,9 @@ def check_types(instance: Any, where: str) -> None:
 def check_table(value: Any, where: str) -> None:
     """Refuse a key in the place of a TOML table."""
     if not isinstance(value, Mapping):
-        raise ConfigError(f"Expected {where} to be a table of keys, got {reprlib.repr(value)}.")
+        raise ConfigError(
+            f"Expected {where} to be a table of keys, got {reprlib.repr(value)}."
+        )
 
 
 def from_table(cls: type[T], table: Any, where: str) -> T:
@@ -61,14 +63,16 @@ def from_table(cls: type[T], table: Any, where: str) -> T:
     required = {
         name
         for name, field in known.items()
-        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if field.default is dataclasses.MISSING
+        and field.default_factory is dataclasses.MISSING
     }
     missing = sorted(required - set(table))
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)
         raise ConfigError(f"Expected {names} in {where}, but not found there.")
     values = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in table.items()
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in table.items()
     }
     return cls(**values)
 
@@ -78,7 +82,9 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin in (Union, types.UnionType):
         return any(_fits(value, option) for option in get_args(hint))
     if origin is tuple:
-        return isinstance(value, tuple) and all(_fits(item, get_args(hint)[0]) for item in value)
+        return isinstance(value, tuple) and all(
+            _fits(item, get_args(hint)[0]) for item in value
+        )
     if origin is dict:
         key, item = get_args(hint)
         return isinstance(value, dict) and all(
@@ -86,7 +92,9 @@ def _fits(value: Any, hint: Any) -> bool:
         )
     if hint is float:
         return (
-            isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and math.isfinite(value)
         )
     if hint is int:
         return isinstance(value, int) and not isinstance(value, bool)

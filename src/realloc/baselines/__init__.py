@@ -3,7 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 
-from realloc.baselines.ablations import WithoutOrthogonalization, WithoutStudent, WithoutSupport
+from realloc.baselines.ablations import (
+    WithoutOrthogonalization,
+    WithoutStudent,
+    WithoutSupport,
+)
 from realloc.baselines.additive import AdditiveROI
 from realloc.baselines.constant_field import ConstantField
 from realloc.baselines.context_only import ContextOnly
@@ -46,7 +50,9 @@ BASELINES: dict[str, Callable[..., Policy]] = {
     "cql": CQLPolicy,
     "teacher_only": TeacherOnly,
     "without_student": WithoutStudent,
-    "warm_teacher": partial(WarmTeacher, surfaces=SURFACES, members=TeacherConfig().members),
+    "warm_teacher": partial(
+        WarmTeacher, surfaces=SURFACES, members=TeacherConfig().members
+    ),
     "without_orthogonalization": WithoutOrthogonalization,
     "without_support": WithoutSupport,
 }

@@ -30,7 +30,8 @@ class WithoutOrthogonalization(ReAlloc):
     def __init__(self, config: Config | None = None) -> None:
         config = config or Config()
         super().__init__(
-            replace(config, teacher=replace(config.teacher, surfaces=("factual",))), quiet=True
+            replace(config, teacher=replace(config.teacher, surfaces=("factual",))),
+            quiet=True,
         )
 
 
@@ -59,7 +60,12 @@ class WithoutStudent(ReAlloc):
 
 
 def learn_directly(
-    former: Learned | None, rows: Window, config: Config, rounds: int, seed: int, progress: Progress
+    former: Learned | None,
+    rows: Window,
+    config: Config,
+    rounds: int,
+    seed: int,
+    progress: Progress,
 ) -> Learned:
     """`rounds.learn` with Stage I alone: what is deployed is the teacher.
 
@@ -71,7 +77,12 @@ def learn_directly(
     deployed = Deployed(teacher)
     return Learned(
         memory=label_moves(
-            teacher, rows, config.moves, rounds, seed, stays=lambda rank: np.argsort(rank)[:1]
+            teacher,
+            rows,
+            config.moves,
+            rounds,
+            seed,
+            stays=lambda rank: np.argsort(rank)[:1],
         ),
         student=deployed,
         nuisances=nuisances.diagnostics,
@@ -122,7 +133,9 @@ class DeployedReading:
 
     def fields(self, rows: Rows, shares: Floats) -> Floats:
         """The field of every member, (M, a, K)."""
-        return self.teacher.field(as_tensor(self.x[rows]), as_tensor(shares)).double().numpy()
+        return (
+            self.teacher.field(as_tensor(self.x[rows]), as_tensor(shares)).double().numpy()
+        )
 
     def near(self, start: Floats, radius: float) -> None:
         """No polynomial is near a committee: searches ask it itself."""

@@ -8,14 +8,12 @@ lower bound of its gain is above zero.
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from realloc.base import simplex
+from realloc.base.simplex import Floats, Integers
 from realloc.baselines.fitted import Fitted
 from realloc.decide.types import Decision
 from realloc.logs import Logs, unit_folds
-
-Floats = NDArray[np.float64]
 
 STEP = 0.05
 CONFIDENCE = 1.645  # standard errors of the lower bound
@@ -95,7 +93,7 @@ def _design(logs: Logs) -> Floats:
 
 
 def _cross_fit(
-    design: Floats, target: Floats, folds: NDArray[np.int64], ridge: float = 1.0
+    design: Floats, target: Floats, folds: Integers, ridge: float = 1.0
 ) -> Floats:
     """Ridge predictions for each fold from the others."""
     predicted = np.empty_like(target)

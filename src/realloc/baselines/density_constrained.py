@@ -35,13 +35,17 @@ class DensityConfig:
     quantile: float = 0.05  # ε among held-out logged densities
     turns: int = 80
     rate: float = 0.1
-    penalty: float = 0.1  # the first λ, in units of the outcome's standard deviation per radius
+    penalty: float = (
+        0.1  # the first λ, in units of the outcome's standard deviation per radius
+    )
     growth: float = 1.06  # of λ, per turn
     outcome: Backbone = field(default_factory=Backbone)
 
     def __post_init__(self) -> None:
         check_types(self, "the density constraint")
-        ascent_fits = self.turns >= 1 and min(self.rate, self.penalty) > 0 and self.growth >= 1
+        ascent_fits = (
+            self.turns >= 1 and min(self.rate, self.penalty) > 0 and self.growth >= 1
+        )
         if not 0 < self.quantile < 1 or not ascent_fits:
             raise ConfigError(
                 "Expected `quantile` in (0, 1), `turns` of at least 1, `rate` and `penalty` above "
@@ -54,7 +58,9 @@ class DensityConstrained(NetworkPolicy[Backbone]):
 
     surface = Joint
 
-    def __init__(self, config: Config | None = None, settings: DensityConfig | None = None) -> None:
+    def __init__(
+        self, config: Config | None = None, settings: DensityConfig | None = None
+    ) -> None:
         self.density = settings or DensityConfig()
         super().__init__("global", config, self.density.outcome)
 
@@ -84,7 +90,9 @@ class DensityConstrained(NetworkPolicy[Backbone]):
         ends = ends.view(n, S, K)
         worth = worth.view(n, S)
         best = ends[torch.arange(n), worth.argmax(1)]
-        is_met = torch.isfinite(worth.amax(1, keepdim=True))  # else no start met the density: keep
+        is_met = torch.isfinite(
+            worth.amax(1, keepdim=True)
+        )  # else no start met the density: keep
         return torch.where(is_met, best, factual).numpy()
 
 

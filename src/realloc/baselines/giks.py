@@ -93,7 +93,9 @@ class GIKSLoss:
     def near(self, z: Tensor) -> Tensor:
         """Shares on the way from z to a random mix, scaled."""
         mix = -torch.rand(z.shape, generator=self.generator).clamp(min=1e-12).log()
-        part = self.settings.near * torch.rand(z.shape[:-1], generator=self.generator).unsqueeze(-1)
+        part = self.settings.near * torch.rand(
+            z.shape[:-1], generator=self.generator
+        ).unsqueeze(-1)
         return z + part * (self.rows.scaling.shares(mix / mix.sum(-1, keepdim=True)) - z)
 
     def smooth(self, phi: Tensor, z: Tensor, y: Tensor) -> Tensor:
@@ -113,7 +115,8 @@ class GIKSLoss:
 
 def kernel(phi: Tensor, z: Tensor, other_phi: Tensor, other_z: Tensor) -> Tensor:
     """A squared exponential of the distances of representations and of shares, (M, a, b)."""
-    W, K = phi.shape[-1], z.shape[-1]
+    W = phi.shape[-1]
+    K = z.shape[-1]
     apart = torch.cdist(phi, other_phi).square() / W + torch.cdist(z, other_z).square() / K
     return torch.exp(-apart / 2)
 

@@ -59,7 +59,9 @@ def climb(worth: Objective, logits: Tensor) -> Tensor:
     for _ in range(TURNS):
         way = _direction(slope, pairs)
         way = torch.where(((way * slope).sum(-1, keepdim=True) > 0) & ~stuck, way, slope)
-        way = way * (LONGEST / way.norm(dim=-1, keepdim=True).clamp(min=1e-300)).clamp(max=1)
+        way = way * (LONGEST / way.norm(dim=-1, keepdim=True).clamp(min=1e-300)).clamp(
+            max=1
+        )
         tried = logits[:, None] + lengths * way[:, None]  # (b, T, K)
         with torch.no_grad():
             values = worth(torch.softmax(tried, -1))

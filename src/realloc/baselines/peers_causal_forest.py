@@ -7,7 +7,13 @@ The response is linear in the shares of every state: it knows which way is up, n
 
 from realloc.base.imports import need
 from realloc.base.simplex import tangent_basis
-from realloc.baselines.peers_dml import MODELS, DmlEffect, check_models, make_models, split_by
+from realloc.baselines.peers_dml import (
+    MODELS,
+    DmlEffect,
+    check_models,
+    make_models,
+    split_by,
+)
 from realloc.baselines.response import LearnedResponse, ResponsePolicy, Task
 from realloc.model.config import Config
 
@@ -44,5 +50,7 @@ class CausalForestDMLPolicy(ResponsePolicy):
             n_jobs=1,
             random_state=task.seed % 2**31,
         )
-        estimator.fit(rows.outcome, rows.shares @ tangent_basis(rows.shares.shape[1]), X=rows.x)
+        estimator.fit(
+            rows.outcome, rows.shares @ tangent_basis(rows.shares.shape[1]), X=rows.x
+        )
         return DmlEffect(estimator)

@@ -108,7 +108,11 @@ class CQLPolicy(ResponsePolicy):
         return self.agent
 
     def train(
-        self, x: States, actions: NDArray[np.float32], rewards: NDArray[np.float32], seed: int
+        self,
+        x: States,
+        actions: NDArray[np.float32],
+        rewards: NDArray[np.float32],
+        seed: int,
     ) -> Any:
         """`steps` updates on batches of one-step episodes."""
         batch = need("d3rlpy.dataset", "peers").TransitionMiniBatch

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
 from realloc.base.imports import need
-from realloc.base.simplex import Floats, tangent_basis
+from realloc.base.simplex import Floats, Integers, tangent_basis
 from realloc.baselines.response import States
 
 MODELS = ("products", "boosting")
-RowSplit = tuple[NDArray[np.int64], NDArray[np.int64]]
+RowSplit = tuple[Integers, Integers]
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,10 @@ class DmlEffect:
     def slopes(self, x: States, shares: Floats) -> Floats:
         """∇_p at shares (n, K): (n, K)."""
         Q = tangent_basis(shares.shape[-1])
-        return np.einsum("nf,nfd->nd", self.theta(x), expand_slopes(shares @ Q, self.degree)) @ Q.T
+        return (
+            np.einsum("nf,nfd->nd", self.theta(x), expand_slopes(shares @ Q, self.degree))
+            @ Q.T
+        )
 
     def theta(self, x: States) -> Floats:
         """The effect of every feature of the shares at states (n, d): (n, f)."""
@@ -64,16 +66,20 @@ def expand_slopes(t: Floats, degree: int) -> Floats:
     return np.concatenate([first, t[:, i, None] * eye[j] + t[:, j, None] * eye[i]], axis=1)
 
 
-def split_by(folds: NDArray[np.int64]) -> list[RowSplit]:
+def split_by(folds: Integers) -> list[RowSplit]:
     """Rows to learn from and rows to predict, for every fold: whole units on either side."""
     numbers = np.unique(folds)
-    return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in numbers]
+    return [
+        (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in numbers
+    ]
 
 
 def check_models(names: Sequence[str]) -> tuple[str, ...]:
     """Names of nuisance models, or a sentence."""
     if not names or not set(names) <= set(MODELS):
-        raise ConfigError(f"Expected one or more `models` of {list(MODELS)}, got {list(names)}.")
+        raise ConfigError(
+            f"Expected one or more `models` of {list(MODELS)}, got {list(names)}."
+        )
     return tuple(names)
 
 

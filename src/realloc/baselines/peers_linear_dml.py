@@ -10,7 +10,13 @@ always ends at a border.
 from realloc.base.errors import ConfigError
 from realloc.base.imports import need
 from realloc.base.simplex import tangent_basis
-from realloc.baselines.peers_dml import MODELS, DmlEffect, check_models, make_models, split_by
+from realloc.baselines.peers_dml import (
+    MODELS,
+    DmlEffect,
+    check_models,
+    make_models,
+    split_by,
+)
 from realloc.baselines.response import LearnedResponse, ResponsePolicy, Task
 from realloc.model.config import Config
 

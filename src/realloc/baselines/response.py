@@ -11,14 +11,14 @@ ReAlloc, so that what differs is the response alone.
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
 from realloc.base.imports import need
-from realloc.base.simplex import Floats, edge_directions, edges, project_tangent
+from realloc.base.simplex import Floats, Mask, Rows, edge_directions, edges, project_tangent
 from realloc.base.validation import nearest
 from realloc.baselines.fitted import Fitted
 from realloc.decide.search.ascent import search_ascent
@@ -79,7 +79,9 @@ class Task:
 class ResponsePolicy(Fitted):
     """A response and a search."""
 
-    package: ClassVar[str | None] = None  # of the extra `peers`, where the response needs one
+    package: ClassVar[str | None] = (
+        None  # of the extra `peers`, where the response needs one
+    )
 
     def __init__(self, search: str = "ascent", config: Config | None = None) -> None:
         if search not in SEARCHES:
@@ -109,7 +111,9 @@ class ResponsePolicy(Fitted):
             logged_seed,
         )
         self.support = fit_support(logged, config.support, draw(seed, "support", 0))
-        self.response = self.fit_response(Task(window, config, draw(seed, type(self).__name__, 0)))
+        self.response = self.fit_response(
+            Task(window, config, draw(seed, type(self).__name__, 0))
+        )
 
     def open_encoder(self, logs: Logs) -> Encoder:
         """How states become numbers: learned anew from every log."""
@@ -192,10 +196,10 @@ class ResponsePolicy(Fitted):
 
 
 def everywhere(
-    rows: NDArray[np.integer[Any]],
+    rows: Rows,
     start: Floats,
     ends: Floats,
-) -> NDArray[np.bool_]:
+) -> Mask:
     """No support rule at all."""
     return np.ones(ends.shape[:2], dtype=bool)
 

@@ -55,16 +55,22 @@ class Varying(BackboneSurface):
 
     def __init__(self, rows: ScaledRows, settings: Backbone, seed: int) -> None:
         super().__init__(rows, settings, seed)
-        M, K, W = self.members, self.channels, settings.width
+        M = self.members
+        K = self.channels
+        W = settings.width
         generator = torch.Generator().manual_seed(seed + 1)
         self.pairs = list(combinations(range(K), 2))
         size = 1 + (2 + len(KNOTS)) * K + len(self.pairs)
-        self.body = settings.stack(self.states, K * BINS, seed)  # its outputs are the logits of π
+        self.body = settings.stack(
+            self.states, K * BINS, seed
+        )  # its outputs are the logits of π
         normal = torch.randn(M, W, size * HIDDEN, generator=generator)
         self.first = nn.Parameter(normal * (2 / W / size) ** 0.5)
         self.second = nn.Parameter(torch.zeros(M, HIDDEN, size))
         self.epsilon = nn.Parameter(torch.zeros(M, size, 1))
-        self.register_buffer("knots", torch.quantile(rows.z, torch.tensor(KNOTS), dim=0))  # (2, K)
+        self.register_buffer(
+            "knots", torch.quantile(rows.z, torch.tensor(KNOTS), dim=0)
+        )  # (2, K)
         edges = torch.quantile(rows.z, torch.arange(1, BINS) / BINS, dim=0)
         self.register_buffer("edges", edges.T.contiguous())
         bins = nn.functional.one_hot(self.bins(rows.z), BINS)
@@ -74,7 +80,9 @@ class Varying(BackboneSurface):
         """ψ at z (…, K): (…, size)."""
         above = [(z - knot).clamp(min=0).square() for knot in self.knots]
         products = [z[..., k : k + 1] * z[..., l : l + 1] for k, l in self.pairs]
-        return torch.cat([torch.ones_like(z[..., :1]), z, z.square(), *above, *products], dim=-1)
+        return torch.cat(
+            [torch.ones_like(z[..., :1]), z, z.square(), *above, *products], dim=-1
+        )
 
     def bins(self, z: Tensor) -> Tensor:
         """The bin of every share (…, K)."""
@@ -113,7 +121,9 @@ def vcnet_loss(
     log_density = surface.log_density(x, z)
     weight = 1 / log_density.detach().exp().clamp(min=LEAST)
     targeted = (off - (psi @ surface.epsilon)[..., 0] * weight).square()
-    return (off.square() - settings.density * log_density + settings.targeted * targeted).mean(1)
+    return (
+        off.square() - settings.density * log_density + settings.targeted * targeted
+    ).mean(1)
 
 
 class VCNet(NetworkPolicy[VCNetConfig]):

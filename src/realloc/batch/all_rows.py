@@ -26,15 +26,23 @@ def decide_all_rows(
     """Decide on all rows in memory and keep the answers as chunks; a stopped run begins anew."""
     frames = [chunk.source.frame for chunk in chunks if chunk.source.frame is not None]
     table = pa.concat_tables(frames)
-    whole = replace(chunks[0], source=replace(chunks[0].source, rows=table.num_rows, frame=table))
+    whole = replace(
+        chunks[0], source=replace(chunks[0].source, rows=table.num_rows, frame=table)
+    )
     today = read_chunk(whole, loaded.schema, keys.repeated)
     decision = loaded.decide(today.logs, pools or None, progress)
     answers = complete(tabulate(today, decision, loaded.money_digits))
-    return {chunk.number: _keep(loaded, chunk, today, answers, checkpoint) for chunk in chunks}
+    return {
+        chunk.number: _keep(loaded, chunk, today, answers, checkpoint) for chunk in chunks
+    }
 
 
 def _keep(
-    loaded: LoadedModel, chunk: Chunk, today: Today, answers: pa.Table, checkpoint: Checkpoint
+    loaded: LoadedModel,
+    chunk: Chunk,
+    today: Today,
+    answers: pa.Table,
+    checkpoint: Checkpoint,
 ) -> Tally:
     """Keep one chunk of the answers; what could not be read is reported with the first."""
     rows = chunk.source.rows or 0

@@ -153,7 +153,9 @@ class Checkpoint:
         return self.folder / f"{number:05d}.{kind}"
 
 
-def open_checkpoint(folder: Path, key: str, now: datetime, version: int | None) -> Checkpoint:
+def open_checkpoint(
+    folder: Path, key: str, now: datetime, version: int | None
+) -> Checkpoint:
     """Open the chunks that an earlier run with this key has finished; remove all others."""
     for name in os.listdir(folder):
         if name not in (LOCK, key):

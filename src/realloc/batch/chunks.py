@@ -41,7 +41,7 @@ def cut(opened: Source, names: list[str], rows: int = CHUNK_ROWS) -> Iterator[Ch
 def _make_chunk(opened: Source, table: pa.Table, number: int, rows: int) -> Chunk:
     first = number * rows
     single = len(opened.files) == 1
-    label = opened.files[0].label if single else "the input,"
+    label = str(opened.files[0].path) if single else "the input,"
     place = (f"{label} row", first + 1)
     if single and opened.text:
         place = (f"{label} line", first + 2)
@@ -69,7 +69,9 @@ def fingerprint_files(opened: Source) -> str:
         try:
             digests.append([sha256_file(file.path), list(file.keys)])
         except OSError as problem:
-            raise LogError(f"Cannot read {file.label!r}: {problem.strerror}.") from problem
+            raise LogError(
+                f"Cannot read {str(file.path)!r}: {problem.strerror}."
+            ) from problem
     return sha256(json.dumps(digests).encode())
 
 

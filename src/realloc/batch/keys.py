@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from realloc.base.simplex import Integers, Mask
 from realloc.logs import Schema
 from realloc.logs.reading.columns import NO_TIME, decoded, is_text, to_times
 from realloc.logs.reading.source import Source
@@ -24,7 +25,7 @@ class Keys:
     """How many rows there are, which repeat a key, and whether any unit has several rows."""
 
     rows: int
-    repeated: NDArray[np.int64]
+    repeated: Integers
     units_repeat: bool
 
 
@@ -44,7 +45,7 @@ def scan_keys(opened: Source, schema: Schema) -> Keys:
     return Keys(len(of_rows), repeated, bool(len(_repeated(np.concatenate(units)))))
 
 
-def _keys(opened: Source, schema: Schema) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
+def _keys(opened: Source, schema: Schema) -> Iterator[tuple[pa.Array, Integers]]:
     for piece in opened.pieces([schema.unit, schema.time]):
         unit = piece.batch.column(schema.unit)
         text = is_text(unit.type)
@@ -63,7 +64,7 @@ def _repeated(values: Hashes) -> Hashes:
     return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
 
 
-def _confirm(opened: Source, schema: Schema, suspect: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _confirm(opened: Source, schema: Schema, suspect: Mask) -> Integers:
     """Positions of rows whose keys repeat; rows without unit or time are bad for another reason."""
     first = 0
     keys: list[tuple[str, int]] = []
@@ -71,11 +72,15 @@ def _confirm(opened: Source, schema: Schema, suspect: NDArray[np.bool_]) -> NDAr
     for unit, time in _keys(opened, schema):
         chosen = np.flatnonzero(suspect[first : first + len(time)])
         names = unit.take(pa.array(chosen)).to_pylist()
-        for place, name, moment in zip(chosen.tolist(), names, time[chosen].tolist(), strict=True):
+        for place, name, moment in zip(
+            chosen.tolist(), names, time[chosen].tolist(), strict=True
+        ):
             if name is not None and moment != NO_TIME:
                 keys.append((name, moment))
                 positions.append(first + place)
         first += len(time)
     counts = Counter(keys)
-    repeated = [place for place, key in zip(positions, keys, strict=True) if counts[key] > 1]
+    repeated = [
+        place for place, key in zip(positions, keys, strict=True) if counts[key] > 1
+    ]
     return np.array(repeated, dtype=np.int64)

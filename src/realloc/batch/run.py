@@ -103,7 +103,9 @@ def recommend_file(
                 job = _prepare(opened, source, digest, out, folder, options)
                 tally = _decide(job, options)
                 if identify_files(source) != files:
-                    raise LogError("A file of the input was replaced while it was read. Run again.")
+                    raise LogError(
+                        "A file of the input was replaced while it was read. Run again."
+                    )
                 result = None if job.overtaken else _end(job, tally, options)
                 if result is not None:
                     return result
@@ -168,15 +170,21 @@ def _prepare(
     frozen = why_frozen is not None
     current = None if frozen else store.current()
     version = current.number if current else None
-    request = ModelRequest(store.path, version, frozen=frozen, allow_network=options.allow_network)
+    request = ModelRequest(
+        store.path, version, frozen=frozen, allow_network=options.allow_network
+    )
     if not frozen:
         request = request.with_rules(options.config)
     loaded = load_model(request)
     schema = loaded.schema
     keys = scan_keys(source, schema)
-    names = list(dict.fromkeys([schema.unit, schema.time, *plan_today(source, schema).columns]))
+    names = list(
+        dict.fromkeys([schema.unit, schema.time, *plan_today(source, schema).columns])
+    )
     all_rows = (
-        bool(options.pools) or loaded.needs_all_rows or (loaded.looks_back and keys.units_repeat)
+        bool(options.pools)
+        or loaded.needs_all_rows
+        or (loaded.looks_back and keys.units_repeat)
     )
     settings = loaded.settings | {
         "pools": options.pools or {},
@@ -191,9 +199,23 @@ def _prepare(
         "realloc": __version__,
     }
     checkpoint = open_checkpoint(folder, digest_of(depends_on), store.clock(), version)
-    read = {"files": [file.label for file in source.files], "sha256": digest, "rows": keys.rows}
+    read = {
+        "files": [str(file.path) for file in source.files],
+        "sha256": digest,
+        "rows": keys.rows,
+    }
     return BatchJob(
-        request, loaded, source, names, keys, checkpoint, out, store, read, settings, why_frozen
+        request,
+        loaded,
+        source,
+        names,
+        keys,
+        checkpoint,
+        out,
+        store,
+        read,
+        settings,
+        why_frozen,
     )
 
 
@@ -216,8 +238,12 @@ def _decide_chunks(job: BatchJob, options: Options) -> dict[int, Tally]:
     count = job.count(options.chunk_rows)
     finished = {number: job.checkpoint.find(number) for number in range(count)}
     tallies = {number: tally for number, tally in finished.items() if tally is not None}
-    missing = (chunk for chunk in job.chunks(options.chunk_rows) if chunk.number not in tallies)
-    jobs = min(options.jobs, (count - len(tallies)) // 2)  # a process has to be worth its start
+    missing = (
+        chunk for chunk in job.chunks(options.chunk_rows) if chunk.number not in tallies
+    )
+    jobs = min(
+        options.jobs, (count - len(tallies)) // 2
+    )  # a process has to be worth its start
     done = sum(tally.rows for tally in tallies.values())
     options.progress(STEP, done, max(job.keys.rows, 1))
     for number, tally in decide_chunks(
@@ -301,7 +327,8 @@ def _log(job: BatchJob, summary: RunSummary, options: Options) -> LoggedAs:
                 rows=0,
                 schema=json.loads(json.dumps(asdict(job.loaded.schema))),
                 settings=job.settings,
-                source=job.input | {"output": asdict(summary.output) if summary.output else {}},
+                source=job.input
+                | {"output": asdict(summary.output) if summary.output else {}},
             ),
             [job.checkpoint.logged(number) for number in numbers],
         )

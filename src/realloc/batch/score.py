@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from realloc.base.simplex import Integers
 from realloc.batch.chunks import Chunk
 from realloc.batch.tally import DUPLICATE, Tally, count_chunk
 from realloc.decide.types import tabulate
@@ -39,7 +39,7 @@ class ScoredChunk:
     tally: Tally
 
 
-def score(chunk: Chunk, loaded: LoadedModel, repeated: NDArray[np.int64], run: Run) -> ScoredChunk:
+def score(chunk: Chunk, loaded: LoadedModel, repeated: Integers, run: Run) -> ScoredChunk:
     """Decide on a chunk; `repeated`: places in the whole input of rows that share a key."""
     today = read_chunk(chunk, loaded.schema, repeated)
     answers = complete(tabulate(today, loaded.decide(today.logs), loaded.money_digits))
@@ -58,7 +58,7 @@ def finish(
     )
 
 
-def read_chunk(chunk: Chunk, schema: Schema, repeated: NDArray[np.int64]) -> Today:
+def read_chunk(chunk: Chunk, schema: Schema, repeated: Integers) -> Today:
     """Read a chunk's usable rows; those that repeat a key are not usable."""
     today = load_today(chunk.source, schema)
     twice = np.isin(today.positions + chunk.first, repeated)

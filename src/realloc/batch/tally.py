@@ -8,11 +8,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from realloc.base.simplex import Floats
 from realloc.logs.reading.read import Today
 from realloc.monitor.drift import Counts, add_counts
 
 DUPLICATE = "duplicates"
-SUMS = ("rows", "usable", "duplicates", "moved", "money", "moved_money", "gain", "gain_lower")
+SUMS = (
+    "rows",
+    "usable",
+    "duplicates",
+    "moved",
+    "money",
+    "moved_money",
+    "gain",
+    "gain_lower",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +66,9 @@ class Tally:
         )
 
 
-def count_chunk(answers: pa.Table, today: Today, level: float | None, states: Counts) -> Tally:
+def count_chunk(
+    answers: pa.Table, today: Today, level: float | None, states: Counts
+) -> Tally:
     """Count a chunk's answers; `level`: the part of logged actions that the support holds."""
     logs = today.logs
     channels = logs.schema.channels
@@ -76,7 +88,9 @@ def count_chunk(answers: pa.Table, today: Today, level: float | None, states: Co
     return Tally(
         rows=answers.num_rows,
         usable=len(logs),
-        duplicates=sum(finding.rows for finding in today.findings if finding.code == DUPLICATE),
+        duplicates=sum(
+            finding.rows for finding in today.findings if finding.code == DUPLICATE
+        ),
         moved=int(moved.sum()),
         supported=supported,
         money=float(budget.sum()),
@@ -91,7 +105,7 @@ def count_chunk(answers: pa.Table, today: Today, level: float | None, states: Co
     )
 
 
-def _flows(change: NDArray[np.float64]) -> NDArray[np.float64]:
+def _flows(change: Floats) -> Floats:
     """Money (K, K) from channel k to channel l: who gains takes from all givers in proportion."""
     given = np.maximum(-change, 0)
     part = given / np.maximum(given.sum(axis=1, keepdims=True), 1e-300)

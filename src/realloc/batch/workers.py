@@ -12,12 +12,11 @@ from contextlib import contextmanager
 from functools import cache
 from multiprocessing import connection
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from realloc.base.errors import StoreError
 from realloc.base.numerics.blas import one_blas_thread
+from realloc.base.simplex import Integers
 from realloc.batch.checkpoint import Checkpoint, PackedChunk, pack
 from realloc.batch.chunks import Chunk
 from realloc.batch.score import score
@@ -35,7 +34,7 @@ def decide_chunks(
     request: ModelRequest,
     loaded: LoadedModel,
     chunks: Iterator[Chunk],
-    repeated: NDArray[np.int64],
+    repeated: Integers,
     checkpoint: Checkpoint,
     jobs: int,
 ) -> Iterator[tuple[int, Tally]]:
@@ -69,7 +68,7 @@ def decide_chunks(
 def _spread(
     pool: ProcessPoolExecutor,
     chunks: Iterator[Chunk],
-    repeated: NDArray[np.int64],
+    repeated: Integers,
     run: Run,
     jobs: int,
 ) -> Iterator[tuple[int, PackedChunk]]:
@@ -105,7 +104,7 @@ def _end_with(sentinel: int) -> None:
     os._exit(1)
 
 
-def _score(chunk: Chunk, repeated: NDArray[np.int64], run: Run) -> PackedChunk:
+def _score(chunk: Chunk, repeated: Integers, run: Run) -> PackedChunk:
     give_back()  # what the last chunk needed
     return pack(score(chunk, _state["loaded"], repeated, run))
 

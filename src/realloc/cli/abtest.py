@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def abtest(
     arms: Annotated[
         list[str],
-        typer.Argument(help="Parquet or CSV: a row per unit, or per unit and day, with its arm."),
+        typer.Argument(
+            help="Parquet or CSV: a row per unit, or per unit and day, with its arm."
+        ),
     ],
     config: Annotated[Path, typer.Option(help="TOML with a table [abtest].")],
     report: Report = None,
@@ -32,13 +34,17 @@ def abtest(
     ] = False,
     units: Annotated[
         int | None,
-        typer.Option(help="With --plan: randomized units; those of the table unless given."),
+        typer.Option(
+            help="With --plan: randomized units; those of the table unless given."
+        ),
     ] = None,
     effect: Annotated[
         float | None,
         typer.Option(help="With --plan: the effect to find; says how many units it takes."),
     ] = None,
-    power: Annotated[float, typer.Option(help="With --plan: probability of finding it.")] = 0.8,
+    power: Annotated[
+        float, typer.Option(help="With --plan: probability of finding it.")
+    ] = 0.8,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -69,7 +75,9 @@ def abtest(
         report.write_text(to_html(readout), encoding="utf-8")
     _show(readout, as_json)
     if not readout.split.ok:
-        print_error("The arms cannot be compared (sample-ratio mismatch); the report is partial.")
+        print_error(
+            "The arms cannot be compared (sample-ratio mismatch); the report is partial."
+        )
         raise typer.Exit(2)
 
 
@@ -84,7 +92,9 @@ def read_test(path: Path) -> tuple["AbtestConfig", DecisionConfig]:
         )
     where = f"[abtest] of {path}"
     check_table(tables["abtest"], where)
-    decision = from_table(DecisionConfig, tables.get("decision", {}), f"[decision] of {path}")
+    decision = from_table(
+        DecisionConfig, tables.get("decision", {}), f"[decision] of {path}"
+    )
     return parse_abtest(tables["abtest"], where), decision
 
 

@@ -88,7 +88,9 @@ def show_check(check: Check, console: Console, guessed: bool = False) -> None:
 def _show_schema(
     schema: Schema, features: tuple[str, ...], console: Console, guessed: bool
 ) -> None:
-    source = " (guessed from the data; `realloc init` writes it to a file)" if guessed else ""
+    source = (
+        " (guessed from the data; `realloc init` writes it to a file)" if guessed else ""
+    )
     console.print(f"[bold]Schema[/]{source}")
     kind = f"shares of {schema.budget}" if schema.budget else "spends"
     channels = names.shortened(list(schema.channels), MOST_CHANNELS)
@@ -123,7 +125,9 @@ def _show_variation(variation: Variation, console: Console) -> None:
     if more > 0:
         console.print(f"  … and {more} more channels (all in --json)")
     if variation.rows == variation.units:
-        console.print("  Every unit has one row, so nothing can be said of changes within units.\n")
+        console.print(
+            "  Every unit has one row, so nothing can be said of changes within units.\n"
+        )
         return
     moves = (
         f"{variation.within_variance:.0%} of the variation of shares is within units; from one "

@@ -21,7 +21,9 @@ def demo(
     console = stdout()
     result = run_demo(out, units, lambda text: console.print(f"[bold]{text}[/]"))
     show_check(result.check, console, guessed=True)
-    console.print("[bold]Recommendations[/] (first five of them, then how many of each kind)")
+    console.print(
+        "[bold]Recommendations[/] (first five of them, then how many of each kind)"
+    )
     for line in result.first_rows:
         console.print(f"  {line}")
     console.print()
@@ -33,7 +35,10 @@ def demo(
     console.print(
         "\n[bold]What it is truly worth[/], in orders an item (a real team cannot see this)"
     )
-    for title, gains in (("ReAlloc", result.ours), ("one field for everybody", result.simple)):
+    for title, gains in (
+        ("ReAlloc", result.ours),
+        ("one field for everybody", result.simple),
+    ):
         console.print(
             f"  {title:24} promised {gains.predicted:+.3f}, true {gains.true:+.3f}; "
             f"{gains.harmed:.0%} of the moved items lose, "

@@ -37,7 +37,9 @@ def evaluate(
         ),
     ] = None,
     report: Report = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Everything as JSON on stdout.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a store on logs, offline: value on randomized rows, ranking, support, guardrails,
@@ -46,7 +48,9 @@ def evaluate(
     from realloc.evaluate.report import evaluation_report, to_html
 
     if report is not None and report.is_dir():
-        raise ConfigError(f"Expected a file for `--report`, got the folder {str(report)!r}.")
+        raise ConfigError(
+            f"Expected a file for `--report`, got the folder {str(report)!r}."
+        )
     model = open_store(store)
     settings, schema = _settings(model, config)
     with progress_bar("Reading", quiet=quiet) as advance, show_progress(quiet) as progress:

@@ -21,11 +21,18 @@ if TYPE_CHECKING:
 
 def fit(
     logs: Files,
-    config: Annotated[Path, typer.Option(help="TOML with a [schema]; `realloc init` writes one.")],
-    store: Annotated[Path, typer.Option(help="Folder that keeps the model between rounds.")],
-    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the config's.")] = None,
+    config: Annotated[
+        Path, typer.Option(help="TOML with a [schema]; `realloc init` writes one.")
+    ],
+    store: Annotated[
+        Path, typer.Option(help="Folder that keeps the model between rounds.")
+    ],
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Instead of the config's.")
+    ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Start over where the store holds a model already.")
+        bool,
+        typer.Option("--again", help="Start over where the store holds a model already."),
     ] = False,
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
@@ -53,7 +60,10 @@ def update(
     window: Files,
     store: StorePath,
     churn: Annotated[
-        bool, typer.Option("--churn", help="Run the round twice to tell new data from refit noise.")
+        bool,
+        typer.Option(
+            "--churn", help="Run the round twice to tell new data from refit noise."
+        ),
     ] = False,
     allow_gap: Annotated[
         bool,
@@ -65,7 +75,8 @@ def update(
     allow_overlap: Annotated[
         bool,
         typer.Option(
-            "--allow-overlap", help="Also where rows were learned from before, or time goes back."
+            "--allow-overlap",
+            help="Also where rows were learned from before, or time goes back.",
         ),
     ] = False,
     allow_network: AllowNetwork = False,
@@ -88,7 +99,9 @@ def update(
         place.check_window(rows, model, allow_gap=allow_gap, allow_overlap=allow_overlap)
         with show_progress(quiet) as progress:
             model.update(rows, progress=progress, churn=churn)
-        version = place.commit(model, rows, allow_gap=allow_gap, allow_overlap=allow_overlap)
+        version = place.commit(
+            model, rows, allow_gap=allow_gap, allow_overlap=allow_overlap
+        )
     _show(model, rows, version, store, console)
     if model.churn:
         for line in model.churn.lines():
@@ -115,12 +128,18 @@ def _read(source: list[str], schema: Schema, quiet: bool) -> Logs:
         return read_logs(source, schema, on_progress=advance)
 
 
-def _show(model: "ReAlloc", window: Logs, version: Version, store: Path, console: Console) -> None:
+def _show(
+    model: "ReAlloc", window: Logs, version: Version, store: Path, console: Console
+) -> None:
     state = model.fitted
     learned = state.main
     rows = f"{len(window):,} rows of {window.unit_count:,} units"
-    console.print(f"[bold]Round {state.rounds}[/]  {rows} → {store}, version {version.number}")
-    weights = dict(zip(model.config.teacher.surfaces, learned.committee.weights, strict=True))
+    console.print(
+        f"[bold]Round {state.rounds}[/]  {rows} → {store}, version {version.number}"
+    )
+    weights = dict(
+        zip(model.config.teacher.surfaces, learned.committee.weights, strict=True)
+    )
     shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())
     lines = [
         *learned.nuisances.lines(channels=window.schema.channels),

@@ -29,7 +29,9 @@ def init(
     channels: Annotated[
         str | None, typer.Option(help="The channel columns, separated by commas.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an existing file.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a first config from the data: what each column seems to be.
@@ -105,7 +107,9 @@ def _toml(
     lines.append(f"features = {_list(features)}  # known before the decision")
     lines.append(f"categorical = {_list(categorical)}")
     taken = {*schema.fixed_columns, schema.spend_column}
-    later = [_text(name) for name in present if name not in taken and names.looks_later(name)]
+    later = [
+        _text(name) for name in present if name not in taken and names.looks_later(name)
+    ]
     if later:
         lines.append(
             "# Named like results of the decision, so not used. If some were known before it, "
@@ -124,7 +128,9 @@ def _toml(
                 f"# drop_units = [{_text(finding.unit)}]  # looks like the sum of other units"
             )
         if finding.level != "info":
-            printable = "".join(sign if sign.isprintable() else " " for sign in finding.what)
+            printable = "".join(
+                sign if sign.isprintable() else " " for sign in finding.what
+            )
             notes.append(f"# {finding.level}: {' '.join(printable.split())}")
     return "\n".join(lines + notes).rstrip() + "\n"
 

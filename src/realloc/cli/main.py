@@ -35,8 +35,21 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(demo.demo, simulate.simulate, init.init, check.check, fit.fit, fit.update),
-    *(recommend.recommend, evaluate.evaluate, abtest.abtest, monitor.monitor, monitor.audit),
-    *(store.status, store.rollback, store.verify, store.export, store.freeze, store.unfreeze),
+    *(
+        recommend.recommend,
+        evaluate.evaluate,
+        abtest.abtest,
+        monitor.monitor,
+        monitor.audit,
+    ),
+    *(
+        store.status,
+        store.rollback,
+        store.verify,
+        store.export,
+        store.freeze,
+        store.unfreeze,
+    ),
     serve.serve,
 )
 for command in COMMANDS:

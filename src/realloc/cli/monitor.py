@@ -1,4 +1,4 @@
-"""`realloc monitor` and `realloc audit`: is the model still right for what happens now, and did it decide as it says?"""
+"""`realloc monitor` and `realloc audit`: does the model still fit, and did it decide as logged?"""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -15,7 +15,8 @@ from realloc.storage.store import Store
 def monitor(
     store: StorePath,
     logs: Annotated[
-        list[str], typer.Option(help="A window of logs, with or without outcomes; repeatable.")
+        list[str],
+        typer.Option(help="A window of logs, with or without outcomes; repeatable."),
     ],
     arm: Annotated[
         str | None,
@@ -27,7 +28,7 @@ def monitor(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Drift of states and shares, support, age, and realised gains. Exit code 2 if anything is alarming."""
+    """Drift of states and shares, support, age, realised gains. Exit code 2 on an alarm."""
     from realloc.monitor.watch import lines, watch
 
     with busy("Comparing", quiet):
@@ -50,7 +51,8 @@ def audit(
         str | None, typer.Option(help="One run only; `realloc recommend` prints its id.")
     ] = None,
     rows: Annotated[
-        int | None, typer.Option(min=1, help="So many rows of each entry, evenly spread; else all.")
+        int | None,
+        typer.Option(min=1, help="So many rows of each entry, evenly spread; else all."),
     ] = None,
     decisions: Decisions = None,
     as_json: AsJson = False,
@@ -63,13 +65,17 @@ def audit(
 
     ledger = Ledger(decisions or store / DECISIONS)
     if not ledger.numbers():
-        raise LedgerError(f"Expected decisions in {str(ledger.path)!r}, but there are none yet.")
+        raise LedgerError(
+            f"Expected decisions in {str(ledger.path)!r}, but there are none yet."
+        )
     with busy("Hashing", quiet):
         faults = ledger.verify()
     with busy("Deciding again", quiet):
         found = [] if faults else list(redecide_all(Store(store), ledger, run, rows))
     if run is not None and not faults and not found:
-        raise LedgerError(f"Expected a run {run!r} in {str(ledger.path)!r}, but there is none.")
+        raise LedgerError(
+            f"Expected a run {run!r} in {str(ledger.path)!r}, but there is none."
+        )
     if as_json:
         told = {
             "whole": not faults,
@@ -80,7 +86,9 @@ def audit(
     else:
         for one in found:
             version = f"version {one.version}" if one.version is not None else "no version"
-            told = escape(one.problem or f"{one.rows:,} rows decided again, {one.differ:,} differ")
+            told = escape(
+                one.problem or f"{one.rows:,} rows decided again, {one.differ:,} differ"
+            )
             stdout().print(f"Entry {one.entry}, run {escape(one.run)}, {version}: {told}")
     wrong = [*faults, *(f"Entry {one.entry}: {one.first}." for one in found if one.differ)]
     for text in wrong:

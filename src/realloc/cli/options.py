@@ -7,9 +7,13 @@ import typer
 
 Files = Annotated[
     list[str],
-    typer.Argument(help="Parquet or CSV file(s), a quoted glob, or a folder of partitions."),
+    typer.Argument(
+        help="Parquet or CSV file(s), a quoted glob, or a folder of partitions."
+    ),
 ]
-StorePath = Annotated[Path, typer.Option("--store", help="The folder that `realloc fit` wrote.")]
+StorePath = Annotated[
+    Path, typer.Option("--store", help="The folder that `realloc fit` wrote.")
+]
 Decisions = Annotated[
     Path | None, typer.Option(help="Folder of the decision log; else in the store.")
 ]
@@ -18,5 +22,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Everything as JSON on stdo
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 AllowNetwork = Annotated[
     bool,
-    typer.Option("--allow-network", help="Also on a network file system, where less is promised."),
+    typer.Option(
+        "--allow-network", help="Also on a network file system, where less is promised."
+    ),
 ]

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 def recommend(
     today: Annotated[
         list[str],
-        typer.Argument(help="Parquet or CSV with the rows to decide on; no outcome needed."),
+        typer.Argument(
+            help="Parquet or CSV with the rows to decide on; no outcome needed."
+        ),
     ],
     store: StorePath,
     out: Annotated[Path, typer.Option(help="Where to write: .parquet or .csv.")],
@@ -41,14 +43,16 @@ def recommend(
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="Publish although a limit of [publish] is broken. Never past a freeze."
+            "--force",
+            help="Publish although a limit of [publish] is broken. Never past a freeze.",
         ),
     ] = False,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes; else one for each processor.")
     ] = None,
     summary: Annotated[
-        Path | None, typer.Option(help="Where the run's figures go as JSON; else beside `--out`.")
+        Path | None,
+        typer.Option(help="Where the run's figures go as JSON; else beside `--out`."),
     ] = None,
     decisions: Decisions = None,
     allow_network: AllowNetwork = False,
@@ -80,7 +84,11 @@ def recommend(
 
 def _processors() -> int:
     """How many processors this process may use; macOS cannot say and tells how many there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return (
+        len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1
+    )
 
 
 def _pools(given: list[str]) -> dict[str, float] | None:
@@ -104,12 +112,18 @@ def _show(result: "BatchResult", console: Console) -> None:
         f"[bold]{summary.rows:,} rows[/], {summary.moved:,} moved → {escape(str(result.out))}"
     )
     if summary.frozen:
-        console.print(f"  [bold red]Frozen[/] since {escape(summary.frozen)}: every mix is kept.")
+        console.print(
+            f"  [bold red]Frozen[/] since {escape(summary.frozen)}: every mix is kept."
+        )
     for broken in summary.broken_limits:
         console.print(f"  [bold red]Forced[/] though {escape(broken)}.")
     for line in summary.lines():
         console.print(indented(escape(line)))
     logged = (
-        f", entry {summary.decision_log.entry} of the decision log" if summary.decision_log else ""
+        f", entry {summary.decision_log.entry} of the decision log"
+        if summary.decision_log
+        else ""
     )
-    console.print(f"  Run {summary.run}{logged}. Figures: {escape(str(result.summary_path))}")
+    console.print(
+        f"  Run {summary.run}{logged}. Figures: {escape(str(result.summary_path))}"
+    )

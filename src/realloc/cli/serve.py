@@ -25,18 +25,24 @@ class WithoutPandas:
 def serve(
     store: StorePath,
     host: Annotated[
-        str, typer.Option(help="Address to listen at; beyond this machine a token is needed.")
+        str,
+        typer.Option(help="Address to listen at; beyond this machine a token is needed."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")] = 8000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")
+    ] = 8000,
     config: Annotated[Path | None, typer.Option(help="TOML with a table [serve].")] = None,
     token_file: Annotated[
         Path | None,
         typer.Option(help="File with one token a line; else the variable REALLOC_TOKEN."),
     ] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="Name under which it may be called; repeatable.")
+        list[str] | None,
+        typer.Option(help="Name under which it may be called; repeatable."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No line for each request.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="No line for each request.")
+    ] = False,
 ) -> None:
     """Serve recommendations over HTTP; a new version is taken over while it runs."""
     sys.meta_path.insert(0, WithoutPandas())

@@ -44,7 +44,9 @@ def simulate(
     ],
     world: Annotated[
         WorldName,
-        typer.Option(help="The paper's world, or a marketplace with randomized exploration."),
+        typer.Option(
+            help="The paper's world, or a marketplace with randomized exploration."
+        ),
     ] = WorldName.paper,
     regime: Annotated[
         str, typer.Option(help="Of the paper's world: benign, medium, hard or extreme.")
@@ -57,7 +59,9 @@ def simulate(
     ] = 1,
     sample_seed: Annotated[
         int,
-        typer.Option(min=0, help="Of the draw: another one gives other items of the same world."),
+        typer.Option(
+            min=0, help="Of the draw: another one gives other items of the same world."
+        ),
     ] = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -84,7 +88,9 @@ def simulate(
             card = _platform(out, channels, seed, sample, folder, quiet)
     card["sample"] = asdict(sample)
     card_path.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
-    typer.echo(f"Wrote {units * periods:,} rows to {out} and the world's card to {card_path}.")
+    typer.echo(
+        f"Wrote {units * periods:,} rows to {out} and the world's card to {card_path}."
+    )
 
 
 def _card_path(out: Path) -> Path:

@@ -1,4 +1,4 @@
-"""`realloc status`, `rollback`, `verify`, `export`, `freeze` and `unfreeze`: what a store holds, and what may be done with it."""
+"""`realloc status`, `rollback`, `verify`, `export`, `freeze` and `unfreeze`: look at a store, change it."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +16,7 @@ from realloc.storage.store import Store, Version
 
 
 def status(store: StorePath, as_json: AsJson = False) -> None:
-    """What a store holds: its versions, which one is current, whether it is frozen or being written. Exit code 2 if broken."""
+    """Show a store: its versions, the current one, whether it is frozen. Exit code 2 if broken."""
     place = Store(store)
     if not store.is_dir():
         raise StoreError(
@@ -40,7 +40,7 @@ def rollback(
         ),
     ] = None,
 ) -> None:
-    """Go back to an earlier version: a new version with its model becomes current. Nothing is removed."""
+    """Go back to an earlier version: its model becomes a new version. Nothing is removed."""
     version = Store(store).rollback(to)
     console = stdout()
     console.print(
@@ -52,7 +52,7 @@ def rollback(
 
 
 def verify(store: StorePath, as_json: AsJson = False, quiet: Quiet = False) -> None:
-    """Hash every version again and ask the current one's canary. Exit code 2 if anything is not as it was written."""
+    """Hash every version again and ask the current one's canary. Exit code 2 on a fault."""
     place = Store(store)
     with busy("Hashing", quiet):
         faults = place.verify()
@@ -71,7 +71,8 @@ def verify(store: StorePath, as_json: AsJson = False, quiet: Quiet = False) -> N
 def export(
     store: StorePath,
     out: Annotated[
-        Path, typer.Option(help="Folder to write; a copy that is there already is replaced.")
+        Path,
+        typer.Option(help="Folder to write; a copy that is there already is replaced."),
     ],
     version: Annotated[
         int | None,
@@ -110,7 +111,11 @@ def unfreeze(store: StorePath) -> None:
 
 def _describe(place: Store) -> dict[str, Any]:
     """Whatever can be read; what cannot is said under `problem`."""
-    told: dict[str, Any] = {"store": str(place.path), "frozen": place.frozen, "writing": place.busy}
+    told: dict[str, Any] = {
+        "store": str(place.path),
+        "frozen": place.frozen,
+        "writing": place.busy,
+    }
     told |= {"current": None, "versions": [], "problem": None}
     try:
         told["versions"] = [_plain(version) for version in place.history()]

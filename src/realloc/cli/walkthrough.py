@@ -46,7 +46,9 @@ def run_demo(out: Path, units: int, say: Callable[[str], None]) -> DemoResult:
     out.mkdir(parents=True, exist_ok=True)
     world = World(regime="medium", seed=1)
     say(f"1. Simulate {units:,} items over 10 days, and 500 items to decide on")
-    pq.write_table(world.sample(units=units, periods=10, seed=0).to_arrow(), out / "logs.parquet")
+    pq.write_table(
+        world.sample(units=units, periods=10, seed=0).to_arrow(), out / "logs.parquet"
+    )
     today = world.sample(units=500, periods=1, seed=1, first_day="2025-01-11")
     pq.write_table(today.to_arrow().drop_columns(["orders"]), out / "today.parquet")
     say("2. Check the log")

@@ -14,11 +14,15 @@ UNCERTAINTIES = ("posterior", "members")
 class DecisionConfig:
     """How far to go, how sure to be (table `[decision]`)."""
 
-    search: str = "ascent"  # the best end in reach; or greedy, the paper's trace of best steps
+    search: str = (
+        "ascent"  # the best end in reach; or greedy, the paper's trace of best steps
+    )
     steps: tuple[float, ...] = (0.01, 0.02, 0.05)  # sizes of candidate transfers
     max_steps: int = 12  # R_max of the greedy trace
     max_turns: int = 40  # of the ascent
-    max_length: float = 0.22  # L_max: Euclidean length of the way; one transfer of δ is √2·δ long
+    max_length: float = (
+        0.22  # L_max: Euclidean length of the way; one transfer of δ is √2·δ long
+    )
     uncertainty: str = "posterior"  # σ̂ of the teacher's Gaussian process; or members
     beta: float = 0.25  # standard deviations σ̂ that are taken off a gain
     lambda_support: float = 0.0  # weight of −log(ω + ε), in units of the outcome
@@ -56,7 +60,9 @@ class DecisionConfig:
                 f"got {self.min_significance}."
             )
         if self.max_steps < 1 or self.max_turns < 1:
-            raise ConfigError("Expected `max_steps` and `max_turns` of [decision] of at least 1.")
+            raise ConfigError(
+                "Expected `max_steps` and `max_turns` of [decision] of at least 1."
+            )
         if not 0.5 <= self.confidence < 1:
             raise ConfigError(
                 f"Expected `confidence` of [decision] from 0.5 to below 1, got {self.confidence}."

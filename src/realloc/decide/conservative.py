@@ -7,16 +7,12 @@ it up step by step would count it again and again.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Mask, Rows
 from realloc.decide.config import DecisionConfig
-
-Rows = NDArray[np.integer[Any]]
-Mask = NDArray[np.bool_]
 
 # (rows of the batch, starts (a, K), ends (a, m, K)) → (a, m)
 MoveFunction = Callable[[Rows, Floats, Floats], Floats]
@@ -96,7 +92,11 @@ def conservative_gain(
 
 
 def guarded(
-    outcomes: tuple[OutcomeTerm, ...], radius: float, rows: Rows, start: Floats, ends: Floats
+    outcomes: tuple[OutcomeTerm, ...],
+    radius: float,
+    rows: Rows,
+    start: Floats,
+    ends: Floats,
 ) -> Mask:
     """Whether Ĝ − radius · σ̂ of every guardrail stays above what it may lose: (a, m)."""
     safe = np.ones(ends.shape[:2], dtype=bool)

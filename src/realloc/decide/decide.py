@@ -103,7 +103,9 @@ def search(
         shares = search_greedy(base, objective, allowed, settings).shares
     else:
         slopes = partial(steepness, problem)
-        shares = search_ascent(base, objective, allowed, settings, slopes, end_allowed).shares
+        shares = search_ascent(
+            base, objective, allowed, settings, slopes, end_allowed
+        ).shares
     if local is not problem:
         score = score_ends(problem, np.arange(len(base)), base, shares[:, None], config)
         shares = np.where(score > settings.threshold, shares, base)
@@ -195,7 +197,9 @@ def name_obstacle(
         (~first.safe, "guardrail", guardrail),
     ]
     conditions = [condition for condition, _, _ in checks]
-    reason = np.select(conditions, [np.full(n, name) for _, name, _ in checks], "unsupported")
+    reason = np.select(
+        conditions, [np.full(n, name) for _, name, _ in checks], "unsupported"
+    )
     binding = np.select(conditions, [np.broadcast_to(name, n) for _, _, name in checks], "")
     return reason, binding.astype(str)
 

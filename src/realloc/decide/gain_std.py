@@ -1,12 +1,10 @@
 """The standard deviation of a gain, from the covariance of the field it is made of."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from realloc.base.simplex import Floats, channels_first
+from realloc.base.simplex import Floats, Rows, channels_first
 
 FEW = 5  # channels up to which sums channel by channel are faster than a matrix product per row
 
@@ -17,7 +15,7 @@ class GainStd:
 
     covariance: Floats
 
-    def __call__(self, rows: NDArray[np.integer[Any]], start: Floats, ends: Floats) -> Floats:
+    def __call__(self, rows: Rows, start: Floats, ends: Floats) -> Floats:
         """σ̂ of starts (a, K) → ends (a, m, K) of some of the rows: (a, m)."""
         return gain_std(self.covariance[rows], start, ends)
 

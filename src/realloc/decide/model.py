@@ -1,4 +1,4 @@
-"""What a decision needs from a model: gains of moves, their uncertainty, slopes, support, neighbours."""
+"""What a decision needs from a model: gains, their uncertainty, slopes, support, neighbours."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Integers, Mask
 from realloc.decide.config import DecisionConfig
 from realloc.decide.conservative import MoveFunction, OutcomeTerm, Rows, SupportAt
 from realloc.logs import Logs
@@ -19,8 +19,8 @@ class Neighbours:
     """Logged actions near m ends: directional support ω, how many are near, and the nearest."""
 
     omega: Floats  # (m,)
-    count: NDArray[np.int64]  # (m,)
-    nearest: NDArray[np.int64]  # (m, k) rows of the memory, nearest first
+    count: Integers  # (m,)
+    nearest: Integers  # (m, k) rows of the memory, nearest first
 
 
 class GainsAt(Protocol):
@@ -79,7 +79,9 @@ class DecisionModel(Protocol):
         """The states of today's rows: (n, d)."""
         ...
 
-    def terms(self, x: States, start: Floats, config: DecisionConfig, /) -> tuple[OutcomeTerm, ...]:
+    def terms(
+        self, x: States, start: Floats, config: DecisionConfig, /
+    ) -> tuple[OutcomeTerm, ...]:
         """Gains, uncertainty and slopes of every outcome at n states and their current shares."""
         ...
 
@@ -95,10 +97,10 @@ class DecisionModel(Protocol):
         """Whether σ̂ of every outcome is a posterior, which the bound's radius was chosen for."""
         ...
 
-    def used_channels(self, logs: Logs, /) -> NDArray[np.bool_]:
+    def used_channels(self, logs: Logs, /) -> Mask:
         """Which channels each row's unit was ever seen to use: (n, K)."""
         ...
 
-    def label_neighbours(self, nearest: NDArray[np.int64], /) -> NDArray[np.str_]:
-        """Unit and time of the nearest logged actions, e.g. `item7@2026-01-03; item9@2026-01-02`."""
+    def label_neighbours(self, nearest: Integers, /) -> NDArray[np.str_]:
+        """Name the nearest logged actions: `item7@2026-01-03; item9@2026-01-02`."""
         ...

@@ -35,7 +35,9 @@ class Problem:
     limits: Limits
     outcomes: tuple[OutcomeTerm, ...]  # those with a weight make the objective
     radius: float  # standard deviations between a gain and its lower bound
-    significant: bool = True  # False: held-out units do not speak for the model; nothing moves
+    significant: bool = (
+        True  # False: held-out units do not speak for the model; nothing moves
+    )
     repeated_mixes: Floats | None = None  # (m, K) logged mixes to try besides the search
 
 
@@ -44,7 +46,9 @@ def approximate_locally(problem: Problem, base: Floats, config: DecisionConfig) 
 
     Returns `problem` itself if none apply.
     """
-    outcomes = tuple(term.approximate_locally(base, config.max_length) for term in problem.outcomes)
+    outcomes = tuple(
+        term.approximate_locally(base, config.max_length) for term in problem.outcomes
+    )
     return problem if outcomes == problem.outcomes else replace(problem, outcomes=outcomes)
 
 
@@ -74,7 +78,9 @@ def allowed_by(problem: Problem) -> SupportFunction:
         possible[some] &= problem.support.allowed(rows[some], start[some], ends[some])
         some = possible.any(axis=1)
         home = problem.start[rows[some]]
-        possible[some] &= guarded(problem.outcomes, problem.radius, rows[some], home, ends[some])
+        possible[some] &= guarded(
+            problem.outcomes, problem.radius, rows[some], home, ends[some]
+        )
         return possible
 
     return allowed

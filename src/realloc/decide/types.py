@@ -42,10 +42,10 @@ class Decision:
     gain: Floats
     gain_lower: Floats
     support: Floats
-    steps: NDArray[np.int64]
+    steps: Integers
     reason: NDArray[np.str_]
     # (n, K) minor units; None: shares are rounded by their largest remainders
-    money: NDArray[np.int64] | None = None
+    money: Integers | None = None
     # more columns
     further: dict[str, NDArray[Any]] = field(default_factory=dict[str, NDArray[Any]])
     # rows by the search that decided them: "compiled", or "numpy: " and why it was not
@@ -100,7 +100,9 @@ def tabulate(today: Today, decision: Decision, money_digits: int = 2) -> pa.Tabl
         name: _spread(values, today.positions, n, "bad_input" if name == "reason" else "")
         for name, values in answers.items()
     }
-    return pa.table([*keys.columns, *columns.values()], names=[*keys.column_names, *columns])
+    return pa.table(
+        [*keys.columns, *columns.values()], names=[*keys.column_names, *columns]
+    )
 
 
 def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDArray[Any]]:
@@ -108,7 +110,9 @@ def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDA
     channels = logs.schema.channels
     start = logs.shares
     shares = decision.shares
-    if decision.money is None:  # else shares keep every constraint to the last digit already
+    if (
+        decision.money is None
+    ):  # else shares keep every constraint to the last digit already
         shares = shares / shares.sum(axis=1, keepdims=True)
     if not np.all(np.isfinite(shares)) or np.any(shares < 0):
         raise LogError(
@@ -137,7 +141,9 @@ def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDA
     return columns | decision.further
 
 
-def _spread(values: NDArray[Any], positions: Integers, n: int, absent_text: str) -> pa.Array:
+def _spread(
+    values: NDArray[Any], positions: Integers, n: int, absent_text: str
+) -> pa.Array:
     """Values in the order of the rows handed in; rows that could not be read stay empty."""
     absent = np.ones(n, dtype=bool)
     absent[positions] = False

@@ -52,7 +52,10 @@ def agreement_lift(
         lift = Estimate.point("agreement_lift", NAN, 0)
     counts = {"agreeing_rows": plus, "opposing_rows": minus, "comparable_rows": both}
     return EstimateTable(
-        (lift, *(Estimate.point(name, mask.sum(), len(rows)) for name, mask in counts.items()))
+        (
+            lift,
+            *(Estimate.point(name, mask.sum(), len(rows)) for name, mask in counts.items()),
+        )
     )
 
 

@@ -46,7 +46,11 @@ class Balance:
 
     def to_frame(self) -> "pd.DataFrame":
         """One row per covariate: covariate, before, after."""
-        columns = {"covariate": list(self.names), "before": self.before, "after": self.after}
+        columns = {
+            "covariate": list(self.names),
+            "before": self.before,
+            "after": self.after,
+        }
         return pa.table(columns).to_pandas()
 
 
@@ -146,7 +150,9 @@ def select_setting(
         every = match_events(pool.z, pool.events, pool.controls, strata(category), widest)
         for setting in level:
             matches = every.within(setting.caliper, setting.neighbours)
-            balance = balance_table(pool.names, pool.values, pool.events, pool.controls, matches)
+            balance = balance_table(
+                pool.names, pool.values, pool.events, pool.controls, matches
+            )
             trial = Trial(setting, len(matches), balance)
             trials.append(trial)
             if balance.largest < limit and (best is None or trial.matched > best.matched):

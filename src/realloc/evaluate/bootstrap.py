@@ -36,7 +36,9 @@ class Bootstrap:
 DEFAULT = Bootstrap()
 
 
-def draw_units(rng: np.random.Generator, units: int, draws: int, width: int) -> Iterator[Floats]:
+def draw_units(
+    rng: np.random.Generator, units: int, draws: int, width: int
+) -> Iterator[Floats]:
     """How often each unit is drawn, (b, units);
     as many draws at a time as arrays of `width` allow.
     """

@@ -31,7 +31,9 @@ def noise_ceiling(
     1.0
     """
     if events < 3 or draws < 2:
-        raise ConfigError(f"Expected at least 3 events and 2 draws, got {events} and {draws}.")
+        raise ConfigError(
+            f"Expected at least 3 events and 2 draws, got {events} and {draws}."
+        )
     for name, sd in (("effect", effect), ("noise", noise)):
         if not (np.isfinite(sd) and sd >= 0):
             raise ConfigError(
@@ -81,16 +83,24 @@ def effect_sd(
     return Estimate("effect_sd", value, low, high, len(response))
 
 
-def _variances(values: Floats, units: Units, bootstrap: Bootstrap, stream: int = 0) -> Floats:
+def _variances(
+    values: Floats, units: Units, bootstrap: Bootstrap, stream: int = 0
+) -> Floats:
     """Variances of bootstrap samples of units; none with a single unit."""
     codes = group_codes(units)
     centred = values - values.mean()  # else two large numbers would be subtracted
-    columns = [np.bincount(codes), np.bincount(codes, centred), np.bincount(codes, centred**2)]
+    columns = [
+        np.bincount(codes),
+        np.bincount(codes, centred),
+        np.bincount(codes, centred**2),
+    ]
     sums = np.stack(columns, axis=1)
     if len(sums) < 2:
         return np.empty(0)
     drawn = Bootstrap(draws=bootstrap.draws, seed=2 * bootstrap.seed + stream)
-    total = np.concatenate([weights @ sums for weights in drawn.weights(len(sums), len(sums))])
+    total = np.concatenate(
+        [weights @ sums for weights in drawn.weights(len(sums), len(sums))]
+    )
     return total[:, 2] / total[:, 0] - (total[:, 1] / total[:, 0]) ** 2
 
 

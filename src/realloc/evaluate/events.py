@@ -79,7 +79,11 @@ def at_previous(logs: Logs, events: Events, rows: Rows | None = None) -> Logs:
         )
     schema = logs.schema
     table = logs.table.take(pa.array(rows)).drop_columns(
-        [name for name in (schema.outcome, *schema.guardrails) if name in logs.table.column_names]
+        [
+            name
+            for name in (schema.outcome, *schema.guardrails)
+            if name in logs.table.column_names
+        ]
     )
     amounts = logs.shares[before]
     if schema.budget is None:

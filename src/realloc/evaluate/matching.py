@@ -92,7 +92,9 @@ class Matches:
     def contrast(self, values: Floats) -> Floats:
         """v_e − Σ_c w_ec v_c for every event; `values` (n,) or (n, d) by row position."""
         total = np.zeros((len(self), *values.shape[1:]))
-        for near in self.controls.T:  # one gather per neighbour: memory stays that of the events
+        for (
+            near
+        ) in self.controls.T:  # one gather per neighbour: memory stays that of the events
             known = np.flatnonzero(near != NOBODY)
             total[known] += values[near[known]]
         count = np.maximum((self.controls != NOBODY).sum(axis=1), 1)
@@ -121,7 +123,9 @@ class Matches:
         shared = lent * (values[controls] - np.average(values[controls], weights=weights))
         whole = np.bincount(event_units, own, size)
         whole -= np.bincount(codes[len(events) :], shared, size)
-        return float(np.sqrt(max(1.0, np.square(whole).sum() / max(np.square(alone).sum(), TINY))))
+        return float(
+            np.sqrt(max(1.0, np.square(whole).sum() / max(np.square(alone).sum(), TINY)))
+        )
 
 
 def standardise(values: Floats) -> Floats:

@@ -136,4 +136,6 @@ def edge_ndcg(learned: Floats, oracle: Floats, clusters: Clusters = None) -> Est
 
 def _same_rows(one: Floats, other: Floats) -> None:
     if one.shape != other.shape:
-        raise LogError(f"Expected two arrays of one shape, got {one.shape} and {other.shape}.")
+        raise LogError(
+            f"Expected two arrays of one shape, got {one.shape} and {other.shape}."
+        )

@@ -123,14 +123,18 @@ def _fit_chances(
         fold = unit_fold(rows.unit)
         # What was possible says much about what was drawn.
         menu = (rows.probabilities > 0).astype(np.float64)
-        x = np.concatenate([rows.state, rows.start, menu, menu.sum(axis=1, keepdims=True)], axis=1)
+        x = np.concatenate(
+            [rows.state, rows.start, menu, menu.sum(axis=1, keepdims=True)], axis=1
+        )
         options = {"objective": "multiclass", "num_class": len(arms), **TREES}
         for away, (learn, judge) in enumerate(splits(fold)):
             train = learn[learned[learn]]
             stop = judge[learned[judge]]
             booster = boost(x, code, train, stop, options, rows.categorical, start)
             here = np.flatnonzero(fold == away)
-            scores[here] += np.asarray(booster.predict(x[here], raw_score=True, num_threads=1))
+            scores[here] += np.asarray(
+                booster.predict(x[here], raw_score=True, num_threads=1)
+            )
     weights = np.exp(scores - scores.max(axis=1, keepdims=True)) * can
     chances = np.zeros(could.shape)
     chances[:, arms] = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)

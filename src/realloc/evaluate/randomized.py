@@ -16,7 +16,9 @@ from realloc.base.simplex import Floats, Integers, Mask, Rows
 from realloc.evaluate.trees import as_numbers
 from realloc.logs import Logs
 
-Density = Callable[[Floats, Rows], Floats]  # (shares (r, K), row numbers (r,)) → density (r,)
+Density = Callable[
+    [Floats, Rows], Floats
+]  # (shares (r, K), row numbers (r,)) → density (r,)
 SUM_TOLERANCE = 1e-6
 # Largest difference of a share at which a logged move counts as an arm of the menu.
 SAME_MOVE = 1e-4
@@ -43,10 +45,14 @@ class RandomizedRows:
         check_shares("start shares", self.start, (n, self.start.shape[-1]))
         for name, values in (("outcome", self.outcome), ("unit", self.unit)):
             if values.shape != (n,):
-                raise LogError(f"Expected {name} of shape {(n,)} for {n} rows, got {values.shape}.")
+                raise LogError(
+                    f"Expected {name} of shape {(n,)} for {n} rows, got {values.shape}."
+                )
         if self.state.ndim != 2 or len(self.state) != n:
             raise LogError(f"Expected a state of shape ({n}, d), got {self.state.shape}.")
-        _refuse(~np.isfinite(self.outcome), "finite outcomes", "NaN or infinite ones", REPAIR)
+        _refuse(
+            ~np.isfinite(self.outcome), "finite outcomes", "NaN or infinite ones", REPAIR
+        )
         infinite = np.isinf(self.state).any(axis=1)
         _refuse(infinite, "states that are finite or missing", "infinite ones", REPAIR)
 
@@ -194,7 +200,9 @@ def find_arms(changes: Floats, moves: Floats) -> Integers:
     return arms
 
 
-def observed_menu(start: Floats, shares: Floats, digits: int = 3) -> tuple[Floats, Integers]:
+def observed_menu(
+    start: Floats, shares: Floats, digits: int = 3
+) -> tuple[Floats, Integers]:
     """The distinct moves of a log (M, K), rounded, and the arm of each row:
     for logs without a menu.
     """
@@ -248,7 +256,9 @@ def _check_menu(start: Floats, moves: Floats, probabilities: Floats) -> None:
 def _check_density(rows: RandomizedShares) -> None:
     n, channels = rows.shares.shape
     if rows.density.shape != (n,):
-        raise LogError(f"Expected one density for each of {n} rows, got {rows.density.shape}.")
+        raise LogError(
+            f"Expected one density for each of {n} rows, got {rows.density.shape}."
+        )
     _refuse(~np.isfinite(rows.density), "finite densities", "NaN or infinite ones", REPAIR)
     none = rows.density <= 0
     _refuse(none, "densities above 0 for drawn shares", "0 or negative ones", POSSIBLE)
@@ -285,7 +295,9 @@ def _check_density(rows: RandomizedShares) -> None:
         )
 
 
-def _refuse(flags: ArrayLike, expected: str, got: str, advice: str, what: str = "rows") -> None:
+def _refuse(
+    flags: ArrayLike, expected: str, got: str, advice: str, what: str = "rows"
+) -> None:
     """`flags` says for each row whether it is wrong."""
     wrong = np.asarray(flags)
     if wrong.any():

@@ -38,7 +38,11 @@ def score(gain: Floats, moved_by: Floats) -> Floats:
 
 
 def rank_correlation(
-    name: str, predicted: Floats, response: Floats, units: Units, bootstrap: Bootstrap = DEFAULT
+    name: str,
+    predicted: Floats,
+    response: Floats,
+    units: Units,
+    bootstrap: Bootstrap = DEFAULT,
 ) -> Estimate:
     """Spearman's ρ with mid-ranks for ties; NaN where one side is constant."""
     _check(predicted, response, units)
@@ -55,7 +59,9 @@ def rank_correlation(
         middle = weights.sum(axis=1, keepdims=True) / 2
         a = predicted_ranks(weights) - middle
         b = response_ranks(weights) - middle
-        squares = np.einsum("bn,bn,bn->b", weights, a, a) * np.einsum("bn,bn,bn->b", weights, b, b)
+        squares = np.einsum("bn,bn,bn->b", weights, a, a) * np.einsum(
+            "bn,bn,bn->b", weights, b, b
+        )
         return divide(np.einsum("bn,bn,bn->b", weights, a, b), np.sqrt(squares))
 
     return _resample(name, spearman, int(codes.max()) + 1, n, bootstrap, width=n)
@@ -73,7 +79,9 @@ def aligned_gap(
     """
     _check(predicted, response, units)
     if not 0 < part <= 0.5:
-        raise ConfigError(f"Expected a part above 0 and up to 0.5 of the events, got {part}.")
+        raise ConfigError(
+            f"Expected a part above 0 and up to 0.5 of the events, got {part}."
+        )
     n = len(predicted)
     if not n or np.ptp(predicted) == 0:
         return Estimate.point("aligned_gap", NAN, n)
@@ -85,7 +93,9 @@ def aligned_gap(
         weights = unit_weights[:, codes]
         count = np.add.reduceat(weights, starts, axis=1)
         total = np.add.reduceat(weights * response[order], starts, axis=1)
-        return _tail_mean(count[:, ::-1], total[:, ::-1], part) - _tail_mean(count, total, part)
+        return _tail_mean(count[:, ::-1], total[:, ::-1], part) - _tail_mean(
+            count, total, part
+        )
 
     return _resample("aligned_gap", gap, int(codes.max()) + 1, n, bootstrap, width=n)
 
@@ -119,7 +129,9 @@ def within_unit_concordance(
         earlier = earlier[kept]
         order_predicted = np.sign(predicted[later] - predicted[earlier])
         order_found = np.sign(response[later] - response[earlier])
-        agree += np.bincount(codes[later], (order_predicted * order_found + 1) / 2, len(present))
+        agree += np.bincount(
+            codes[later], (order_predicted * order_found + 1) / 2, len(present)
+        )
         pairs += np.bincount(codes[later], minlength=len(present))
     return ratio("within_unit_concordance", agree, pairs, int(pairs.sum()), bootstrap)
 
@@ -148,11 +160,17 @@ def mean_response(
 ) -> Estimate:
     """Mean R over events."""
     codes = group_codes(units)
-    return ratio(name, np.bincount(codes, response), np.bincount(codes), len(response), bootstrap)
+    return ratio(
+        name, np.bincount(codes, response), np.bincount(codes), len(response), bootstrap
+    )
 
 
 def ratio(
-    name: str, top: NDArray[Any], bottom: NDArray[Any], n: int, bootstrap: Bootstrap = DEFAULT
+    name: str,
+    top: NDArray[Any],
+    bottom: NDArray[Any],
+    n: int,
+    bootstrap: Bootstrap = DEFAULT,
 ) -> Estimate:
     """Σ top / Σ bottom over units, each given by its own sums (U,); NaN where the bottom is 0."""
     sums = np.stack([top, bottom], axis=1).astype(np.float64)
@@ -169,7 +187,9 @@ def ratio(
 
 def widen(estimate: Estimate, factor: float, largest: float = np.inf) -> Estimate:
     """The same value with an interval stretched around it, but not beyond ±`largest`."""
-    ends = estimate.value + factor * (np.array([estimate.low, estimate.high]) - estimate.value)
+    ends = estimate.value + factor * (
+        np.array([estimate.low, estimate.high]) - estimate.value
+    )
     low, high = np.clip(ends, -largest, largest).tolist()
     return replace(estimate, low=low, high=high)
 

@@ -31,7 +31,13 @@ from realloc.evaluate.balance import (
 )
 from realloc.evaluate.bootstrap import Bootstrap
 from realloc.evaluate.ceiling import effect_sd, noise_ceiling
-from realloc.evaluate.demand import Known, fit_demand, known_before, predict_demand, previous_share
+from realloc.evaluate.demand import (
+    Known,
+    fit_demand,
+    known_before,
+    predict_demand,
+    previous_share,
+)
 from realloc.evaluate.events import TOLERANCE, Events, at_previous, find_events
 from realloc.evaluate.matching import (
     Matches,
@@ -55,9 +61,15 @@ PREDICTED = "predicted outcome"
 class MatchedReplayConfig:
     """How events are found, matched and ranked."""
 
-    categories: tuple[str, ...] = ()  # features that controls must share, from fine to coarse
-    features: tuple[str, ...] = ()  # numbers to match on beside shares, budget, level, prediction
-    settings: tuple[MatchSetting, ...] = ()  # from strict to loose; none: `ladder(categories)`
+    categories: tuple[
+        str, ...
+    ] = ()  # features that controls must share, from fine to coarse
+    features: tuple[
+        str, ...
+    ] = ()  # numbers to match on beside shares, budget, level, prediction
+    settings: tuple[
+        MatchSetting, ...
+    ] = ()  # from strict to loose; none: `ladder(categories)`
     limit: float = LIMIT  # |SMD| that no covariate may reach
     tolerance: float = TOLERANCE  # ‖Δp‖₁ up to which shares count as held
     least_events: int = 30  # fewer matched events are not ranked
@@ -185,7 +197,9 @@ def match_window(
         """One number per date and level; rows without a level have one of their own."""
         if category is None:
             return dates
-        level = np.nan_to_num(known.columns((category,), rows)[:, 0], nan=-1.0).astype(int) + 1
+        level = (
+            np.nan_to_num(known.columns((category,), rows)[:, 0], nan=-1.0).astype(int) + 1
+        )
         return dates * (int(level.max()) + 1) + level
 
     selection = select_setting(pool, strata, settings, config.limit)
@@ -194,7 +208,9 @@ def match_window(
     progress("match events", 2, 3)
     matches = selection.matches  # positions in `rows`, not in the log
     stratum = strata(selection.setting.category)
-    paired, placebos = match_placebos(pool.z, matches, pool.controls, stratum, selection.setting)
+    paired, placebos = match_placebos(
+        pool.z, matches, pool.controls, stratum, selection.setting
+    )
     rest = outcome[rows] - predicted
     residual = np.full(len(logs), np.nan)
     # Without what a date does to all rows of a category: no response changes, and rows of
@@ -249,7 +265,9 @@ def rank_window(
     notes = list(window.notes)
     estimates = _rank(window, gains, config, progress)
     if not estimates[2].n:
-        notes.append("Within-unit concordance: no unit has two matched events in like contexts.")
+        notes.append(
+            "Within-unit concordance: no unit has two matched events in like contexts."
+        )
     estimates += _ceiling(window, config, notes)
     progress("rank events", 7, 8)
     if advise is None:
@@ -261,7 +279,12 @@ def rank_window(
     progress("rank events", 8, 8)
     verdict = f"evaluated: {estimates[0]}, {against_chance(estimates[0])}."
     return MatchedReplay(
-        tuple(estimates), selection.balance, selection.setting, verdict, tuple(notes), window
+        tuple(estimates),
+        selection.balance,
+        selection.setting,
+        verdict,
+        tuple(notes),
+        window,
     )
 
 
@@ -300,12 +323,16 @@ def _rank(
     add(gap, ranking.tail_shares(S))
     add(ranking.mean_response("mean_response", R, units, draws), np.ones(len(R)))
     # Rows that did not move: far from 0, matching leaves something that also makes movers differ.
-    mean = ranking.mean_response("mean_placebo_response", placebo.values, placebo.units, draws)
+    mean = ranking.mean_response(
+        "mean_placebo_response", placebo.values, placebo.units, draws
+    )
     add(mean, np.ones(len(placebo.values)), placebo.matches)
     return estimates
 
 
-def _ceiling(window: MatchWindow, config: MatchedReplayConfig, notes: list[str]) -> list[Estimate]:
+def _ceiling(
+    window: MatchWindow, config: MatchedReplayConfig, notes: list[str]
+) -> list[Estimate]:
     """sd(τ), ρ* and R² of m_eval; what cannot be told is noted."""
     n = len(window.response)
     estimates = [
@@ -417,7 +444,9 @@ def _filled(names: tuple[str, ...], values: Floats) -> tuple[tuple[str, ...], Fl
     return (*names, *(f"{names[j]} missing" for j in gaps)), filled
 
 
-def _left_aside(pool: Pool, known: Known, rows: Rows, matches: Matches, limit: float) -> list[str]:
+def _left_aside(
+    pool: Pool, known: Known, rows: Rows, matches: Matches, limit: float
+) -> list[str]:
     """A sentence on numbers that were not matched on and are out of balance."""
     matched = {*pool.names, *known.categorical}
     others = tuple(name for name in known.names if name not in matched)
@@ -432,13 +461,17 @@ def _left_aside(pool: Pool, known: Known, rows: Rows, matches: Matches, limit: f
     ]
     if not far:
         return []
-    return [f"Not matched on, and out of balance (SMD): {', '.join(far)}. Name them in `features`."]
+    return [
+        f"Not matched on, and out of balance (SMD): {', '.join(far)}. Name them in `features`."
+    ]
 
 
 def _checked(gain: object, n: int) -> Floats:
     gains = np.asarray(gain, dtype=np.float64)
     if gains.shape != (n,):
-        raise LogError(f"Expected one gain per event, an array of shape ({n},), got {gains.shape}.")
+        raise LogError(
+            f"Expected one gain per event, an array of shape ({n},), got {gains.shape}."
+        )
     bad = int((~np.isfinite(gains)).sum())
     if bad:
         raise LogError(

@@ -47,7 +47,11 @@ def boost(
         score = None if start is None else start[rows]
         columns: Any = list(categorical)
         return lgb.Dataset(
-            x[rows], label[rows], init_score=score, categorical_feature=columns, params=params
+            x[rows],
+            label[rows],
+            init_score=score,
+            categorical_feature=columns,
+            params=params,
         )
 
     learned = dataset(train)

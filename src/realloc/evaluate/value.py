@@ -54,12 +54,16 @@ VALUES = (
 class ValueConfig:
     """When a value may be stated, and how it is computed."""
 
-    least_effective_rows: float = 100.0  # over all rows, and over rows where the policy moves
+    least_effective_rows: float = (
+        100.0  # over all rows, and over rows where the policy moves
+    )
     least_effective_units: float = 30.0
     most_off_menu: float = 0.5
     clip: float | None = None  # largest weight of the clipped value; None: √n
     bandwidth: float | None = None  # of continuous shares; None: by rule
-    at_point: bool = False  # continuous shares: model the very target, not the kernel around it
+    at_point: bool = (
+        False  # continuous shares: model the very target, not the kernel around it
+    )
     interval: IntervalConfig = field(default_factory=IntervalConfig)
 
     def __post_init__(self) -> None:
@@ -72,7 +76,9 @@ class ValueConfig:
         for name in ("clip", "bandwidth"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise ConfigError(f"Expected `{name}` above 0 in the value config, got {value}.")
+                raise ConfigError(
+                    f"Expected `{name}` above 0 in the value config, got {value}."
+                )
 
 
 @dataclass(frozen=True)
@@ -109,7 +115,9 @@ class Predicted:
     hold: Floats
 
 
-def doubly_robust(outcome: Floats, weight: Floats, at_target: Floats, at_logged: Floats) -> Floats:
+def doubly_robust(
+    outcome: Floats, weight: Floats, at_target: Floats, at_logged: Floats
+) -> Floats:
     """m(π) + w (Y − m(P)) for every row: its mean is right if either the weights or the model
     are.
     """
@@ -171,7 +179,9 @@ def smoothed_value(
 
     def predict(model: OutcomeModel, picked: Rows) -> Predicted:
         if config.at_point:
-            return Predicted(model(shares[picked], picked), model(rows.start[picked], picked))
+            return Predicted(
+                model(shares[picked], picked), model(rows.start[picked], picked)
+            )
         return Predicted(_at_kernel(aimed, model, picked), _at_kernel(held, model, picked))
 
     return _value(rows, weighed, predict, model, config)

@@ -36,7 +36,9 @@ class Target:
 
     probabilities: Floats  # (n, M) chances over the menu's arms
     on_menu: Mask
-    distance: Floats  # (n,) moved share between the recommendation and the arm that stands for it
+    distance: (
+        Floats  # (n,) moved share between the recommendation and the arm that stands for it
+    )
 
 
 def target_arms(rows: RandomizedMoves, arms: Rows) -> Target:
@@ -61,7 +63,9 @@ def target_mix(rows: RandomizedMoves, probabilities: Floats) -> Target:
             f"Expected chances of shape {rows.probabilities.shape}, got {probabilities.shape}."
         )
     total = probabilities.sum(axis=1)
-    fair = (probabilities >= 0).all(axis=1) & ((np.abs(total - 1) <= SUM_TOLERANCE) | (total == 0))
+    fair = (probabilities >= 0).all(axis=1) & (
+        (np.abs(total - 1) <= SUM_TOLERANCE) | (total == 0)
+    )
     if not fair.all():
         raise LogError(
             "Expected a target's chances of at least 0 that sum to 1 (or are all 0: off the menu), "
@@ -80,7 +84,9 @@ def target_shares(rows: RandomizedMoves, shares: Floats, tolerance: float = 0.02
         away[could, arm] = total_variation(rows.start[could] + move, shares[could])
     distance = away.min(axis=1)
     near = distance <= tolerance + 1e-9
-    return replace(target_arms(rows, np.where(near, away.argmin(axis=1), -1)), distance=distance)
+    return replace(
+        target_arms(rows, np.where(near, away.argmin(axis=1), -1)), distance=distance
+    )
 
 
 def menu_weights(rows: RandomizedMoves, chances: Floats) -> Floats:
@@ -131,13 +137,17 @@ class ActionKernel:
         rng = np.random.default_rng(seed)
         n, channels = self.target.shape
         for _ in range(count):
-            yield self._place(_in_ball(rng.standard_normal((n, channels + 3)), channels - 1))
+            yield self._place(
+                _in_ball(rng.standard_normal((n, channels + 3)), channels - 1)
+            )
 
     def _place(self, offset: Floats) -> tuple[Floats, Mask]:
         """Where an offset (d,) or (n, d) in the unit ball leads,
         and which places lie on the support.
         """
-        place = self.target + self.bandwidth * offset @ tangent_basis(self.target.shape[1]).T
+        place = (
+            self.target + self.bandwidth * offset @ tangent_basis(self.target.shape[1]).T
+        )
         good = place.min(axis=1) >= 0
         if self.rows.density_at is not None and good.any():
             good[good] = self.rows.density_at(place[good], np.flatnonzero(good)) > 0
@@ -208,7 +218,9 @@ def weighted_mean(
     for part in (term, minus) if minus else (term,):
         bottom = np.ones(n) if part.bottom is None else part.bottom
         columns += [np.bincount(codes, part.top), np.bincount(codes, bottom)]
-    table = np.stack(columns, axis=1)  # (G, 2 or 4): the statistic is a function of unit sums
+    table = np.stack(
+        columns, axis=1
+    )  # (G, 2 or 4): the statistic is a function of unit sums
     value = float(_quotients(table.sum(axis=0, keepdims=True))[0])
     if not np.isfinite(value):
         return Estimate.point(name, NAN, n)
@@ -218,7 +230,9 @@ def weighted_mean(
         return Estimate.around(name, value, _jackknife(table), n)
     rng = np.random.default_rng(config.seed)
     units = len(table)
-    drawn = [_quotients(counts @ table) for counts in draw_units(rng, units, config.draws, units)]
+    drawn = [
+        _quotients(counts @ table) for counts in draw_units(rng, units, config.draws, units)
+    ]
     return Estimate(name, value, *interval(np.concatenate(drawn)), n)
 
 
@@ -245,4 +259,6 @@ def _jackknife(table: Floats) -> float:
         return squares  # 0, or NaN where one unit holds a whole denominator
     kurtosis = groups * float((apart**4).sum()) / squares**2
     degrees = 2 / (2 / (groups - 1) + max(kurtosis - 3, 0.0) / groups)
-    return float(t.ppf(0.5 + CONFIDENCE / 2, degrees) * np.sqrt((groups - 1) / groups * squares))
+    return float(
+        t.ppf(0.5 + CONFIDENCE / 2, degrees) * np.sqrt((groups - 1) / groups * squares)
+    )

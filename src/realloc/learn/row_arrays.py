@@ -20,6 +20,7 @@ class RowArrays:
         """These rows and then the others."""
         names = [spec.name for spec in fields(self)]
         joined = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in names
         }
         return replace(self, **joined)

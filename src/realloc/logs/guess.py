@@ -10,14 +10,13 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
+from realloc.base.simplex import Floats, Integers, Mask
 from realloc.base.validation import nearest
 from realloc.logs import names
 from realloc.logs.reading import columns
 from realloc.logs.reading.arrow import compute as pc
-from realloc.logs.reading.columns import Floats
 from realloc.logs.reading.source import Source
 from realloc.logs.schema import Schema
 
@@ -46,7 +45,7 @@ class GuessSample:
     numbers: dict[str, Floats]
     texts: list[str]
     wholes: list[str]  # numbers that are whole, so may be ids
-    times: dict[str, NDArray[np.int64]]
+    times: dict[str, Integers]
 
     @cached_property
     def amounts(self) -> dict[str, Floats]:
@@ -80,10 +79,14 @@ def guess_schema(source: Source, hints: Hints | None = None) -> Schema:
         return long
     channels, shares = _find_channels(sample, hints)
     budgets = names.mentioning(sample.amounts, names.BUDGET)
-    budgets = [name for name in budgets if name not in channels and not names.looks_earlier(name)]
+    budgets = [
+        name for name in budgets if name not in channels and not names.looks_earlier(name)
+    ]
     budget = budgets[0] if shares and budgets else None
     unit = hints.unit or _find_unit(sample, time, channels)
-    propensity = next((name for name in sample.numbers if "propensity" in names.words(name)), None)
+    propensity = next(
+        (name for name in sample.numbers if "propensity" in names.words(name)), None
+    )
     taken = {time, unit, budget, propensity, *channels}
     return Schema(
         unit=unit,
@@ -142,7 +145,7 @@ def _kind(column: pa.Array, name: str, text_source: bool) -> str | None:
     return "number" if good else "text"
 
 
-def _mostly_good(parsed: columns.Parsed, good: NDArray[np.bool_]) -> bool:
+def _mostly_good(parsed: columns.Parsed, good: Mask) -> bool:
     bad = int(parsed.bad.sum())
     given = int(good.sum()) + bad
     return given > 0 and bad <= (1 - MOSTLY) * given
@@ -191,7 +194,9 @@ def _find_channels(sample: GuessSample, hints: Hints) -> tuple[tuple[str, ...], 
         given = [sample.numbers[name] for name in hints.channels if name in sample.numbers]
         return hints.channels, bool(given) and _whole_of(given) == 1.0
     amounts = {
-        name: values for name, values in sample.amounts.items() if not names.looks_earlier(name)
+        name: values
+        for name, values in sample.amounts.items()
+        if not names.looks_earlier(name)
     }
     spends = [name for name in amounts if names.looks_spent(name)]
     # Written with signs, such as $1,234.50: the check says how to write them.
@@ -279,7 +284,9 @@ def _find_unit(sample: GuessSample, time: str, channels: tuple[str, ...]) -> str
     parts = {name: _unique_part(sample, [name, time]) for name in able}
     fitting = [name for name in able if parts[name] >= NEARLY_UNIQUE]
     if not fitting:  # the whole log may be repeated; then the name must say it
-        fitting = [name for name in names.mentioning(able, names.UNIT) if parts[name] >= 0.4]
+        fitting = [
+            name for name in names.mentioning(able, names.UNIT) if parts[name] >= 0.4
+        ]
     if not fitting:
         raise LogError(
             f"Expected a column of ids with at most one row per {time!r}, but none fits "
@@ -288,13 +295,14 @@ def _find_unit(sample: GuessSample, time: str, channels: tuple[str, ...]) -> str
             "`spend_column` in the schema."
         )
     return min(
-        fitting, key=lambda name: (names.rank(name, names.UNIT), -parts[name], able.index(name))
+        fitting,
+        key=lambda name: (names.rank(name, names.UNIT), -parts[name], able.index(name)),
     )
 
 
 def _unique_part(sample: GuessSample, keys: Iterable[str]) -> float:
     """How many different keys there are, as a part of the rows; 0 if the first is often missing."""
-    codes: list[NDArray[np.int64]] = []
+    codes: list[Integers] = []
     for name in keys:
         if name in sample.times:
             codes.append(sample.times[name])
@@ -312,7 +320,11 @@ def _find_currency(sample: GuessSample, unit: str) -> str | None:
 
 
 def _find_outcome(sample: GuessSample, taken: set[str | None]) -> str:
-    able = [name for name in sample.numbers if name not in taken and not names.looks_earlier(name)]
+    able = [
+        name
+        for name in sample.numbers
+        if name not in taken and not names.looks_earlier(name)
+    ]
     named = names.mentioning(able, names.OUTCOME)
     if not named:
         raise LogError(

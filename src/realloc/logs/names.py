@@ -39,7 +39,9 @@ CHANNEL = tuple("channel medium platform source network placement".split())
 SPEND = frozenset("spend cost spends costs expense investment".split())
 SHARE = frozenset("share shares pct percent proportion weight mix".split())
 CURRENCY = frozenset(("currency", "ccy"))
-TOTAL = frozenset("all total totals overall global sum national worldwide everything".split())
+TOTAL = frozenset(
+    "all total totals overall global sum national worldwide everything".split()
+)
 
 
 @lru_cache(maxsize=4096)

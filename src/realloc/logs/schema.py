@@ -20,21 +20,29 @@ class Schema:
     time: str
     outcome: str
     channels: tuple[str, ...]
-    budget: str | None = None  # None: channels are spends; a name: channels are shares of it
+    budget: str | None = (
+        None  # None: channels are spends; a name: channels are shares of it
+    )
     features: tuple[str, ...] | None = None  # None: every other column that is safe to use
     categorical: tuple[str, ...] | None = None  # None: by dtype
     guardrails: tuple[str, ...] = ()
     propensity: str | None = None
     currency: str | None = None  # None: a column named like one
-    channel_column: str | None = None  # long layout: the column that holds the channel's name …
+    channel_column: str | None = (
+        None  # long layout: the column that holds the channel's name …
+    )
     spend_column: str | None = None  # … and the one that holds its spend
-    known_before: tuple[str, ...] = ()  # columns that look post-decision but were known before it
+    known_before: tuple[
+        str, ...
+    ] = ()  # columns that look post-decision but were known before it
     drop_units: tuple[str, ...] = ()  # units to leave out, such as a total of the others
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, Iterable) and not isinstance(value, str | tuple | Set | Mapping):
+            if isinstance(value, Iterable) and not isinstance(
+                value, str | tuple | Set | Mapping
+            ):
                 object.__setattr__(self, field.name, tuple(value))
         if isinstance(self.channels, str):
             raise ConfigError(
@@ -71,7 +79,14 @@ class Schema:
     @property
     def fixed_columns(self) -> tuple[str, ...]:
         """Columns with a part of their own in the wide layout; others may be features."""
-        single = (self.unit, self.time, self.budget, self.outcome, self.propensity, self.currency)
+        single = (
+            self.unit,
+            self.time,
+            self.budget,
+            self.outcome,
+            self.propensity,
+            self.currency,
+        )
         return tuple(name for name in single if name) + self.channels + self.guardrails
 
     def _check_one_part_each(self) -> None:
@@ -94,7 +109,9 @@ class Schema:
             )
         repeated = _repeated(self.features)
         if repeated:
-            raise ConfigError(f"Expected each feature once, but {repeated!r} is listed twice.")
+            raise ConfigError(
+                f"Expected each feature once, but {repeated!r} is listed twice."
+            )
         unknown = sorted(set(self.categorical or ()) - set(self.features))
         if unknown:
             raise ConfigError(

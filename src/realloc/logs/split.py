@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from datetime import date, datetime
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
+from realloc.base.simplex import Integers
 from realloc.logs.table import Logs
 
 
@@ -42,15 +42,19 @@ def split_by_unit(
 
 def unit_folds(
     logs: Logs, folds: int, seed: int = 0, groups: str | None = None
-) -> NDArray[np.int64]:
+) -> Integers:
     """A fold number per row, the same for a unit's rows; folds differ by at most one unit."""
     codes, names = _blocks(logs, groups)
     if not 2 <= folds <= len(names):
-        raise LogError(f"Expected 2 to {len(names)} folds for {len(names)} units, got {folds}.")
+        raise LogError(
+            f"Expected 2 to {len(names)} folds for {len(names)} units, got {folds}."
+        )
     return (_ranks(names, seed) % folds)[codes]
 
 
-def split_by_time(logs: Logs, at: str | date | datetime, gap_days: int = 0) -> tuple[Logs, Logs]:
+def split_by_time(
+    logs: Logs, at: str | date | datetime, gap_days: int = 0
+) -> tuple[Logs, Logs]:
     """Rows before `at`, and rows from `at` + gap on; the gap leaves out late outcomes."""
     _check_logs(logs)
     if gap_days < 0:
@@ -67,7 +71,7 @@ def split_by_time(logs: Logs, at: str | date | datetime, gap_days: int = 0) -> t
     return logs.take(past), logs.take(future)
 
 
-def _blocks(logs: Logs, groups: str | None) -> tuple[NDArray[np.int64], list[str]]:
+def _blocks(logs: Logs, groups: str | None) -> tuple[Integers, list[str]]:
     """A block number per row and the blocks' names: units, or groups of units."""
     _check_logs(logs)
     if groups is not None and groups not in (logs.pinned_schema.categorical or ()):
@@ -93,7 +97,7 @@ def _check_logs(logs: Logs) -> None:
         raise LogError(f"Expected logs (from `read_logs`), got {type(logs).__name__}.")
 
 
-def _ranks(names: list[str], seed: int) -> NDArray[np.int64]:
+def _ranks(names: list[str], seed: int) -> Integers:
     key = f"split-{seed}".encode()
     hashes = [hashlib.blake2b(name.encode(), key=key, digest_size=16) for name in names]
     digests = [made.digest() for made in hashes]

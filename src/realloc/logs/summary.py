@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from realloc.base.simplex import Floats, Integers
 from realloc.logs.divergence import divergence
 from realloc.logs.reading.arrow import compute as pc
 from realloc.logs.table import Logs, as_floats
@@ -33,19 +33,23 @@ class ColumnSummary:
     type: str  # number, date, flag or text
     edges: list[float] = field(default_factory=list[float])
     levels: list[str] = field(default_factory=list[str])
-    parts: list[float] = field(default_factory=list[float])  # of the window's rows in each bin
-    usual: float | None = None  # largest divergence of a period beyond chance; None: a single one
+    parts: list[float] = field(
+        default_factory=list[float]
+    )  # of the window's rows in each bin
+    usual: float | None = (
+        None  # largest divergence of a period beyond chance; None: a single one
+    )
 
     @property
     def bins(self) -> int:
         """How many bins there are."""
         return len(self.edges) + len(self.levels) + 2
 
-    def count(self, values: pa.ChunkedArray) -> NDArray[np.int64]:
+    def count(self, values: pa.ChunkedArray) -> Integers:
         """How many values lie in each bin; counts of several batches add up."""
         return np.bincount(self.place(values), minlength=self.bins)
 
-    def place(self, values: pa.ChunkedArray) -> NDArray[np.int64]:
+    def place(self, values: pa.ChunkedArray) -> Integers:
         """The bin of each value."""
         if self.type == "text":
             levels = pa.array(self.levels, pa.string())
@@ -75,7 +79,9 @@ class WindowSummary:
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "WindowSummary":
         """From the plain values of a record."""
-        columns = {name: ColumnSummary(**column) for name, column in plain["columns"].items()}
+        columns = {
+            name: ColumnSummary(**column) for name, column in plain["columns"].items()
+        }
         return cls(plain["rows"], plain["units"], plain["periods"], columns)
 
 
@@ -128,7 +134,7 @@ def _cut(group: str, values: pa.ChunkedArray) -> ColumnSummary:
     return ColumnSummary(group, kind, edges=np.unique(deciles).tolist())
 
 
-def _usual(table: NDArray[np.float64]) -> float | None:
+def _usual(table: Floats) -> float | None:
     """How far periods lie from the whole window, beyond chance: the largest of a sample of them."""
     periods = len(table)
     if periods < 2:
@@ -138,7 +144,7 @@ def _usual(table: NDArray[np.float64]) -> float | None:
     return max(divergence(day, whole - day).beyond for day in days)
 
 
-def _evenly(size: int, most: int) -> NDArray[np.int64]:
+def _evenly(size: int, most: int) -> Integers:
     """At most so many positions, spread evenly from the first to the last."""
     positions = np.linspace(0, size - 1, min(size, most))
     return np.unique(positions.astype(np.int64))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from realloc.base import simplex
 from realloc.base.errors import LogError
 from realloc.base.imports import need
+from realloc.base.simplex import Floats, Mask, Rows
 from realloc.logs.checks.finding import Finding
 from realloc.logs.schema import Schema
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from realloc.logs.checks.check import Check
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +34,9 @@ class Logs:
     schema: Schema
     table: pa.Table
     features: tuple[str, ...]
-    notes: tuple[Finding, ...] = ()  # what reading found: rows set aside, columns left out, …
+    notes: tuple[
+        Finding, ...
+    ] = ()  # what reading found: rows set aside, columns left out, …
 
     def __len__(self) -> int:
         return self.table.num_rows
@@ -69,7 +70,7 @@ class Logs:
         return int(np.count_nonzero(np.bincount(self.unit_codes)))
 
     @property
-    def same_unit(self) -> NDArray[np.bool_]:
+    def same_unit(self) -> Mask:
         """Whether each row but the first is of the same unit as the row before it."""
         return np.diff(self.unit_codes) == 0
 
@@ -135,12 +136,18 @@ class Logs:
     @property
     def propensity(self) -> Floats | None:
         """The logging density of each row's allocation, where the log has one."""
-        return None if self.schema.propensity is None else self._numbers(self.schema.propensity)
+        return (
+            None
+            if self.schema.propensity is None
+            else self._numbers(self.schema.propensity)
+        )
 
     def feature(self, name: str) -> pa.ChunkedArray:
         """One feature column."""
         if name not in self.features:
-            raise LogError(f"Expected one of the features {list(self.features)}, got {name!r}.")
+            raise LogError(
+                f"Expected one of the features {list(self.features)}, got {name!r}."
+            )
         return self.table[name]
 
     @property
@@ -151,7 +158,7 @@ class Logs:
         ]
         return replace(self.schema, features=self.features, categorical=tuple(categorical))
 
-    def take(self, rows: NDArray[np.bool_] | NDArray[np.integer[Any]]) -> "Logs":
+    def take(self, rows: Mask | Rows) -> "Logs":
         """The rows where a mask is true, or at the given positions."""
         if rows.dtype == np.bool_ and len(rows) != len(self):
             raise LogError(f"Expected a mask of {len(self)} rows, got {len(rows)}.")

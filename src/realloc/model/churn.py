@@ -4,11 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from realloc.base.simplex import edge_directions
-
-Floats = NDArray[np.float64]
+from realloc.base.simplex import Floats, edge_directions
 
 
 @dataclass(frozen=True)
@@ -75,4 +72,6 @@ def _size(field: Floats) -> float:
 
 def _best_moved(one: Floats, other: Floats) -> float:
     directions = edge_directions(one.shape[1]).T
-    return float(np.mean((one @ directions).argmax(axis=1) != (other @ directions).argmax(axis=1)))
+    return float(
+        np.mean((one @ directions).argmax(axis=1) != (other @ directions).argmax(axis=1))
+    )

@@ -19,7 +19,12 @@ from realloc.learn.memory.config import MemoryConfig, MoveConfig
 from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.student.config import StudentConfig
 from realloc.learn.support.config import SupportConfig
-from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.teacher.config import (
+    FactualConfig,
+    KernelConfig,
+    NetworkConfig,
+    TeacherConfig,
+)
 from realloc.logs import CheckConfig, Schema
 from realloc.model.publish_limits import PublishLimits
 
@@ -54,7 +59,9 @@ class Config:
         if self.seed < 0:
             raise ConfigError(f"Expected `seed` of at least 0, got {self.seed}.")
         if not 0 <= self.money_digits <= 6:
-            raise ConfigError(f"Expected `money_digits` from 0 to 6, got {self.money_digits}.")
+            raise ConfigError(
+                f"Expected `money_digits` from 0 to 6, got {self.money_digits}."
+            )
 
 
 # The tables of the file, each with the class that checks it; what is a number is no table.
@@ -75,7 +82,9 @@ def read_config(path: str | Path) -> tuple[Schema, Config]:
     misplaced = [
         key
         for key in _known()
-        if isinstance(table["schema"], Mapping) and key in table["schema"] and key not in own
+        if isinstance(table["schema"], Mapping)
+        and key in table["schema"]
+        and key not in own
     ]
     if misplaced:
         raise ConfigError(

@@ -89,7 +89,9 @@ def explain_unit(
     names = np.asarray(texts, dtype=np.str_)[logs.unit_codes]
     rows = np.flatnonzero(names == str(unit))
     if not len(rows):
-        raise LogError(f"Expected a unit of these rows, but {str(unit)!r} is not among them.")
+        raise LogError(
+            f"Expected a unit of these rows, but {str(unit)!r} is not among them."
+        )
     own = logs.take(rows)
     explained: list[dict[str, Any]] = []
     transfers: list[Transfer] = []

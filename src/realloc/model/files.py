@@ -35,7 +35,14 @@ Arrays = dict[str, NDArray[Any]]
 KIND = "model"
 WHERE = "the saved model"
 # What a damaged or foreign file can raise while its parts are put together.
-MISFITS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+MISFITS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 LABELS = tuple(spec.name for spec in fields(Labels))
 COVARIANCE = ("x", "z", "factor")
 MIXES = ("shares", "residual", "count")
@@ -67,7 +74,12 @@ COVARIANCE_AXES = {
     **{
         f"kernel.{name}.{part}": ("float32", axes)
         for part in ("baseline", "slope", "curve")
-        for name, axes in (("length", "d"), ("linear", "d"), ("amplitude", ""), ("constant", ""))
+        for name, axes in (
+            ("length", "d"),
+            ("linear", "d"),
+            ("amplitude", ""),
+            ("constant", ""),
+        )
     },
 }
 MIXES_AXES = {
@@ -153,7 +165,9 @@ def _to_parts(model: SavedModel) -> tuple[Arrays, dict[str, Any]]:
         raise ArtifactError(
             f"Expected finite numbers to save, but {broken!r} holds others. Nothing was written."
         )
-    return arrays, plain({"config": asdict(model.config), "schema": asdict(model.schema), **table})
+    return arrays, plain(
+        {"config": asdict(model.config), "schema": asdict(model.schema), **table}
+    )
 
 
 def _state_parts(state: RoundState) -> tuple[dict[str, Any], Arrays]:
@@ -166,14 +180,21 @@ def _state_parts(state: RoundState) -> tuple[dict[str, Any], Arrays]:
         table, own = _learned_parts(learned)
         outcomes.append({"name": name, **table})
         arrays |= {f"outcome{number}.{part}": values for part, values in own.items()}
-    table = {"encoder": encoder, "rounds": state.rounds, "support": support, "outcomes": outcomes}
+    table = {
+        "encoder": encoder,
+        "rounds": state.rounds,
+        "support": support,
+        "outcomes": outcomes,
+    }
     return table, arrays
 
 
 def _learned_parts(learned: Learned) -> tuple[dict[str, Any], Arrays]:
     student = learned.student
     if not isinstance(student, Potential):
-        raise ArtifactError("Expected a student to save, got a model that decides without one.")
+        raise ArtifactError(
+            "Expected a student to save, got a model that decides without one."
+        )
     arrays: Arrays = {f"memory.{name}": getattr(learned.memory, name) for name in LABELS}
     arrays |= {f"student.{name}": values for name, values in student.weights.items()}
     arrays |= _scaling_arrays("scaling", student.scaling)
@@ -237,7 +258,9 @@ def _check_whole(saved: Arrays, read: Arrays) -> None:
     for name in sorted(saved.keys() | read.keys()):
         if name not in read:
             raise ValueError(f"{name} belongs to nothing")
-        if saved[name].dtype != read[name].dtype or not np.array_equal(saved[name], read[name]):
+        if saved[name].dtype != read[name].dtype or not np.array_equal(
+            saved[name], read[name]
+        ):
             shape = saved[name].shape
             raise ValueError(
                 f"{name} is of {saved[name].dtype} and shape {shape}, or of other values"
@@ -268,7 +291,9 @@ def _read_student(
     student = Potential(weights, scaling)
     shape = (sizes["M"], sizes["K"], config.student.trunk)
     if student.directions.shape != shape or student.directions.dtype != np.float32:
-        raise ValueError(f"the student's directions are {student.directions.shape}, not {shape}")
+        raise ValueError(
+            f"the student's directions are {student.directions.shape}, not {shape}"
+        )
     strangers = [name for name in weights if not name.startswith((*POTENTIAL, CONTEXT))]
     if strangers:
         raise ValueError(f"{strangers[0]} belongs to no part of the student")
@@ -315,7 +340,11 @@ def _read_scaling(prefix: str, arrays: Arrays, outcome: Any) -> Scaling:
 
 
 def _at_least(least: float, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < np.inf:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not least <= value < np.inf
+    ):
         raise ValueError(f"expected a number of at least {least}, got {value!r}")
     return float(value)
 
@@ -330,12 +359,18 @@ def _check_arrays(
             raise ValueError(f"{name} is of {array.dtype} and shape {array.shape}")
         for axis, size in zip(axes, array.shape, strict=True):
             if sizes.setdefault(axis, size) != size:
-                raise ValueError(f"{name} has shape {array.shape}, others make ({axes}) of {sizes}")
+                raise ValueError(
+                    f"{name} has shape {array.shape}, others make ({axes}) of {sizes}"
+                )
 
 
 def _width(encoder: Encoder, schema: Schema) -> int:
     """How many columns the encoder makes: it encodes a log without rows."""
-    numbers = [*schema.channels, *([schema.budget] if schema.budget else []), *encoder.numbers]
+    numbers = [
+        *schema.channels,
+        *([schema.budget] if schema.budget else []),
+        *encoder.numbers,
+    ]
     columns: dict[str, pa.Array] = {name: pa.array([], pa.float64()) for name in numbers}
     texts = pa.array([], pa.string()).dictionary_encode()
     columns |= dict.fromkeys((schema.unit, *encoder.categories), texts)

@@ -30,5 +30,11 @@ class PublishLimits:
                 raise ConfigError(
                     f"Expected `{name}` of [publish] from 0 to 1, got {getattr(self, name)}."
                 )
-        if self.max_drift < 0 or self.max_age_days <= 0 or not (self.max_window_age_days or 1) > 0:
-            raise ConfigError("Expected `max_drift` of at least 0 and ages above 0 in [publish].")
+        if (
+            self.max_drift < 0
+            or self.max_age_days <= 0
+            or not (self.max_window_age_days or 1) > 0
+        ):
+            raise ConfigError(
+                "Expected `max_drift` of at least 0 and ages above 0 in [publish]."
+            )

@@ -35,7 +35,10 @@ class ReAlloc:
     """
 
     def __init__(
-        self, config: Config | None = None, schema: Schema | None = None, quiet: bool = False
+        self,
+        config: Config | None = None,
+        schema: Schema | None = None,
+        quiet: bool = False,
     ) -> None:
         self.config = config or Config()
         self.given_schema = schema  # what a further `fit` reads with
@@ -69,7 +72,9 @@ class ReAlloc:
         rows = self._read(window, weights, self.schema)
         states = [former, self._round(former, rows, weights, progress)]
         if churn:
-            states.append(self._round(former, rows, weights, progress, self.config.seed + 1))
+            states.append(
+                self._round(former, rows, weights, progress, self.config.seed + 1)
+            )
         self.churn = compare_fields(*(state.field(rows).mean(axis=0) for state in states))
         self.state = states[1]
         return self
@@ -119,7 +124,9 @@ class ReAlloc:
         """The decisions on rows that have been read; by default with the config's constraints."""
         constraints = constraints or self.config.constraints
         with one_blas_thread:
-            return recommend_rows(self.fitted, logs, self.config, constraints, pools, progress)
+            return recommend_rows(
+                self.fitted, logs, self.config, constraints, pools, progress
+            )
 
     def explain(self, today: Any, unit: Any, constraints: Any = None) -> Explanation:
         """Why one unit of `today` is moved or kept: step by step, with the evidence."""

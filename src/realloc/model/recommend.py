@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
-from realloc.base.simplex import Floats, edges, total_variation
+from realloc.base.simplex import Floats, Integers, edges, total_variation
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.constraints.limits import compile_limits
 from realloc.decide.decide import Decided, decide
@@ -29,7 +29,7 @@ UNMOVED = 1e-12
 class Batch:
     """Some of today's rows, ready to be decided."""
 
-    rows: NDArray[np.int64]
+    rows: Integers
     problem: Problem
     support: ModelSupport
 
@@ -86,7 +86,9 @@ def open_batches(
         )
         support = model.support_at(x[rows])
         terms = model.terms(x[rows], start[rows], config.decision)
-        problem = Problem(start[rows], support, limits, terms, radius, significant, model.mixes)
+        problem = Problem(
+            start[rows], support, limits, terms, radius, significant, model.mixes
+        )
         yield Batch(rows, problem, support)
 
 
@@ -146,7 +148,7 @@ def answer(
     )
 
 
-def count_transfers(start: Floats, end: Floats) -> NDArray[np.int64]:
+def count_transfers(start: Floats, end: Floats) -> Integers:
     """How many transfers from one channel to another make the whole move, at least."""
     shift = end - start
     givers = (shift < -UNMOVED).sum(axis=1)
@@ -164,7 +166,8 @@ def join(parts: list[Decision]) -> Decision:
     names = ("shares", "gain", "gain_lower", "support", "steps", "reason")
     money = None if parts[0].money is None else column("money")
     further = {
-        name: np.concatenate([part.further[name] for part in parts]) for name in parts[0].further
+        name: np.concatenate([part.further[name] for part in parts])
+        for name in parts[0].further
     }
     searches = Counter[str]()
     for part in parts:

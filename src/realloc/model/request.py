@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
+from realloc.base.simplex import Integers
 from realloc.base.validation import from_table
 from realloc.decide.constraints.constraints import Constraints
 from realloc.logs import Logs, Schema
@@ -13,7 +13,7 @@ from realloc.logs.reading.read import load_today
 from realloc.model.config import Config
 
 
-def read_today(today: Any, schema: Schema) -> tuple[Logs, NDArray[np.int64]]:
+def read_today(today: Any, schema: Schema) -> tuple[Logs, Integers]:
     """Rows to look at, and for each row handed in its place in them."""
     if isinstance(today, Logs):
         return today, np.arange(len(today))
@@ -33,5 +33,7 @@ def read_constraints(given: Any, config: Config) -> Constraints:
     if given is None:
         return config.constraints
     return (
-        given if isinstance(given, Constraints) else from_table(Constraints, given, "`constraints`")
+        given
+        if isinstance(given, Constraints)
+        else from_table(Constraints, given, "`constraints`")
     )

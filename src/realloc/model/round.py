@@ -7,11 +7,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
 from realloc.base.progress import Progress, silent
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Integers, Rows
 from realloc.decide.model import GainModel
 from realloc.learn.features.encode import Encoder, fit_encoder
 from realloc.learn.memory.buffer import may_stay, remember
@@ -62,19 +61,31 @@ def run_round(
     outcomes: dict[str, Learned] = {}
     for name, own, outcome_seed in each_outcome(window, rows, seed):
         former = None if state is None else state.outcomes[name]
-        outcomes[name] = (learner or learn)(former, own, config, rounds, outcome_seed, progress)
+        outcomes[name] = (learner or learn)(
+            former, own, config, rounds, outcome_seed, progress
+        )
 
     # Stage III: where the logs hold evidence
     remembered = None if state is None else state.support.logged
     logged = remember_logged(
-        remembered, window, rows.x, rounds, config.support.rows, draw(seed, "logged", rounds)
+        remembered,
+        window,
+        rows.x,
+        rounds,
+        config.support.rows,
+        draw(seed, "logged", rounds),
     )
     support = fit_support(logged, config.support, draw(seed, "support", rounds), progress)
     return RoundState(encoder.remember(window), outcomes, support, rounds + 1)
 
 
 def learn(
-    former: Learned | None, rows: Window, config: Config, rounds: int, seed: int, progress: Progress
+    former: Learned | None,
+    rows: Window,
+    config: Config,
+    rounds: int,
+    seed: int,
+    progress: Progress,
 ) -> Learned:
     """Stages I and II for one outcome."""
     surfaces = config.teacher.surfaces
@@ -131,15 +142,23 @@ def teach(
         rows.weights,
         progress,
     )
-    surfaces = SurfaceConfigs(kernel=config.kernel, network=config.network, factual=config.factual)
+    surfaces = SurfaceConfigs(
+        kernel=config.kernel, network=config.network, factual=config.factual
+    )
     seed = draw(seed, "teacher", rounds)
-    return nuisances, fit_teacher(rows, nuisances, config.teacher, surfaces, seed, progress, start)
+    return nuisances, fit_teacher(
+        rows, nuisances, config.teacher, surfaces, seed, progress, start
+    )
 
 
-def repeated_mixes(student: GainModel, rows: Window, nuisances: Nuisances) -> RepeatedMixes | None:
+def repeated_mixes(
+    student: GainModel, rows: Window, nuisances: Nuisances
+) -> RepeatedMixes | None:
     """What mixes that several units repeat are worth beyond the student."""
     owners = rows.units if rows.owners is None else rows.owners
-    return fit_mixes(rows.shares, owners, rows.weights, lambda: beyond(student, rows, nuisances))
+    return fit_mixes(
+        rows.shares, owners, rows.weights, lambda: beyond(student, rows, nuisances)
+    )
 
 
 def of_all(
@@ -184,7 +203,9 @@ def for_size(config: Config, rows: int) -> Config:
     """
     if rows >= config.teacher.few_rows:
         return config
-    surfaces = ("kernel",) if config.teacher.surfaces == SURFACES else config.teacher.surfaces
+    surfaces = (
+        ("kernel",) if config.teacher.surfaces == SURFACES else config.teacher.surfaces
+    )
     models = ("ridge",) if config.nuisances.models == MODELS else config.nuisances.models
     return replace(
         config,
@@ -199,7 +220,11 @@ def each_outcome(window: Logs, rows: Window, seed: int) -> list[tuple[str, Windo
     found = [(schema.outcome, rows, seed)]
     for name in schema.guardrails:
         found.append(
-            (name, replace(rows, outcome=np.array(window.guardrail(name))), draw(seed, name, 0))
+            (
+                name,
+                replace(rows, outcome=np.array(window.guardrail(name))),
+                draw(seed, name, 0),
+            )
         )
     return found
 
@@ -250,9 +275,7 @@ def open_window(
     )
 
 
-def set_apart(
-    logs: Logs, folds: int, seed: int
-) -> tuple[NDArray[np.integer[Any]], NDArray[np.int64]]:
+def set_apart(logs: Logs, folds: int, seed: int) -> tuple[Rows, Integers]:
     """What counts as independent (n,), and its fold (n,).
 
     Units, or blocks of time where a few units have long histories.
@@ -272,11 +295,12 @@ def set_apart(
     return blocks, (rank % folds)[blocks]
 
 
-def cut_blocks(logs: Logs) -> NDArray[np.int64]:
+def cut_blocks(logs: Logs) -> Integers:
     """A block number per row: every unit's history in up to BLOCKS / units equal parts, none below
     BLOCK_ROWS if it can be.
     """
-    blocks, first = np.zeros(len(logs), np.int64), 0
+    blocks = np.zeros(len(logs), np.int64)
+    first = 0
     for unit in np.unique(logs.unit_codes):
         rows = np.flatnonzero(logs.unit_codes == unit)
         rows = rows[np.argsort(logs.times[rows], kind="stable")]
@@ -308,5 +332,8 @@ def check_weights(weights: Any, rows: int) -> Floats:
 def draw(seed: int, stage: str, rounds: int) -> int:
     """A stage's own seed, by name: adding a stage never shifts another's draws."""
     return int(
-        np.random.SeedSequence([seed, zlib.crc32(stage.encode()), rounds]).generate_state(1)[0] >> 1
+        np.random.SeedSequence([seed, zlib.crc32(stage.encode()), rounds]).generate_state(
+            1
+        )[0]
+        >> 1
     )

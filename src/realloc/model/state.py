@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Integers, Mask
 from realloc.base.validation import nearest
 from realloc.decide.config import DecisionConfig
 from realloc.decide.conservative import MoveFunction, OutcomeTerm, Rows, spread
@@ -44,12 +44,16 @@ class Learned:
         """Ĝ: the student's, and between logged mixes what their repeats say beyond it."""
         return _beyond(gains.mean_gain, self.mixes)
 
-    def local_gain(self, gains: GainsAt, start: Floats, radius: float) -> MoveFunction | None:
+    def local_gain(
+        self, gains: GainsAt, start: Floats, radius: float
+    ) -> MoveFunction | None:
         """The same, cheap to compare ends near `start` (n, K) by."""
         near = gains.near(start, radius)
         return None if near is None else _beyond(near, self.mixes)
 
-    def sigma(self, gains: GainsAt, x: States, start: Floats, uncertainty: str) -> MoveFunction:
+    def sigma(
+        self, gains: GainsAt, x: States, start: Floats, uncertainty: str
+    ) -> MoveFunction:
         """σ̂: the teacher's posterior where there is one, else the spread of the members."""
 
         def member_spread(rows: Rows, p: Floats, ends: Floats) -> Floats:
@@ -98,7 +102,9 @@ class RoundState:
 
     def field(self, logs: Logs) -> Floats:
         """The student's field at the log's own shares, of every member: (M, n, K)."""
-        return self.main.student.read(self.encode(logs)).fields(np.arange(len(logs)), logs.shares)
+        return self.main.student.read(self.encode(logs)).fields(
+            np.arange(len(logs)), logs.shares
+        )
 
     def gain(self, logs: Logs, to: Floats) -> Floats:
         """The gain of going to the shares `to` (n, K), by every member: (M, n)."""
@@ -108,7 +114,9 @@ class RoundState:
         mixes = self.main.mixes
         return gains if mixes is None else gains + mixes.gain(start, to[:, None])[:, 0]
 
-    def terms(self, x: States, start: Floats, config: DecisionConfig) -> tuple[OutcomeTerm, ...]:
+    def terms(
+        self, x: States, start: Floats, config: DecisionConfig
+    ) -> tuple[OutcomeTerm, ...]:
         """Gains, uncertainty and slopes of every outcome."""
         objective = self._objective(config)
         terms: list[OutcomeTerm] = []
@@ -117,7 +125,10 @@ class RoundState:
             is_main = learned is self.main
 
             def local(
-                near: Floats, radius: float, learned: Learned = learned, gains: GainsAt = gains
+                near: Floats,
+                radius: float,
+                learned: Learned = learned,
+                gains: GainsAt = gains,
             ) -> MoveFunction | None:
                 return learned.local_gain(gains, near, radius)
 
@@ -142,7 +153,8 @@ class RoundState:
         """Whether held-out units, or repeated mixes, speak for any outcome of the objective."""
         objective = self._objective(config)
         return any(
-            learned.mixes is not None or learned.committee.significance >= config.min_significance
+            learned.mixes is not None
+            or learned.committee.significance >= config.min_significance
             for name, learned in self.outcomes.items()
             if objective.get(name)
         )
@@ -153,7 +165,7 @@ class RoundState:
             learned.covariance is not None for learned in self.outcomes.values()
         )
 
-    def used_channels(self, logs: Logs) -> NDArray[np.bool_]:
+    def used_channels(self, logs: Logs) -> Mask:
         """Which channels each row's unit was ever seen to use, (n, K); today's count."""
         names, used = self.support.logged.used_by
         texts = logs.units.cast("string").to_numpy(zero_copy_only=False)
@@ -162,7 +174,7 @@ class RoundState:
         known = np.where((names[place] == units)[:, None], used[place], False)
         return known | (logs.shares > 0)
 
-    def label_neighbours(self, nearest: NDArray[np.int64]) -> NDArray[np.str_]:
+    def label_neighbours(self, nearest: Integers) -> NDArray[np.str_]:
         """Unit and time of the nearest logged actions."""
         labels = self.support.logged.labels
         text = labels[nearest[:, 0]]
@@ -185,5 +197,7 @@ class RoundState:
             for name in getattr(config, table):
                 if name not in self.outcomes:
                     hint = nearest(name, self.outcomes)
-                    raise ConfigError(f"Unknown outcome {name!r} in `{table}` of [decision].{hint}")
+                    raise ConfigError(
+                        f"Unknown outcome {name!r} in `{table}` of [decision].{hint}"
+                    )
         return dict(config.weights) or {next(iter(self.outcomes)): 1.0}

@@ -31,15 +31,21 @@ def measure_coverage(state: RoundState, logs: Logs) -> SupportCoverage | None:
     """Of the rows of a log by what a model has learned; None where there are no rows."""
     if not len(logs):
         return None
-    support, shares = state.support, np.array(logs.shares)
+    support = state.support
+    shares = np.array(logs.shares)
     opened = support.at(state.encoder.encode(logs).values)
     radius = opened.border.radius(np.arange(len(logs)), shares[:, None])[:, 0]
     return compare_coverage(
-        float(np.mean(radius <= opened.limit)), support.config.level, len(logs), logs.unit_count
+        float(np.mean(radius <= opened.limit)),
+        support.config.level,
+        len(logs),
+        logs.unit_count,
     )
 
 
 def compare_coverage(now: float, expected: float, rows: int, units: int) -> SupportCoverage:
     """Compare coverage with the expected; rows of one unit may say the same again."""
     error = np.sqrt(expected * (1 - expected) / max(units, 1))
-    return SupportCoverage(now, expected, rows, bool(expected - now > max(CLEAR * error, MATERIAL)))
+    return SupportCoverage(
+        now, expected, rows, bool(expected - now > max(CLEAR * error, MATERIAL))
+    )

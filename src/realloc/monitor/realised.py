@@ -24,12 +24,16 @@ class Realised:
     """How many decisions have outcomes, how many were followed, what the hold-out says of gains."""
 
     joined: int
-    followed: float | None  # part of the moved rows whose advice was followed; None: none was moved
+    followed: (
+        float | None
+    )  # part of the moved rows whose advice was followed; None: none was moved
     calibration: Calibration | None
     why_not: str | None  # why the gains cannot be judged
 
 
-def measure_realised(joined: pa.Table, arms: Any, beta: float, threshold: float) -> Realised:
+def measure_realised(
+    joined: pa.Table, arms: Any, beta: float, threshold: float
+) -> Realised:
     """Read out decisions joined to outcomes (`ledger.join`); `arms`: None without a hold-out."""
     moved = joined["moved"].to_numpy().astype(bool)
     followed = float(joined["followed"].to_numpy()[moved].mean()) if moved.any() else None
@@ -39,7 +43,9 @@ def measure_realised(joined: pa.Table, arms: Any, beta: float, threshold: float)
             "so gains cannot be told from luck"
         )
         return Realised(joined.num_rows, followed, None, why)
-    table = joined.select(["unit", "outcome", "gain", "gain_lower"]).append_column("arm", arms)
+    table = joined.select(["unit", "outcome", "gain", "gain_lower"]).append_column(
+        "arm", arms
+    )
     config = AbtestConfig(
         unit="unit",
         metrics=(Metric(name="outcome", value="outcome"),),

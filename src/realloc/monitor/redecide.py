@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from realloc.base.errors import ReallocError
+from realloc.base.simplex import Mask
 from realloc.base.validation import from_table
 from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
@@ -26,7 +26,9 @@ from realloc.storage.store import Store
 
 WHERE = "the decision log"
 SAME = 1e-9  # of a number, or of 1 where it is smaller
-KEPT_BECAUSE = "kept"  # the reason why a service kept every mix, among the settings of its entries
+KEPT_BECAUSE = (
+    "kept"  # the reason why a service kept every mix, among the settings of its entries
+)
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,14 @@ def audit(
             try:
                 yield redecide(store, ledger, entry, most_rows)
             except ReallocError as problem:
-                yield Redecided(entry.number, entry.run, entry.version, 0, 0, problem=str(problem))
+                yield Redecided(
+                    entry.number, entry.run, entry.version, 0, 0, problem=str(problem)
+                )
 
 
-def redecide(store: Store, ledger: Ledger, entry: Entry, most_rows: int | None = None) -> Redecided:
+def redecide(
+    store: Store, ledger: Ledger, entry: Entry, most_rows: int | None = None
+) -> Redecided:
     """Decide again on the rows of an entry."""
     schema = from_table(Schema, entry.schema, WHERE)
     loaded = _load(store, entry)
@@ -67,7 +73,9 @@ def redecide(store: Store, ledger: Ledger, entry: Entry, most_rows: int | None =
         tables = [pa.concat_tables(tables)]
     elif most_rows is not None:
         most = max(1, most_rows // max(len(entry.segments), 1))
-    if entry.settings.get("by_request"):  # rows of one request saw each other, and no others
+    if entry.settings.get(
+        "by_request"
+    ):  # rows of one request saw each other, and no others
         tables = [part for table in tables for part in _requests(table)]
     rows = 0
     differ = 0
@@ -142,7 +150,7 @@ def _compare(logged: pa.Table, logs: Logs, answers: pa.Table) -> tuple[int, str 
     return int(different.sum()), f"{place} differs in {', '.join(names[:4])}"
 
 
-def _differ(logged: pa.ChunkedArray, again: pa.ChunkedArray) -> NDArray[np.bool_]:
+def _differ(logged: pa.ChunkedArray, again: pa.ChunkedArray) -> Mask:
     one = logged.to_numpy()
     other = again.to_numpy()
     if one.dtype == np.float64:

@@ -43,7 +43,9 @@ def watch(
     if states is not None and len(logs):
         drifts = [
             asdict(one)
-            for one in measure(states, count_columns(states, logs), len(logs) / logs.unit_count)
+            for one in measure(
+                states, count_columns(states, logs), len(logs) / logs.unit_count
+            )
         ]
     age = age_of(record.created, record.windows[-1].last, store.clock())
     coverage = measure_coverage(loaded.model.fitted, logs) if loaded.model else None
@@ -84,7 +86,8 @@ def _realised(
 
 def _arms(window: Any, logs: Logs, joined: pa.Table, arm: str) -> pa.Array:
     """The arm of every joined decision, by its unit."""
-    source, unit = open_source(window), logs.schema.unit
+    source = open_source(window)
+    unit = logs.schema.unit
     if arm not in source.columns.names:
         raise LogError(
             f"Expected a column {arm!r} with the arm of each row, but the window has none."
@@ -108,7 +111,9 @@ def _arms(window: Any, logs: Logs, joined: pa.Table, arm: str) -> pa.Array:
 def _alarms(told: dict[str, Any], max_drift: float, max_age: float) -> Iterator[str]:
     if told["frozen"]:
         yield f"The store is frozen since {told['frozen']}."
-    drifted = [one for one in told["drift"] or () if one["drifted"] and one["excess"] > max_drift]
+    drifted = [
+        one for one in told["drift"] or () if one["drifted"] and one["excess"] > max_drift
+    ]
     if drifted:
         yield (
             f"{len(drifted)} columns have drifted beyond `max_drift` {max_drift:g}, the worst "
@@ -158,10 +163,13 @@ def lines(told: dict[str, Any]) -> Iterator[str]:
     if isinstance(realised, str):
         yield f"Realised gains: not known, {realised}."
         return
-    followed = "not known" if realised["followed"] is None else f"{realised['followed']:.0%}"
+    followed = (
+        "not known" if realised["followed"] is None else f"{realised['followed']:.0%}"
+    )
     yield (
         f"{realised['joined']:,} decisions met their outcome; advice to move was followed in "
         f"{followed} of them."
     )
-    calibration, why = realised["calibration"], realised["why_not"]
+    calibration = realised["calibration"]
+    why = realised["why_not"]
     yield f"Realised gains: {calibration['sentence'] if calibration else f'not known, {why}.'}"

@@ -96,7 +96,9 @@ def load_model(request: ModelRequest) -> LoadedModel:
     store = Store(request.store, allow_network=request.allow_network)
     if request.frozen:
         record = newest_record(store.path)
-        return LoadedModel(record, from_table(Schema, record.schema, "the version's record"), None)
+        return LoadedModel(
+            record, from_table(Schema, record.schema, "the version's record"), None
+        )
     model, record = store.open(request.version)
     if request.decision is not None and request.constraints is not None:
         model.decide_with(request.decision, request.constraints)

@@ -1,6 +1,8 @@
-"""An MLflow flavour, for teams that register models there: `mlflow.pyfunc.load_model(path).predict(frame)` recommends.
+"""An MLflow flavour: `mlflow.pyfunc.load_model(path).predict(frame)` recommends.
 
-What is logged is the model's own folder, checked to the last byte when it is loaded; predictions need no torch. MLflow knows nothing of FROZEN, publish limits or the decision log: those belong to a store.
+What is logged is the model's own folder, checked to the last byte when it is loaded; predictions
+need no torch. MLflow knows nothing of freezing, publish limits or the decision log: those belong to
+a store.
 """
 
 import os
@@ -14,18 +16,21 @@ from realloc.base.version import __version__
 if TYPE_CHECKING:
     from realloc.model.realloc import ReAlloc
 
-DATA, FLAVOUR = "model", "realloc"
+DATA = "model"
+FLAVOUR = "realloc"
 
 
 def save_model(
     model: "ReAlloc", path: str | os.PathLike[str], mlflow_model: Any = None, **_: Any
 ) -> None:
     """Write a fitted model as an MLflow model to a folder that is not there yet."""
-    models, pyfunc = need("mlflow.models", "mlflow"), need("mlflow.pyfunc", "mlflow")
+    models = need("mlflow.models", "mlflow")
+    pyfunc = need("mlflow.pyfunc", "mlflow")
     folder = Path(path)
     if folder.exists() and any(folder.iterdir()):
         raise ArtifactError(
-            f"Expected a new or empty folder for the MLflow model, but {str(folder)!r} holds something."
+            f"Expected a new or empty folder for the MLflow model, but {str(folder)!r} holds "
+            "something."
         )
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / DATA)
@@ -38,7 +43,7 @@ def save_model(
 
 
 def log_model(model: "ReAlloc", name: str = "realloc", **further: Any) -> Any:
-    """Log a fitted model to the current MLflow run; `further` as in MLflow's own flavours, e.g. `registered_model_name`."""
+    """Log a fitted model to the current MLflow run; `further` as in MLflow's own flavours."""
     import sys
 
     models = need("mlflow.models", "mlflow")

@@ -60,7 +60,9 @@ class Law:
 
     def sample(self, normals: Floats, uniforms: Floats) -> Floats:
         """Logged shares (n, K) from standard normals (K−1, n) and uniforms (n,)."""
-        scale = self.spread * np.where(uniforms < self.exploration, self.exploration_scale, 1.0)
+        scale = self.spread * np.where(
+            uniforms < self.exploration, self.exploration_scale, 1.0
+        )
         Q = tangent_basis(len(self.centre) + 1)
         return softmax((Q @ (self.centre + scale * normals)).T)
 
@@ -86,7 +88,9 @@ class Law:
         if self.exploration == 0:
             return narrow
         c = self.exploration_scale
-        broad = self._normal(squared / c**2, log_spread + np.log(c)) + np.log(self.exploration)
+        broad = self._normal(squared / c**2, log_spread + np.log(c)) + np.log(
+            self.exploration
+        )
         return np.logaddexp(narrow, broad)
 
     def _normal(self, squared: Floats, log_spread: Floats) -> Floats:

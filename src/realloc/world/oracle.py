@@ -27,7 +27,9 @@ GRID_BATCH = 500_000  # allocations scored at a time
 def search_config(parameters: WorldParameters) -> SearchConfig:
     """Candidate steps and movement budget of the world: what learned policies are given, too."""
     return SearchConfig(
-        steps=parameters.steps, max_steps=parameters.max_steps, max_length=parameters.max_length
+        steps=parameters.steps,
+        max_steps=parameters.max_steps,
+        max_length=parameters.max_length,
     )
 
 
@@ -93,6 +95,8 @@ def simplex_grid(channels: int, parts: int) -> Floats:
     for _ in range(channels - 1):
         left = parts - rows.sum(axis=1)
         parent = np.repeat(np.arange(len(rows)), left + 1)
-        value = np.arange(len(parent)) - np.repeat(np.cumsum(left + 1) - (left + 1), left + 1)
+        value = np.arange(len(parent)) - np.repeat(
+            np.cumsum(left + 1) - (left + 1), left + 1
+        )
         rows = np.column_stack([rows[parent], value])
     return np.column_stack([rows, parts - rows.sum(axis=1)]) / parts

@@ -21,7 +21,9 @@ class Regime:
 
     name: str
     confounding: float  # α_cf: how far the outcome's drivers C steer the allocation
-    overlap: float  # σ_ov: spread of logged actions around the logging mean, in log-ratio units
+    overlap: (
+        float  # σ_ov: spread of logged actions around the logging mean, in log-ratio units
+    )
     boundary: float  # α_bd: how far the logging mean is pushed towards the vertices
     exploration: float  # ε_exp: share of broad exploration
 
@@ -102,7 +104,11 @@ class WorldParameters:
     # Response
     treatment_scale: float = 4.0  # paper: RMS gradient of the bracket at logged actions
     effect_scale: float = 2.2  # α_ρ, open
-    energy_shares: tuple[float, ...] = (0.45, 0.35, 0.20)  # local, interaction, far-field; paper
+    energy_shares: tuple[float, ...] = (
+        0.45,
+        0.35,
+        0.20,
+    )  # local, interaction, far-field; paper
     anchor_scale: float = 0.45  # λ_c of the anchor, open
     slope_scale: float = 0.6  # rows of W_E in a(H), open
     slope_confounding: float = 0.35  # 0.35·W_C C in a(H), paper
@@ -146,9 +152,13 @@ class WorldParameters:
                 f"Expected three energy_shares that sum to 1, got {self.energy_shares}."
             )
         if not 0 < self.support_level < 1:
-            raise ConfigError(f"Expected support_level between 0 and 1, got {self.support_level}.")
+            raise ConfigError(
+                f"Expected support_level between 0 and 1, got {self.support_level}."
+            )
         if not self.exploration_scale > 1:
-            raise ConfigError(f"Expected exploration_scale > 1, got {self.exploration_scale}.")
+            raise ConfigError(
+                f"Expected exploration_scale > 1, got {self.exploration_scale}."
+            )
         if self.path_intervals < 10:
             raise ConfigError(f"Expected path_intervals >= 10, got {self.path_intervals}.")
         if min(self.steps, default=0.0) <= 0:
@@ -167,5 +177,8 @@ class WorldParameters:
 def parameters_hash(parameters: WorldParameters | None = None) -> str:
     """A fingerprint of the parameters and the four regimes: what the frozen-world test compares."""
     regimes = {name: asdict(regime) for name, regime in REGIMES.items()}
-    content = {"parameters": (parameters or WorldParameters()).to_dict(), "regimes": regimes}
+    content = {
+        "parameters": (parameters or WorldParameters()).to_dict(),
+        "regimes": regimes,
+    }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

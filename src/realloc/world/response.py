@@ -28,7 +28,9 @@ class ResponseWeights:
     W_S: Floats  # (K, b) preferences, of the logging policy: where the anchor lies
     w_B: Floats  # (K,) budget logits, of the logging policy
     W_E: Floats  # (d, b)
-    W_C: Floats  # (d, b) partly Qᵀ W_C of the logging policy, which knew some of the effects
+    W_C: (
+        Floats  # (d, b) partly Qᵀ W_C of the logging policy, which knew some of the effects
+    )
     b_a: Floats  # (d,)
     v: Floats  # (R, b)
     b_r: Floats  # (R,)
@@ -163,7 +165,9 @@ def open_surface(
     E = state.E
     confounded = parameters.slope_confounding * apply(weights.W_C, state.C)
     a = np.tanh(apply(weights.W_E, E) + confounded + weights.b_a).T
-    mix = parameters.interaction_gain * np.tanh(apply(weights.v, E) + weights.b_r).T  # (R, n)
+    mix = (
+        parameters.interaction_gain * np.tanh(apply(weights.v, E) + weights.b_r).T
+    )  # (R, n)
     A = np.tensordot(weights.A, mix, axes=(0, 0))  # (d, d, n)
     return TrueSurface(
         baseline=baseline(state),
@@ -181,7 +185,9 @@ def open_surface(
 def baseline(state: State) -> Floats:
     """m₀ = 10 + 2C₁ + C₂² + 1.25 sin C₃ + .6 C₁C₄ + 2 log(1+B)."""
     first, second, third, fourth = state.C.T[:4]
-    drivers = 10 + 2 * first + np.square(second) + 1.25 * np.sin(third) + 0.6 * first * fourth
+    drivers = (
+        10 + 2 * first + np.square(second) + 1.25 * np.sin(third) + 0.6 * first * fourth
+    )
     return drivers + 2 * np.log1p(state.B)
 
 
@@ -206,7 +212,9 @@ def gradient_energies(surface: TrueSurface, shares: Floats) -> Floats:
     orthonormal.
     """
     z = tangent_basis(shares.shape[-1]).T @ shares.T - surface.anchor
-    return np.array([np.square(g).sum(axis=0).mean() for g in surface.component_gradients(z)])
+    return np.array(
+        [np.square(g).sum(axis=0).mean() for g in surface.component_gradients(z)]
+    )
 
 
 def calibrate_scales(surface: TrueSurface, shares: Floats) -> ResponseWeights:

@@ -20,4 +20,6 @@ def logit_tilt(window: int | None, channels: int, parameters: WorldParameters) -
     """λ_temp b_w, or zeros without a window: what is added to the logging logits."""
     if window is None:
         return np.zeros(channels)
-    return parameters.rotation_scale * window_bias(window, channels, parameters.rotation_windows)
+    return parameters.rotation_scale * window_bias(
+        window, channels, parameters.rotation_windows
+    )

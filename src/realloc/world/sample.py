@@ -101,7 +101,9 @@ def draw_logs(
         shares = policy.law(state).sample(normals, stream(*key, "exploration").random(n))
         columns.shares[:, part] = shares.T
         noise = parameters.noise * stream(*key, "noise").standard_normal(n)
-        columns.outcome[part] = open_surface(state, response, parameters).value(shares) + noise
+        columns.outcome[part] = (
+            open_surface(state, response, parameters).value(shares) + noise
+        )
 
     blocks = range(-(-request.units // block_items))
     with ThreadPoolExecutor(min(len(blocks), os.cpu_count() or 1)) as pool:
@@ -141,4 +143,6 @@ def parse_day(day: date | str) -> date:
     try:
         return date.fromisoformat(day) if isinstance(day, str) else day
     except ValueError as problem:
-        raise ConfigError(f"Expected a first day such as 2025-01-01, got {day!r}.") from problem
+        raise ConfigError(
+            f"Expected a first day such as 2025-01-01, got {day!r}."
+        ) from problem

@@ -66,7 +66,9 @@ def row_norms(
 
 def feature_names(parameters: WorldParameters) -> tuple[str, ...]:
     """c1 … c6, e1 … e6, s1 … s6."""
-    return tuple(f"{block}{j + 1}" for block in BLOCKS for j in range(parameters.block_size))
+    return tuple(
+        f"{block}{j + 1}" for block in BLOCKS for j in range(parameters.block_size)
+    )
 
 
 def draw_items(
@@ -78,7 +80,9 @@ def draw_items(
     return np.ascontiguousarray(draws.T)
 
 
-def draw_shocks(seed: int, days: Integers, parameters: WorldParameters) -> NDArray[np.float32]:
+def draw_shocks(
+    seed: int, days: Integers, parameters: WorldParameters
+) -> NDArray[np.float32]:
     """The shock of each day, N(0, σ_t²): (3d, days), the same for all items."""
     size = 3 * parameters.block_size
     streams = [stream(seed, "shock", day) for day in days.tolist()]
@@ -97,7 +101,10 @@ def state_of_features(
 
 
 def draw_budget(
-    rng: np.random.Generator, H: NDArray[np.float32], a_B: Floats, parameters: WorldParameters
+    rng: np.random.Generator,
+    H: NDArray[np.float32],
+    a_B: Floats,
+    parameters: WorldParameters,
 ) -> Floats:
     """B = clip(exp(a_Bᵀ C + ζ), B_min, B_max), (n,)."""
     zeta = parameters.budget_noise * rng.standard_normal(H.shape[1])

@@ -56,7 +56,9 @@ class TrueRegion:
     ) -> Floats:
         """Largest −log density on the way from start to end, both (n, K): (n,)."""
         grid = np.arange(intervals + 1) / intervals
-        return np.max([-self.law.log_density((1 - s) * start + s * end) for s in grid], axis=0)
+        return np.max(
+            [-self.law.log_density((1 - s) * start + s * end) for s in grid], axis=0
+        )
 
 
 def open_region(law: Law, level: float) -> TrueRegion:

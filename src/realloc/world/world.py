@@ -14,7 +14,13 @@ from realloc.base.validation import from_table
 from realloc.logs import Logs
 from realloc.world.draws import stream
 from realloc.world.logging_policy import LoggingPolicy, draw_weights
-from realloc.world.regimes import REGIMES, Regime, WorldParameters, find_regime, parameters_hash
+from realloc.world.regimes import (
+    REGIMES,
+    Regime,
+    WorldParameters,
+    find_regime,
+    parameters_hash,
+)
 from realloc.world.response import (
     ResponseWeights,
     TrueSurface,
@@ -23,7 +29,13 @@ from realloc.world.response import (
     open_surface,
 )
 from realloc.world.sample import SampleRequest, draw_logs, parse_day
-from realloc.world.state import State, draw_budget, draw_items, read_state, state_of_features
+from realloc.world.state import (
+    State,
+    draw_budget,
+    draw_items,
+    read_state,
+    state_of_features,
+)
 from realloc.world.support import TrueRegion, open_region
 
 CARD_FORMAT = 1
@@ -79,7 +91,9 @@ class World:
 
     def state(self, logs: Logs | State, window: int | None = None) -> State:
         """The state of logs drawn from this world; say the window they were drawn in, if any."""
-        return logs if isinstance(logs, State) else read_state(logs, self.parameters, window)
+        return (
+            logs if isinstance(logs, State) else read_state(logs, self.parameters, window)
+        )
 
     def surface(self, state: Logs | State) -> TrueSurface:
         """The response as a function of the shares, for many allocations of the same contexts."""
@@ -99,7 +113,9 @@ class World:
 
     def region(self, state: Logs | State) -> TrueRegion:
         """The true support region of each context."""
-        return open_region(self.policy.law(self.state(state)), self.parameters.support_level)
+        return open_region(
+            self.policy.law(self.state(state)), self.parameters.support_level
+        )
 
     def supported(
         self,
@@ -109,7 +125,9 @@ class World:
     ) -> Mask:
         """Whether the straight path from `start` to `end`, both (n, K), stays in true support."""
         region = self.region(state)
-        return region.path_inside(start, end[:, None, :], self.parameters.path_intervals)[:, 0]
+        return region.path_inside(start, end[:, None, :], self.parameters.path_intervals)[
+            :, 0
+        ]
 
     @cached_property
     def response_weights(self) -> ResponseWeights:
@@ -145,7 +163,10 @@ class World:
                 "Expected the card's parameters to match its own hash, but they were changed."
             )
         return cls(
-            regime=regime, seed=card["seed"], channels=card["channels"], parameters=parameters
+            regime=regime,
+            seed=card["seed"],
+            channels=card["channels"],
+            parameters=parameters,
         )
 
 

@@ -77,7 +77,11 @@ def test_threads(name: str):
     if not BLAS.lib_controllers or (os.cpu_count() or 1) < 2:
         pytest.skip("numpy's BLAS has no second thread here")
     ran = subprocess.run(
-        [sys.executable, "-c", f"from tests.base.numerics import test_blas; test_blas.{name}()"],
+        [
+            sys.executable,
+            "-c",
+            f"from tests.base.numerics import test_blas; test_blas.{name}()",
+        ],
         env=os.environ | {"OMP_NUM_THREADS": "2"},
         cwd=Path(__file__).parents[3],
         capture_output=True,

@@ -40,7 +40,9 @@ def build(tmp_path):
     def run(source, **environment):
         words = [sys.executable, "-c", CODE, str(ROOT), str(source)]
         environment = {**os.environ, "PYTHONPATH": str(tmp_path), **environment}
-        return subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
+        return subprocess.run(
+            words, capture_output=True, text=True, check=True, env=environment
+        )
 
     return run
 

@@ -150,7 +150,12 @@ def test_lists_do_for_tuples_and_later_changes_do_not_leak_in():
         ({"groups": ["ads"]}, "Expected `groups` of .* to be a list of Group"),
         ({"groups": 3}, "Expected `groups` of .* to be a list of Group, got 3"),
         (
-            {"groups": [{"channels": ["a", "b"], "cap": 1}, {"channels": ["b", "c"], "cap": 1}]},
+            {
+                "groups": [
+                    {"channels": ["a", "b"], "cap": 1},
+                    {"channels": ["b", "c"], "cap": 1},
+                ]
+            },
             r"apart or one inside the other, but group a\+b and group b\+c share only b",
         ),
         (
@@ -163,11 +168,17 @@ def test_lists_do_for_tuples_and_later_changes_do_not_leak_in():
             r"Expected group a\+b of .* once, got it twice. Put all its bounds into one table",
         ),
         (
-            {"floors": {"a": 0.3, "b": 0.4}, "groups": [{"channels": ["a", "b"], "cap": 0.5}]},
+            {
+                "floors": {"a": 0.3, "b": 0.4},
+                "groups": [{"channels": ["a", "b"], "cap": 0.5}],
+            },
             r"Expected floors within the cap 0.5 of group a\+b of .*, got 0.7",
         ),
         (
-            {"caps": {"a": 0.1, "b": 0.1}, "groups": [{"channels": ["a", "b"], "floor": 0.5}]},
+            {
+                "caps": {"a": 0.1, "b": 0.1},
+                "groups": [{"channels": ["a", "b"], "floor": 0.5}],
+            },
             r"Expected caps above the floor 0.5 of group a\+b of .*, got 0.2",
         ),
         ({"largest_move": 1.5}, "Expected 'largest_move' in the moves of .* from 0 to 1"),

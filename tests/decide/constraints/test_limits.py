@@ -96,7 +96,9 @@ def test_the_check_of_constraints_would_see_a_step_left_out(mutant):
         )  # float error of the kind that summed steps have
     rows = np.flatnonzero(problem == "")
     assert any(case.broken(i, shares[i]) for i in rows)
-    assert (np.abs(limits.settle(shares) - shares)[rows].max() < 1e-9) == (mutant == "no settling")
+    assert (np.abs(limits.settle(shares) - shares)[rows].max() < 1e-9) == (
+        mutant == "no settling"
+    )
     assert not any(
         case.broken(i, s) for i, s in zip(rows, limits.settle(shares)[rows], strict=True)
     )
@@ -127,14 +129,18 @@ def test_allows_names_what_forbids():
     candidates = (limits.start + np.array(list(moves.values())))[None]
     rows = np.array([0])
     found = limits.binding(rows, candidates)[0].tolist()
-    assert found == [name if name != "group coupon+rebate" else "frozen mail" for name in moves]
+    assert found == [
+        name if name != "group coupon+rebate" else "frozen mail" for name in moves
+    ]
     assert limits.allows(rows, limits.start, candidates)[0].tolist() == [
         name == "" for name in moves
     ]
     free = limits_of(
         start=[[0.4, 0.3, 0.3]], groups=(Group(channels=("coupon", "rebate"), cap=0.6),)
     )
-    assert free.binding(rows, np.array([[[0.3, 0.4, 0.3]]])).tolist() == [["group coupon+rebate"]]
+    assert free.binding(rows, np.array([[[0.3, 0.4, 0.3]]])).tolist() == [
+        ["group coupon+rebate"]
+    ]
 
 
 @settings(max_examples=40)
@@ -154,7 +160,9 @@ def test_allowed_is_what_keeps_every_constraint_and_has_no_name_that_forbids_it(
     assert np.array_equal(allowed, limits.binding(rows, candidates) == "")
     for a, row in enumerate(rows):
         for c in range(12):
-            forbidden = case.broken(row, candidates[a, c], limits.repaired.anchor[row], error=2e-12)
+            forbidden = case.broken(
+                row, candidates[a, c], limits.repaired.anchor[row], error=2e-12
+            )
             assert allowed[a, c] == (not limits.kept[row] and not forbidden)
 
 
@@ -167,7 +175,9 @@ def test_moves_are_judged_from_the_current_shares_not_from_the_repaired_ones():
 
 def test_a_largest_move_is_held_to_the_last_bit():
     start = np.random.default_rng(1).dirichlet(np.ones(3), 500)
-    case = Case(Constraints(largest_move=0.1), ABC, start, np.full(500, 100.0), start > 0, 3)
+    case = Case(
+        Constraints(largest_move=0.1), ABC, start, np.full(500, 100.0), start > 0, 3
+    )
     _, _, shares, trace = recommend(case)
     assert np.any(
         total_variation(trace.shares, start) > 0.1
@@ -180,7 +190,9 @@ def test_group_sums_hold_to_the_last_bit_whichever_way_they_are_added_up():
     channels, rng = tuple("abcdef"), np.random.default_rng(2)
     start = rng.dirichlet(np.ones(6), 300)
     group = Group(channels=("b", "d", "f"), floor=0.45, cap=0.55)
-    case = Case(Constraints(groups=(group,)), channels, start, np.full(300, 100.0), start > 0, 3)
+    case = Case(
+        Constraints(groups=(group,)), channels, start, np.full(300, 100.0), start > 0, 3
+    )
     _, problem, shares, _ = recommend(case)
     assert set(problem) == {""}
     for order in ([1, 3, 5], [5, 3, 1], [3, 5, 1]):
@@ -239,7 +251,9 @@ def test_rows_without_a_budget_are_kept():
 
 
 def test_an_empty_batch_is_fine():
-    limits = limits_of(start=np.empty((0, 3)), floors={"ads": 0.3}, grid=0.1, largest_move=0.2)
+    limits = limits_of(
+        start=np.empty((0, 3)), floors={"ads": 0.3}, grid=0.1, largest_move=0.2
+    )
     shares, problem = limits.repair()
     assert shares.shape == (0, 3)
     assert problem.shape == (0,)
@@ -251,15 +265,23 @@ def test_never_used_channels_stay_closed_unless_opened():
     gain = lambda rows, shares, candidates: (candidates - shares[:, None])[..., 2]  # noqa: E731
     for opened, held in (((), 0.0), (("rebate",), 0.4), (("*",), 0.4), (("ads",), 0.0)):
         limits = limits_of(start=start, used=used, open=opened)
-        found = limits.settle(search_greedy(limits.repair()[0], gain, limits.allows, SEARCH).shares)
+        found = limits.settle(
+            search_greedy(limits.repair()[0], gain, limits.allows, SEARCH).shares
+        )
         assert found[0, 2] == pytest.approx(held)
-    held_before = limits_of(start=[[0.6, 0.3, 0.1]], used=False)  # a share above 0 counts as used
-    assert held_before.allows(np.array([0]), held_before.start, np.array([[[0.5, 0.3, 0.2]]])).all()
+    held_before = limits_of(
+        start=[[0.6, 0.3, 0.1]], used=False
+    )  # a share above 0 counts as used
+    assert held_before.allows(
+        np.array([0]), held_before.start, np.array([[[0.5, 0.3, 0.2]]])
+    ).all()
 
 
 def test_rows_are_independent_of_each_other():
     rng = np.random.default_rng(5)
-    start = rng.dirichlet(np.ones(4), 30) * (rng.random((30, 4)) < 0.7) + np.eye(4)[0] * 0.01
+    start = (
+        rng.dirichlet(np.ones(4), 30) * (rng.random((30, 4)) < 0.7) + np.eye(4)[0] * 0.01
+    )
     start /= start.sum(axis=1, keepdims=True)
     asked = Constraints(
         floors={"b": 0.2},
@@ -283,7 +305,10 @@ def test_fifty_channels():
         floors=dict.fromkeys(channels[:20], 0.01),
         caps=dict.fromkeys(channels[10:40], 0.05),
         frozen=channels[40:42],
-        groups=(Group(channels=channels[:10], cap=0.2), Group(channels=channels[:30], floor=0.5)),
+        groups=(
+            Group(channels=channels[:10], cap=0.2),
+            Group(channels=channels[:30], floor=0.5),
+        ),
     )
     case = Case(asked, channels, start, np.full(20, 100.0), start > 0, 1)
     search = SearchConfig(steps=(0.01,), max_steps=3, max_length=1.0)
@@ -296,7 +321,9 @@ def test_fifty_channels():
 def test_a_hundred_thousand_rows_take_less_than_a_second():
     start = np.random.default_rng(0).dirichlet(np.ones(4) * 5, 100_000)
     used, budget = np.ones(start.shape, bool), np.full(len(start), 100.0)
-    asked = Constraints(floors={"a": 0.01}, caps={"b": 0.95}, frozen=("d",), largest_move=0.2)
+    asked = Constraints(
+        floors={"a": 0.01}, caps={"b": 0.95}, frozen=("d",), largest_move=0.2
+    )
     began = time.process_time()
     limits = compile_limits(asked, tuple("abcd"), start, budget, used)
     limits.settle(limits.repair()[0])

@@ -15,7 +15,9 @@ ABC = ("ads", "coupon", "rebate")
 def units_of(start, shares, budget, digits=2, channels=ABC, **asked):
     start = np.atleast_2d(np.asarray(start, float))
     budget = np.full(len(start), budget)
-    limits = compile_limits(Constraints(**asked), channels, start, budget, start >= 0, digits)
+    limits = compile_limits(
+        Constraints(**asked), channels, start, budget, start >= 0, digits
+    )
     return limits.round_money(np.atleast_2d(np.asarray(shares, float)))
 
 
@@ -48,7 +50,8 @@ def test_without_constraints_it_is_the_largest_remainder():
     limits = compile_limits(Constraints(), names, start, rng.random(300) * 100, start > 0)
     by_name = np.argsort(np.argsort(names))
     assert np.array_equal(
-        limits.round_money(shares), simplex.round_money(shares, limits.bounds.budget, 2, by_name)
+        limits.round_money(shares),
+        simplex.round_money(shares, limits.bounds.budget, 2, by_name),
     )
 
 
@@ -94,7 +97,9 @@ def test_rounding_does_not_pass_the_largest_move():
     rows = np.all(shares > 0, axis=1)
     spends, budget, start, shares = spends[rows], budget[rows], start[rows], shares[rows]
     channels = tuple("abcde")
-    limits = compile_limits(Constraints(largest_move=limit), channels, start, budget, start > 0)
+    limits = compile_limits(
+        Constraints(largest_move=limit), channels, start, budget, start > 0
+    )
     total = np.rint(budget * 100)
 
     def moved(units):
@@ -122,9 +127,14 @@ def test_units_keep_every_bound_that_units_can_keep(case):
 
 def asked_of(case, row):
     """Bounds on shares, as asked for."""
-    sets = [([k], low, high) for k, (low, high) in enumerate(zip(*case.bounds(row), strict=True))]
+    sets = [
+        ([k], low, high)
+        for k, (low, high) in enumerate(zip(*case.bounds(row), strict=True))
+    ]
     frozen = [name in case.constraints.frozen for name in case.channels]
-    return [entry for k, entry in enumerate(sets) if not frozen[k]] + list(case.group_bounds(row))
+    return [entry for k, entry in enumerate(sets) if not frozen[k]] + list(
+        case.group_bounds(row)
+    )
 
 
 def held(case, row, parts, error=1e-12):

@@ -82,7 +82,9 @@ def test_repair_leaves_frozen_and_closed_channels_alone():
     )
     assert limits.limits().repair()[0][0, 3] == 0.0
     frozen = (
-        case_of([[0.1, 0.6, 0.3]], caps={"coupon": 0.5}, frozen=("rebate",)).limits().repair()[0][0]
+        case_of([[0.1, 0.6, 0.3]], caps={"coupon": 0.5}, frozen=("rebate",))
+        .limits()
+        .repair()[0][0]
     )
     assert frozen[2] == 0.3
     assert frozen == pytest.approx([0.2, 0.5, 0.3])
@@ -99,7 +101,9 @@ def test_a_cap_of_zero_empties_a_channel_even_off_the_grid():
 
 
 def test_on_the_grid_where_it_can_be():
-    shares, _ = case_of([[0.22, 0.4, 0.38]], floors={"ads": 0.3}, grid=0.05).limits().repair()
+    shares, _ = (
+        case_of([[0.22, 0.4, 0.38]], floors={"ads": 0.3}, grid=0.05).limits().repair()
+    )
     assert shares[0, 0] == pytest.approx(0.32)
 
 
@@ -129,7 +133,10 @@ def test_on_the_grid_where_it_can_be():
             "floor of ads 0.4 + cap of coupon 0.5 need a move of 0.3, above largest_move 0.1",
         ),
         (
-            {"groups": [{"channels": ["ads", "rebate"], "floor": 0.6}], "largest_move": 0.1},
+            {
+                "groups": [{"channels": ["ads", "rebate"], "floor": 0.6}],
+                "largest_move": 0.1,
+            },
             "floor of group ads+rebate 0.6 needs a move of 0.2, above largest_move 0.1",
         ),
         (
@@ -150,7 +157,10 @@ def test_on_the_grid_where_it_can_be():
             "floor of ads 0.4 exceeds cap_money of ads 20 (0.2 of the budget 100)",
         ),
         (
-            {"groups": [{"channels": ["coupon", "rebate"], "cap": 0.5}], "frozen": ("coupon",)},
+            {
+                "groups": [{"channels": ["coupon", "rebate"], "cap": 0.5}],
+                "frozen": ("coupon",),
+            },
             "frozen coupon 0.6 exceeds cap of group coupon+rebate 0.5",
         ),
         (
@@ -196,7 +206,10 @@ def test_only_the_rows_in_conflict_are_kept():
 
 
 def test_nested_groups_are_repaired_together():
-    groups = (Group(channels=("a", "b"), cap=0.3), Group(channels=("a", "b", "c"), floor=0.8))
+    groups = (
+        Group(channels=("a", "b"), cap=0.3),
+        Group(channels=("a", "b", "c"), floor=0.8),
+    )
     case = case_of([[0.4, 0.2, 0.1, 0.3]], channels=tuple("abcd"), groups=groups)
     shares, problem = case.limits().repair()
     assert problem[0] == ""

@@ -4,7 +4,12 @@ import pytest
 from realloc.decide.portfolio.dual import evaluate, lowest_gain, minimise_dual
 from realloc.decide.portfolio.knapsack import to_knapsack
 from realloc.decide.portfolio.menu import Menu
-from tests.decide.portfolio.test_portfolio import draw_menu, enumerate_all, unit_best, use_of
+from tests.decide.portfolio.test_portfolio import (
+    draw_menu,
+    enumerate_all,
+    unit_best,
+    use_of,
+)
 
 
 def tight(seed, n=6):
@@ -20,7 +25,9 @@ def test_the_dual_at_any_prices_is_above_the_best_choice(seed):
     random = np.random.default_rng(seed)
     for size in (0.0, 1e-4, 1e-3, 1e-2):
         assert evaluate(problem, size * random.random(2)).value >= best - 1e-9
-    assert best - 1e-9 <= minimise_dual(problem).value <= evaluate(problem, np.zeros(2)).value
+    assert (
+        best - 1e-9 <= minimise_dual(problem).value <= evaluate(problem, np.zeros(2)).value
+    )
 
 
 def test_the_slope_is_that_of_the_value():

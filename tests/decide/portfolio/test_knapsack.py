@@ -23,7 +23,9 @@ def test_equal_units_are_one_group_and_the_first_get_the_most():
 
 def test_uses_count_from_each_units_least():
     use = np.array([[[100], [40]], [[70], [90]]])
-    problem = to_knapsack(Menu(np.zeros((2, 2)), use, np.ones((2, 2), bool)), np.array([130]))
+    problem = to_knapsack(
+        Menu(np.zeros((2, 2)), use, np.ones((2, 2), bool)), np.array([130])
+    )
     assert problem.room.tolist() == [20]
     assert problem.excess.min() == 0
     fits = np.isfinite(problem.gain)
@@ -39,5 +41,7 @@ def test_an_option_that_no_choice_within_the_limits_contains_is_left_out():
 
 def test_limits_that_exclude_every_option_of_a_unit_leave_negative_room():
     use = np.array([[[100, 0], [0, 100]]])
-    problem = to_knapsack(Menu(np.zeros((1, 2)), use, np.ones((1, 2), bool)), np.array([40, 40]))
+    problem = to_knapsack(
+        Menu(np.zeros((1, 2)), use, np.ones((1, 2), bool)), np.array([40, 40])
+    )
     assert (problem.room < 0).any()

@@ -15,7 +15,8 @@ def test_wrong_menus_are_refused():
     with pytest.raises(ConfigError, match="option 0 to be keep"):
         Menu(good.gain + 1, good.use, good.possible)
     with pytest.raises(
-        ConfigError, match="finite gain of every possible option, got nan for option 1 of unit 1"
+        ConfigError,
+        match="finite gain of every possible option, got nan for option 1 of unit 1",
     ):
         Menu(np.array([[0.0, 1.0], [0.0, np.nan]]), good.use, np.ones((2, 2), bool))
     with pytest.raises(ConfigError, match="Count in a larger unit of money"):

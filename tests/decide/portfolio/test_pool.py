@@ -28,7 +28,9 @@ class OnlyLess(Everywhere):
 def pooled(one, pools, per_day=None, days=DAYS, config=CONFIG):
     decided = decide(one, config)
     channels = (
-        CHANNELS if one.start.shape[1] == 3 else tuple(f"c{k}" for k in range(one.start.shape[1]))
+        CHANNELS
+        if one.start.shape[1] == 3
+        else tuple(f"c{k}" for k in range(one.start.shape[1]))
     )
     made = offer(one, decided, channels, pools, config)
     after = share_out([made], [days], channels, Pooled(pools, per_day, 2))[0]
@@ -50,7 +52,9 @@ def test_a_pool_that_does_not_bind_changes_nothing():
 def test_a_pool_holds_to_the_cent_and_is_used(part):
     one = problem(start=START)
     free = decide(one, CONFIG)
-    today, wanted = (money(one, v)[:, 1].sum() / 100 for v in (replace(free, shares=START), free))
+    today, wanted = (
+        money(one, v)[:, 1].sum() / 100 for v in (replace(free, shares=START), free)
+    )
     most = round(today + part * (wanted - today), 2)
     _, after = pooled(one, {"coupon": most})
     spent = money(one, after)
@@ -80,7 +84,9 @@ def test_a_pool_below_todays_money_takes_it_out_where_that_costs_least():
     flat = linear((0.0, 0.0, 0.0))
     outcome = replace(
         flat,
-        gain=lambda rows, start, ends: steep[rows][:, None] * (ends - start[:, None])[..., 1],
+        gain=lambda rows, start, ends: (
+            steep[rows][:, None] * (ends - start[:, None])[..., 1]
+        ),
         sigma=lambda rows, start, ends: np.zeros(ends.shape[:2]),
         slopes=lambda rows, p: steep[rows][:, None] * np.array([0.0, 1.0, 0.0]),
     )
@@ -103,7 +109,9 @@ def test_a_pool_that_no_allowed_move_can_reach_is_refused_with_the_least_that_ca
 
 @pytest.mark.parametrize("most", [-1.0, np.nan, np.inf])
 def test_pools_that_are_no_amounts_are_refused(most):
-    with pytest.raises(ConfigError, match="finite amount of at least 0 in the pool of 'coupon'"):
+    with pytest.raises(
+        ConfigError, match="finite amount of at least 0 in the pool of 'coupon'"
+    ):
         pooled(problem(start=START), {"coupon": most})
 
 
@@ -180,7 +188,9 @@ def test_many_channels_are_screened_when_leaving_one(monkeypatch):
 def test_a_grid_holds_under_a_pool():
     one = problem(start=START, constraints=Constraints(grid=0.05))
     free = decide(one, CONFIG)
-    today, wanted = (one.limits.round_money(p)[:, 1].sum() / 100 for p in (START, free.shares))
+    today, wanted = (
+        one.limits.round_money(p)[:, 1].sum() / 100 for p in (START, free.shares)
+    )
     _, after = pooled(one, {"coupon": (today + wanted) / 2})
     away = (after.shares - START) / 0.05
     assert np.allclose(away, np.rint(away), atol=1e-6)

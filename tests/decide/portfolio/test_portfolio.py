@@ -48,7 +48,9 @@ def pick(menu, limits, **config):
 
 def enumerate_all(menu, limits):
     """All choices: the best gain within the limits, None if there is no choice."""
-    options = np.array(list(itertools.product(*(np.flatnonzero(row) for row in menu.possible))))
+    options = np.array(
+        list(itertools.product(*(np.flatnonzero(row) for row in menu.possible)))
+    )
     rows = np.arange(menu.gain.shape[0])
     fits = (menu.use[rows, options].sum(axis=1) <= limits).all(axis=1)
     return menu.gain[rows, options].sum(axis=1)[fits].max() if fits.any() else None
@@ -78,7 +80,9 @@ def test_tiny_menus_agree_with_enumeration():
         menu = draw_menu(
             seed, n=5, J=4, R=R, scale=10.0 ** rng.integers(-6, 7), keep_uses=seed % 2 == 0
         )
-        limits = np.quantile(menu.use, 0.2 + 0.5 * rng.random(), axis=(0, 1)).astype(int) * 5
+        limits = (
+            np.quantile(menu.use, 0.2 + 0.5 * rng.random(), axis=(0, 1)).astype(int) * 5
+        )
         best = enumerate_all(menu, limits)
         if best is None:
             with pytest.raises(ConfigError, match="Expected"):
@@ -140,7 +144,9 @@ def test_a_reachable_limit_below_keep_is_reached(seed, R, spare):
     menu = draw_menu(seed, n=20, R=R, keep_uses=True)
     weight = np.random.default_rng(seed).dirichlet(np.ones(R))
     frugal = np.where(menu.possible, menu.use @ weight, np.inf).argmin(axis=1)
-    limits = use_of(menu, frugal) + spare  # so that a choice exists, with little room around it
+    limits = (
+        use_of(menu, frugal) + spare
+    )  # so that a choice exists, with little room around it
     assert_feasible(menu, limits, pick(menu, limits))
 
 
@@ -184,15 +190,27 @@ def test_the_order_of_the_units_changes_neither_value_nor_bound(R):
 
 def test_of_equal_units_the_first_get_the_most_and_of_equal_options_the_lowest_is_taken():
     gain, use = np.tile([0.0, 2.0, 2.0], (4, 1)), np.tile([[0], [10], [10]], (4, 1, 1))
-    assert pick(Menu(gain, use, np.ones((4, 3), bool)), [40]).option.tolist() == [1, 1, 1, 1]
-    assert pick(Menu(gain, use, np.ones((4, 3), bool)), [25]).option.tolist() == [1, 1, 0, 0]
+    assert pick(Menu(gain, use, np.ones((4, 3), bool)), [40]).option.tolist() == [
+        1,
+        1,
+        1,
+        1,
+    ]
+    assert pick(Menu(gain, use, np.ones((4, 3), bool)), [25]).option.tolist() == [
+        1,
+        1,
+        0,
+        0,
+    ]
 
 
 def test_the_same_menu_gives_the_same_choice_and_stays_unchanged():
     menu = draw_menu(4, n=80, R=3)
     before = menu.gain.copy(), menu.use.copy(), menu.possible.copy()
     limits = use_of(menu, unit_best(menu)) // 3
-    assert np.array_equal(pick(menu, limits, core=12).option, pick(menu, limits, core=12).option)
+    assert np.array_equal(
+        pick(menu, limits, core=12).option, pick(menu, limits, core=12).option
+    )
     for old, new in zip(before, (menu.gain, menu.use, menu.possible), strict=True):
         assert np.array_equal(old, new)
 
@@ -244,7 +262,9 @@ def test_keep_above_the_pool_gives_way_where_it_costs_least():
 
 def test_many_equal_units_are_repaired_at_once():
     menu = draw_menu(10, n=4, R=3)
-    many = Menu(*(np.repeat(part, 2000, axis=0) for part in (menu.gain, menu.use, menu.possible)))
+    many = Menu(
+        *(np.repeat(part, 2000, axis=0) for part in (menu.gain, menu.use, menu.possible))
+    )
     limits = use_of(many, unit_best(many)) // 2
     choice = pick(many, limits)
     assert_feasible(many, limits, choice)

@@ -75,7 +75,9 @@ def test_no_row_ends_worse_than_it_started_and_the_promise_is_the_objective():
     assert (found >= 0).all()
     assert np.allclose(trace.gain, found)
     assert np.array_equal(trace.steps > 0, found > 0)
-    held = np.stack([gain_of(objective, start, trace.points[:, turn]) for turn in range(41)])
+    held = np.stack(
+        [gain_of(objective, start, trace.points[:, turn]) for turn in range(41)]
+    )
     assert (np.diff(held, axis=0) >= 0).all()  # turn by turn
 
 
@@ -101,7 +103,9 @@ def test_nothing_forbidden_is_ever_held():
         return (shares[..., 0] <= start[:, None, 0] + 1e-15).all()
 
     assert first_is_never_raised(search_ascent(start, objective, lower_half, CONFIG).points)
-    assert not first_is_never_raised(search_ascent(start, objective, anywhere, CONFIG).points)
+    assert not first_is_never_raised(
+        search_ascent(start, objective, anywhere, CONFIG).points
+    )
 
 
 def test_where_nothing_is_allowed_nothing_moves():
@@ -192,7 +196,9 @@ def test_screening_spends_no_transfer_on_channels_that_may_not_give():
         return (np.abs(ends - start[:, None])[..., frozen] < 1e-12).all(axis=-1)
 
     def slopes(rows, held):
-        found = objective(rows, held, np.maximum(held[:, None] + 1e-5 * np.eye(12), 0)) / 1e-5
+        found = (
+            objective(rows, held, np.maximum(held[:, None] + 1e-5 * np.eye(12), 0)) / 1e-5
+        )
         return np.where(frozen, -np.inf, found), np.where(frozen, np.inf, found)
 
     few = search_ascent(start, objective, allowed, CONFIG, slopes)
@@ -202,7 +208,9 @@ def test_screening_spends_no_transfer_on_channels_that_may_not_give():
 
 def test_all_transfers_are_tried_where_they_are_few():
     held = np.full((3, 4), 0.25)
-    assert np.array_equal(choose_edges(held, (np.zeros((3, 4)), np.zeros((3, 4))), 30)[1], edges(4))
+    assert np.array_equal(
+        choose_edges(held, (np.zeros((3, 4)), np.zeros((3, 4))), 30)[1], edges(4)
+    )
 
 
 def test_a_source_gives_no_more_than_it_holds():
@@ -214,7 +222,9 @@ def test_a_source_gives_no_more_than_it_holds():
 
 
 def test_the_same_call_gives_the_same_bits():
-    one, other = (search_ascent(starts(), smooth(60, 4), anywhere, CONFIG) for _ in range(2))
+    one, other = (
+        search_ascent(starts(), smooth(60, 4), anywhere, CONFIG) for _ in range(2)
+    )
     assert one.points.tobytes() == other.points.tobytes()
 
 

@@ -118,7 +118,9 @@ def draw(seed, K, n, constraints, outcomes=1, zeros=False):
         root = random.normal(size=(n, K, K)) * random.choice([0.1, 3.0])
         weight = (1.0, -0.3)[number]
         made.append(
-            OutcomeTerm(f"y{number}", gain, GainStd(root @ root.transpose(0, 2, 1)), None, weight)
+            OutcomeTerm(
+                f"y{number}", gain, GainStd(root @ root.transpose(0, 2, 1)), None, weight
+            )
         )
     axes = (Q @ random.normal(size=(K - 1, K - 1)), random.normal(size=K - 1))
     density = Axes(axes)
@@ -168,7 +170,12 @@ CONSTRAINTS = {
 
 @pytest.mark.parametrize(
     ("named", "K"),
-    [(named, K) for named in CONSTRAINTS for K in (2, 3, 4, 5) if (named, K) != ("groups", 2)],
+    [
+        (named, K)
+        for named in CONSTRAINTS
+        for K in (2, 3, 4, 5)
+        if (named, K) != ("groups", 2)
+    ],
 )
 def test_both_take_the_same_decisions(named, K, monkeypatch):
     for seed in range(4):
@@ -188,12 +195,16 @@ def test_what_is_compared_moves_and_stays_for_many_reasons(monkeypatch):
     seen = set()
     for seed in range(12):
         problem, base = draw(seed, 3, 80, CONSTRAINTS["bounds"], zeros=seed % 2 == 0)
-        seen |= set(both(problem, base, DecisionConfig(beta=0.5), monkeypatch)[0].reason.tolist())
+        seen |= set(
+            both(problem, base, DecisionConfig(beta=0.5), monkeypatch)[0].reason.tolist()
+        )
     assert seen >= {"moved", "unsupported", "constrained", "uncertain", "required"}
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     seed=st.integers(0, 2**32 - 1),
@@ -229,7 +240,10 @@ def test_models_decide_alike_with_and_without(monkeypatch):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"decision": replace(CONFIG.decision, uncertainty="members")}, "no posterior covariance"),
+        (
+            {"decision": replace(CONFIG.decision, uncertainty="members")},
+            "no posterior covariance",
+        ),
         ({"decision": replace(CONFIG.decision, lambda_support=0.01)}, "lambda_support"),
         ({"decision": replace(CONFIG.decision, search="greedy")}, "greedy search"),
         ({"constraints": Constraints(grid=0.01)}, "grid"),

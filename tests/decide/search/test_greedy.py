@@ -8,7 +8,9 @@ CONFIG = SearchConfig(steps=(0.05, 0.1), max_steps=4, max_length=1.0)
 
 
 def linear(slope):
-    return lambda rows, shares, candidates: (candidates - shares[:, None]) @ np.asarray(slope)
+    return lambda rows, shares, candidates: (
+        (candidates - shares[:, None]) @ np.asarray(slope)
+    )
 
 
 def anywhere(rows, start, candidates):
@@ -36,7 +38,9 @@ def test_greedy_takes_the_best_edge_until_the_steps_end():
 
 def test_movement_budget_is_never_exceeded_and_used_by_smaller_steps():
     config = SearchConfig(steps=(0.05, 0.1), max_steps=9, max_length=np.sqrt(2) * 0.25)
-    trace = search_greedy(np.array([[0.5, 0.3, 0.2]]), linear([0.0, 0.0, 1.0]), anywhere, config)
+    trace = search_greedy(
+        np.array([[0.5, 0.3, 0.2]]), linear([0.0, 0.0, 1.0]), anywhere, config
+    )
     assert np.isclose(trace.length[0], np.sqrt(2) * 0.25)
     assert trace.steps[0] == 3
 
@@ -69,7 +73,9 @@ def test_rows_are_searched_independently():
 
     together = search_greedy(start, gain, anywhere, CONFIG)
     for i in range(20):
-        alone = search_greedy(start[[i]], lambda r, s, c, i=i: gain(r + i, s, c), anywhere, CONFIG)
+        alone = search_greedy(
+            start[[i]], lambda r, s, c, i=i: gain(r + i, s, c), anywhere, CONFIG
+        )
         assert np.array_equal(alone.points[0], together.points[i])
 
 

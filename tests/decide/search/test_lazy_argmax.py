@@ -25,6 +25,7 @@ def test_where_the_best_is_allowed_nothing_else_is_asked():
     asked = []
     score = np.tile(np.arange(60.0), (5, 1))
     best_allowed(
-        score, lambda rows, columns: asked.append(columns.size) or np.ones(columns.shape, bool)
+        score,
+        lambda rows, columns: asked.append(columns.size) or np.ones(columns.shape, bool),
     )
     assert asked == [5]

@@ -16,4 +16,6 @@ def test_terms_are_asked_for_in_their_order():
         c * np.prod([d[i] ** p for i, p in enumerate(power)], axis=0)
         for c, power in zip(coefficients, powers, strict=True)
     )
-    np.testing.assert_allclose(evaluate(iter(coefficients), d, 4), wanted, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        evaluate(iter(coefficients), d, 4), wanted, rtol=1e-4, atol=1e-4
+    )

@@ -27,7 +27,11 @@ def make_config(**changes) -> AbtestConfig:
 
 
 def make_arms(
-    units: int = 2000, seed: int = 0, lift: float = 0.0, split: float = 0.5, realised: float = 1.0
+    units: int = 2000,
+    seed: int = 0,
+    lift: float = 0.0,
+    split: float = 0.5,
+    realised: float = 1.0,
 ) -> pd.DataFrame:
     """One row per item. `lift` raises orders of treated items by that part; of the predicted gain,
     `realised` comes true.

@@ -33,7 +33,12 @@ def test_clusters_hold_the_totals_of_their_units(frame):
 def test_a_csv_a_parquet_and_frames_of_other_kinds_are_one_table(frame, tmp_path):
     frame.to_csv(tmp_path / "arms.csv", index=False)
     frame.to_parquet(tmp_path / "arms.parquet")
-    sources = (frame, pl.from_pandas(frame), tmp_path / "arms.csv", str(tmp_path / "arms.parquet"))
+    sources = (
+        frame,
+        pl.from_pandas(frame),
+        tmp_path / "arms.csv",
+        str(tmp_path / "arms.parquet"),
+    )
     found = [read_arms(source, make_config()) for source in sources]
     for arms in found[1:]:
         assert np.allclose(arms.values["gmv"], found[0].values["gmv"], rtol=1e-12)
@@ -119,7 +124,8 @@ def _twice(frame, column, value):
         (lambda f: f.iloc[:0], {}, "Expected rows"),
         (
             lambda f: f[
-                (f["arm"] == "control") | (f["item"] == f[f["arm"] != "control"]["item"].iloc[0])
+                (f["arm"] == "control")
+                | (f["item"] == f[f["arm"] != "control"]["item"].iloc[0])
             ],
             {},
             "got 1 in 'treatment'",
@@ -132,10 +138,12 @@ def test_a_table_that_spoils_a_test_is_refused(frame, spoil, changes, text):
 
 
 def test_a_csv_with_a_word_for_a_number_is_refused(frame, tmp_path):
-    frame.assign(orders=frame["orders"].astype(object).where(frame.index != 2, "few")).to_csv(
-        tmp_path / "a.csv", index=False
-    )
-    with pytest.raises(LogError, match="Expected numbers in column 'orders', got 'few' in row 3"):
+    frame.assign(
+        orders=frame["orders"].astype(object).where(frame.index != 2, "few")
+    ).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(
+        LogError, match="Expected numbers in column 'orders', got 'few' in row 3"
+    ):
         read_arms(tmp_path / "a.csv", make_config())
 
 

@@ -18,7 +18,11 @@ from realloc.evaluate.abtest.calibration import (
 from realloc.evaluate.result import Estimate
 from tests.evaluate.abtest.simulated import make_arms, make_config
 
-PREDICTED = {"predicted": "gain", "predicted_lower": "gain_lower", "predicted_metric": "orders"}
+PREDICTED = {
+    "predicted": "gain",
+    "predicted_lower": "gain_lower",
+    "predicted_metric": "orders",
+}
 CONFIG = make_config(**PREDICTED)
 PLAIN = make_config(
     metrics={"orders": {"value": "orders"}}, predicted="gain", predicted_metric="orders"
@@ -35,7 +39,9 @@ def _draw(seed, slope=1.0, intercept=0.0, units=2000, shops=None, split=0.5):
     shop = np.unique(shop, return_inverse=True)[1]
     treated = (rng.permutation(shop.max() + 1) < split * (shop.max() + 1))[shop]
     level = (
-        10 + 3 * gain + (0.0 if shops is None else 1.0) * rng.standard_normal(shop.max() + 1)[shop]
+        10
+        + 3 * gain
+        + (0.0 if shops is None else 1.0) * rng.standard_normal(shop.max() + 1)[shop]
     )
     orders = level + 2 * rng.standard_normal(units) + treated * (intercept + slope * gain)
     return Arms(units, shop, treated, {"orders": orders, "gain": gain})
@@ -45,14 +51,18 @@ def test_differences_and_their_covariance_are_those_of_a_clustered_regression():
     arms = _draw(0, shops=100)
     gain = arms.values["gain"]
     codes = make_bins(gain, arms.treated)
-    found, covariance = differences(arms.values["orders"], arms.treated, codes, arms.clusters)
+    found, covariance = differences(
+        arms.values["orders"], arms.treated, codes, arms.clusters
+    )
     dummies = np.eye(codes.max() + 1)[codes]
     design = np.hstack([dummies, dummies * arms.treated[:, None]])
     theirs = sm.OLS(arms.values["orders"], design).fit(
         cov_type="cluster", cov_kwds={"groups": arms.clusters}
     )
     assert np.allclose(found, theirs.params[dummies.shape[1] :])
-    assert np.allclose(covariance, theirs.cov_params()[dummies.shape[1] :, dummies.shape[1] :])
+    assert np.allclose(
+        covariance, theirs.cov_params()[dummies.shape[1] :, dummies.shape[1] :]
+    )
 
 
 @pytest.mark.parametrize("shops", [None, 80])

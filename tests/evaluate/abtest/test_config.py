@@ -40,7 +40,10 @@ def test_a_toml_table_becomes_a_config():
             {"metrics": {"orders": {"value": "orders", "margin": -1.0}}},
             r"`margin` of at least 0 in \[abtest.metrics.orders\]",
         ),
-        ({"metrics": {"orders": {"vlaue": "orders"}}}, "Unknown key `vlaue`.*Did you mean 'value'"),
+        (
+            {"metrics": {"orders": {"vlaue": "orders"}}},
+            "Unknown key `vlaue`.*Did you mean 'value'",
+        ),
         ({"metrics": {"orders": {}}}, "either `value` or both"),
         ({"metrics": {"roi": {"numerator": "gmv"}}}, "either `value` or both"),
         (
@@ -50,7 +53,11 @@ def test_a_toml_table_becomes_a_config():
         (
             {
                 "metrics": {
-                    "roi": {"value": "a", "numerator_before": "b", "denominator_before": "c"}
+                    "roi": {
+                        "value": "a",
+                        "numerator_before": "b",
+                        "denominator_before": "c",
+                    }
                 }
             },
             "metric is a mean",
@@ -60,21 +67,31 @@ def test_a_toml_table_becomes_a_config():
             "metric is a ratio",
         ),
         (
-            {"metrics": {"roi": {"numerator": "a", "denominator": "b", "numerator_before": "c"}}},
+            {
+                "metrics": {
+                    "roi": {"numerator": "a", "denominator": "b", "numerator_before": "c"}
+                }
+            },
             "got one of them",
         ),
         (
             {"metrics": {"orders": {"value": "orders", "effect": "percents"}}},
             "Did you mean 'percent'",
         ),
-        ({"metrics": {"orders": {"value": "orders", "direction": "upp"}}}, "Did you mean 'up'"),
+        (
+            {"metrics": {"orders": {"value": "orders", "direction": "upp"}}},
+            "Did you mean 'up'",
+        ),
         ({"metrics": {"orders": 3}}, "a table for every metric"),
         ({"metrics": ["orders"]}, "a table for every metric"),
         (
             {"predicted": "gain", "predicted_metric": "ordres"},
             "Unknown metric 'ordres'.*Did you mean 'orders'",
         ),
-        ({"predicted": "gain", "predicted_metric": "roi"}, "a mean metric.*got the ratio 'roi'"),
+        (
+            {"predicted": "gain", "predicted_metric": "roi"},
+            "a mean metric.*got the ratio 'roi'",
+        ),
         ({"predicted": "gain"}, "the metric whose gain is predicted"),
         ({"predicted_lower": "gain_lower"}, "Expected `predicted`"),
         ({"split": 1.0}, "`split` of .* between 0 and 1, got 1.0"),

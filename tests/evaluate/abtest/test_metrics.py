@@ -24,7 +24,9 @@ def _arms(treated, clusters=None, **values) -> Arms:
 def test_a_mean_is_welchs_test_of_statsmodels():
     frame = make_arms(300, lift=0.05)
     found = measure(read_arms(frame, make_config()), ORDERS, 0.95)
-    one, other = (frame.loc[frame["arm"] == arm, "orders"] for arm in ("treatment", "control"))
+    one, other = (
+        frame.loc[frame["arm"] == arm, "orders"] for arm in ("treatment", "control")
+    )
     theirs = CompareMeans(DescrStatsW(one), DescrStatsW(other))
     assert np.allclose([found.low, found.high], theirs.tconfint_diff(usevar="unequal"))
     assert np.isclose(found.p, theirs.ttest_ind(usevar="unequal")[1])
@@ -47,11 +49,15 @@ def test_cuped_takes_off_the_squared_correlation():
     rng = np.random.default_rng(1)
     before = rng.standard_normal(20_000)
     orders = 0.8 * before + 0.6 * rng.standard_normal(20_000)
-    found = measure(_arms(rng.random(20_000) < 0.5, orders=orders, before=before), CUPED, 0.95)
+    found = measure(
+        _arms(rng.random(20_000) < 0.5, orders=orders, before=before), CUPED, 0.95
+    )
     # ρ = .8; the standard error of ρ̂² is about 2ρ(1 − ρ²)/√n = .004.
     assert abs(found.variance_reduction - 0.64) < 4 * 0.0041
     unrelated = rng.standard_normal(20_000)
-    useless = measure(_arms(rng.random(20_000) < 0.5, orders=orders, before=unrelated), CUPED, 0.95)
+    useless = measure(
+        _arms(rng.random(20_000) < 0.5, orders=orders, before=unrelated), CUPED, 0.95
+    )
     assert abs(useless.variance_reduction) < 0.01
 
 
@@ -73,7 +79,9 @@ def test_a_ratio_has_the_bootstraps_interval_and_the_hand_written_one():
     low, high = np.quantile(100 * (draws[1] - draws[0]), [0.025, 0.975])
     assert abs((found.high - found.low) / (high - low) - 1) < 0.1
     assert abs((found.low + found.high) - (low + high)) / 2 < 0.1 * (high - low)
-    assert np.isclose(found.high - found.low, 100 * 2 * 1.96 * np.sqrt(sum(variances)), rtol=0.01)
+    assert np.isclose(
+        found.high - found.low, 100 * 2 * 1.96 * np.sqrt(sum(variances)), rtol=0.01
+    )
 
 
 def test_percent_is_of_the_controls_level_with_the_bootstraps_interval():
@@ -81,11 +89,14 @@ def test_percent_is_of_the_controls_level_with_the_bootstraps_interval():
     metric = Metric(name="orders", value="orders")
     found = measure(read_arms(frame, make_config()), metric, 0.95)
     one, other = (
-        frame.loc[frame["arm"] == arm, "orders"].to_numpy() for arm in ("treatment", "control")
+        frame.loc[frame["arm"] == arm, "orders"].to_numpy()
+        for arm in ("treatment", "control")
     )
     assert np.isclose(found.value, 100 * (one.mean() / other.mean() - 1))
     rng = np.random.default_rng(0)
-    means = [rng.choice(values, (3000, len(values))).mean(axis=1) for values in (one, other)]
+    means = [
+        rng.choice(values, (3000, len(values))).mean(axis=1) for values in (one, other)
+    ]
     low, high = np.quantile(100 * (means[0] / means[1] - 1), [0.025, 0.975])
     assert abs((found.high - found.low) / (high - low) - 1) < 0.1
 
@@ -114,7 +125,9 @@ def test_intervals_of_a_ratio_cover_at_their_rate():
     def draw(rng):
         cost = rng.gamma(4.0, 1.0, 300)
         treated = rng.permutation(300) < 100
-        return _arms(treated, gmv=cost * rng.gamma(10.0, 0.2, 300) * (1 + 0.1 * treated), cost=cost)
+        return _arms(
+            treated, gmv=cost * rng.gamma(10.0, 0.2, 300) * (1 + 0.1 * treated), cost=cost
+        )
 
     assert _covered(draw, 10.0, metric=metric) >= 0.93
 
@@ -159,7 +172,10 @@ def test_rows_of_clusters_as_if_they_were_units_do_not_cover():
             lambda f: f.assign(orders_before=f["orders"]),
             "'orders_before' from before the test, but it explains metric 'orders'",
         ),
-        (lambda f: f.assign(cost_before=0.0), "above 0 of the pre-period column 'cost_before'"),
+        (
+            lambda f: f.assign(cost_before=0.0),
+            "above 0 of the pre-period column 'cost_before'",
+        ),
         (
             lambda f: f.assign(orders=-f["orders"]),
             "metric 'orders' above 0 in both arms.*Set effect = \"absolute\"",
@@ -179,6 +195,9 @@ def test_the_order_of_rows_changes_nothing():
     shuffled = pd.DataFrame(frame.sample(frac=1.0, random_state=1))
     for metric in make_config().metrics:
         one, other = (
-            measure(read_arms(table, make_config()), metric, 0.95) for table in (frame, shuffled)
+            measure(read_arms(table, make_config()), metric, 0.95)
+            for table in (frame, shuffled)
         )
-        assert np.allclose([one.value, one.low, one.high], [other.value, other.low, other.high])
+        assert np.allclose(
+            [one.value, one.low, one.high], [other.value, other.low, other.high]
+        )

@@ -5,7 +5,9 @@ from statsmodels.stats.multitest import multipletests
 from realloc.evaluate.abtest.multiple import adjust
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [("holm", "holm"), ("benjamini_hochberg", "fdr_bh")])
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [("holm", "holm"), ("benjamini_hochberg", "fdr_bh")]
+)
 def test_adjusted_p_values_are_those_of_statsmodels(ours, theirs):
     p = np.array([0.2, 0.001, 0.04, 0.03, 0.9, 0.03])
     assert np.allclose(adjust(p, ours), multipletests(p, method=theirs)[1])

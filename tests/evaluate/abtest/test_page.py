@@ -10,7 +10,10 @@ from tests.evaluate.abtest.simulated import METRICS, make_arms, make_config
 def test_the_page_stands_alone_and_escapes_names():
     metrics = {**METRICS, "<b>odd</b>": {"value": "orders"}}
     config = make_config(
-        metrics=metrics, predicted="gain", predicted_lower="gain_lower", predicted_metric="orders"
+        metrics=metrics,
+        predicted="gain",
+        predicted_lower="gain_lower",
+        predicted_metric="orders",
     )
     found = read_out(make_arms(4000), config)
     page = to_html(found, "Test of <May>")

@@ -15,8 +15,12 @@ from tests.evaluate.abtest.simulated import make_arms, make_config
 
 def test_the_smallest_effect_is_that_of_statsmodels():
     ours = smallest_effect(4.0, 400, ErrorRates(0.05, 0.8, 0.1))
-    theirs = 2 * TTestIndPower().solve_power(None, nobs1=360, ratio=40 / 360, alpha=0.05, power=0.8)
-    assert np.isclose(ours, theirs, rtol=0.03)  # they pool the variances: more degrees of freedom
+    theirs = 2 * TTestIndPower().solve_power(
+        None, nobs1=360, ratio=40 / 360, alpha=0.05, power=0.8
+    )
+    assert np.isclose(
+        ours, theirs, rtol=0.03
+    )  # they pool the variances: more degrees of freedom
 
 
 @pytest.mark.parametrize("units", [12, 100, 300_000])
@@ -53,7 +57,9 @@ def test_a_test_of_clusters_finds_the_planned_effect_as_often_as_planned(cluster
         )
         found += (
             measure(
-                Arms(len(shop), shop, treated, {"orders": orders, "before": before}), metric, 0.95
+                Arms(len(shop), shop, treated, {"orders": orders, "before": before}),
+                metric,
+                0.95,
             ).p
             < 0.05
         )
@@ -78,7 +84,9 @@ def test_looks_and_goals_ask_for_a_larger_effect():
     frame = make_arms(500)
     plain = plan_test(frame, make_config(correction="none"))["orders"]
     goals = plan_test(frame, make_config())["orders"]
-    looks = plan_test(frame, make_config(correction="none", looks=[0.25, 0.5, 0.75, 1.0]))["orders"]
+    looks = plan_test(frame, make_config(correction="none", looks=[0.25, 0.5, 0.75, 1.0]))[
+        "orders"
+    ]
     assert plain.effect < looks.effect < goals.effect
     assert np.isclose(goals.alpha, 0.05 / 3)
 

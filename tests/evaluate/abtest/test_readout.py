@@ -32,7 +32,9 @@ def test_an_early_look_asks_for_more_than_the_last_one():
     assert early.high - early.low > 1.5 * (plain.high - plain.low)
     assert plain.p < 0.05 < early.p_look
     assert np.isclose(late.high - late.low, plain.high - plain.low, rtol=0.03)
-    assert read_out(frame, make_config(metrics=CALM, looks=looks, look=1)).decision == "go_on"
+    assert (
+        read_out(frame, make_config(metrics=CALM, looks=looks, look=1)).decision == "go_on"
+    )
 
 
 def test_decisions_follow_p_values_after_the_correction():
@@ -58,10 +60,18 @@ def test_days_add_up_to_the_same_readout_as_totals():
 
 
 def test_a_readout_is_a_frame_a_json_and_a_text():
-    config = make_config(predicted="gain", predicted_lower="gain_lower", predicted_metric="orders")
+    config = make_config(
+        predicted="gain", predicted_lower="gain_lower", predicted_metric="orders"
+    )
     found = read_out(make_arms(400), config)
     assert found.to_frame()["metric"].tolist() == list(METRICS)
-    assert found.to_frame()["kind"].tolist() == ["goal", "guardrail", "guardrail", "goal", "goal"]
+    assert found.to_frame()["kind"].tolist() == [
+        "goal",
+        "guardrail",
+        "guardrail",
+        "goal",
+        "goal",
+    ]
     parsed = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert parsed["metrics"][2]["variance_reduction"] is None
     assert parsed["calibration"]["fit"]["share"]["n"] == 400

@@ -4,14 +4,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from realloc.evaluate.abtest.sequential import boundaries, look_p_value, nominal_alpha, spent
+from realloc.evaluate.abtest.sequential import (
+    boundaries,
+    look_p_value,
+    nominal_alpha,
+    spent,
+)
 
 FIVE = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 def test_boundaries_are_those_of_ldbounds():
     # R package ldbounds, O'Brien-Fleming-type spending, two-sided α = .05, five equal looks.
-    assert np.allclose(boundaries(FIVE, 0.05), [4.8769, 3.3569, 2.6803, 2.2898, 2.0310], atol=2e-4)
+    assert np.allclose(
+        boundaries(FIVE, 0.05), [4.8769, 3.3569, 2.6803, 2.2898, 2.0310], atol=2e-4
+    )
 
 
 def test_one_look_is_the_plain_test():
@@ -30,7 +37,9 @@ def _walks(looks, repeats=20_000, drift=0.0):
     return paths / np.sqrt(looks)
 
 
-@pytest.mark.parametrize("looks", [FIVE, (0.1, 0.15, 1.0), tuple((k + 1) / 14 for k in range(14))])
+@pytest.mark.parametrize(
+    "looks", [FIVE, (0.1, 0.15, 1.0), tuple((k + 1) / 14 for k in range(14))]
+)
 def test_looking_often_inflates_the_naive_test_and_not_ours(looks):
     z = np.abs(_walks(looks))
     error = 4 * np.sqrt(0.05 * 0.95 / len(z))
@@ -77,4 +86,6 @@ def test_the_p_value_of_a_look_is_below_alpha_where_its_boundary_is_crossed():
 
 
 def test_looks_that_come_later_do_not_matter_now():
-    assert np.isclose(boundaries((0.3, 0.6), 0.05)[1], boundaries((0.3, 0.6, 0.9, 1.0), 0.05)[1])
+    assert np.isclose(
+        boundaries((0.3, 0.6), 0.05)[1], boundaries((0.3, 0.6, 0.9, 1.0), 0.05)[1]
+    )

@@ -38,5 +38,7 @@ def test_clusters_are_counted_not_their_units():
 
 def test_fair_draws_are_hardly_ever_refused():
     rng = np.random.default_rng(0)
-    refused = sum(not _split(1000 - k, k, 0.1).ok for k in rng.binomial(1000, 0.1, 500).tolist())
+    refused = sum(
+        not _split(1000 - k, k, 0.1).ok for k in rng.binomial(1000, 0.1, 500).tolist()
+    )
     assert refused <= 5  # .5 expected

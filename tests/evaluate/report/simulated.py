@@ -16,7 +16,9 @@ from tests.small import CONFIG
 
 MOVES = np.array([0.0, 0.05, -0.05, 0.1, -0.1])  # of the share of ads
 EXPLORED, ROUTINE = np.full(5, 0.2), np.array([0.6, 0.1, 0.1, 0.1, 0.1])
-ARMS = {f"p_{arm}": {"ads": move, "coupon": -move} for arm, move in enumerate(MOVES.tolist())}
+ARMS = {
+    f"p_{arm}": {"ads": move, "coupon": -move} for arm, move in enumerate(MOVES.tolist())
+}
 SCHEMA = Schema(
     unit="item",
     time="date",

@@ -26,8 +26,16 @@ class MoreAds:
     def recommend(self, frame):
         frame = frame.to_pandas()
         ads = np.minimum(frame["ads"] + 0.05, 1.0)
-        columns = {"gain": 0.2, "gain_lower": 0.1, "support": 1.0, "steps": 1, "moved": True}
-        answer = pd.DataFrame({"share_ads": ads, "share_coupon": 1 - ads, "reason": "moved"})
+        columns = {
+            "gain": 0.2,
+            "gain_lower": 0.1,
+            "support": 1.0,
+            "steps": 1,
+            "moved": True,
+        }
+        answer = pd.DataFrame(
+            {"share_ads": ads, "share_coupon": 1 - ads, "reason": "moved"}
+        )
         return pa.Table.from_pandas(answer.assign(**columns))
 
 

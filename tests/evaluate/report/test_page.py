@@ -14,7 +14,10 @@ def test_names_in_sentences_are_set_as_code_and_nothing_from_the_data_becomes_ma
     )
     found = to_html(
         EvaluationReport(
-            TEST_SMALL, ("Run `realloc abtest`.",), VerdictEvidence(goal="orders"), (section,)
+            TEST_SMALL,
+            ("Run `realloc abtest`.",),
+            VerdictEvidence(goal="orders"),
+            (section,),
         )
     )
     assert "Name <code>guardrails</code> in the schema." in found

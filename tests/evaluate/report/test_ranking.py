@@ -34,6 +34,8 @@ def test_rows_that_were_learned_from_flatter_the_ranking():
 
 def test_a_log_of_one_date_cannot_be_ranked():
     last = LOGS.take(LOGS.times == LOGS.times.max())
-    ranked = rank(fitted(), last, None, New(np.ones(len(last), dtype=bool), ""), ReportConfig())
+    ranked = rank(
+        fitted(), last, None, New(np.ones(len(last), dtype=bool), ""), ReportConfig()
+    )
     assert ranked.rho is None
     assert "Expected several dates" in ranked.section.missing[0]

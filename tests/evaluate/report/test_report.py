@@ -80,7 +80,9 @@ def test_without_randomized_rows_it_is_a_small_test_at_most_and_the_rest_is_ther
 )
 def test_propensities_of_zero_or_not_summing_to_one_cost_only_their_section(spoil, text):
     frame = later()
-    found = evaluation_report(fitted(), frame.assign(chance=spoil(frame["chance"].to_numpy())))
+    found = evaluation_report(
+        fitted(), frame.assign(chance=spoil(frame["chance"].to_numpy()))
+    )
     assert found.verdict == "test small"
     assert text in found[VALUE].missing[0]
     assert found[RANKING].rows
@@ -97,7 +99,9 @@ def test_too_few_rows_are_said_to_be_too_few():
 def test_one_date_leaves_what_needs_no_second_one():
     frame = few()
     found = evaluation_report(
-        fitted(), frame[frame["date"] == frame["date"].max()], schema=replace(SCHEMA, guardrails=())
+        fitted(),
+        frame[frame["date"] == frame["date"].max()],
+        schema=replace(SCHEMA, guardrails=()),
     )
     assert found.verdict == "test small"
     assert "Expected several dates" in found[RANKING].missing[0]

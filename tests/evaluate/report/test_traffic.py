@@ -33,7 +33,9 @@ def test_stated_chances_of_the_marketplace_are_those_of_its_menu():
         seed=1, parameters=MarketplaceParameters(items=ItemParameters(explored=0.5))
     )
     logs = market.sample(items=40, days=8)
-    drawn = find_drawn(logs, find_events(logs), np.ones(len(logs), dtype=bool), ReportConfig())
+    drawn = find_drawn(
+        logs, find_events(logs), np.ones(len(logs), dtype=bool), ReportConfig()
+    )
     assert isinstance(drawn.rows, RandomizedMoves)
     arms = market.arms(logs)
     truth = arms.probabilities[drawn.at, arms.drawn[drawn.at]]
@@ -44,7 +46,9 @@ def test_stated_chances_of_the_marketplace_are_those_of_its_menu():
 
 def test_a_column_of_probabilities_for_every_arm_gives_them_exactly(small):
     drawn, _ = drawn_of(small, ReportConfig(arms=ARMS))
-    wanted = small.set_index(["item", "date"]).sort_index()[list(ARMS)].groupby(level=0).tail(5)
+    wanted = (
+        small.set_index(["item", "date"]).sort_index()[list(ARMS)].groupby(level=0).tail(5)
+    )
     assert len(drawn.at) == len(wanted)
     arms: Any = drawn.rows
     assert np.allclose(arms.probabilities, wanted.to_numpy(), atol=1e-6)
@@ -66,7 +70,9 @@ def test_rows_after_a_gap_are_left_out(small):
     days = sorted(small["date"].unique())
     gap = small[~((small["item"] == "s3-001") & (small["date"] == days[2]))]
     whole, holed = (drawn_of(frame)[0] for frame in (small, gap))
-    assert len(whole.at) - len(holed.at) == 2  # the missing row, and the one that follows it
+    assert (
+        len(whole.at) - len(holed.at) == 2
+    )  # the missing row, and the one that follows it
 
 
 def test_shares_from_a_density_are_taken_as_such(small):
@@ -75,14 +81,21 @@ def test_shares_from_a_density_are_taken_as_such(small):
     frame = small.assign(ads=ads, coupon=1 - ads, chance=1 / 0.98)
     drawn, _ = drawn_of(frame)
     assert isinstance(drawn.rows, RandomizedShares)
-    with pytest.raises(LogError, match="drawn from a density, and the log does not state it"):
-        drawn_of(frame, ReportConfig(randomized="explored"), replace(SCHEMA, propensity=None))
+    with pytest.raises(
+        LogError, match="drawn from a density, and the log does not state it"
+    ):
+        drawn_of(
+            frame, ReportConfig(randomized="explored"), replace(SCHEMA, propensity=None)
+        )
 
 
 @pytest.mark.parametrize(
     ("spoil", "text"),
     [
-        (lambda f: f.assign(chance=np.nan), "No randomized rows: none of 360 rows is marked"),
+        (
+            lambda f: f.assign(chance=np.nan),
+            "No randomized rows: none of 360 rows is marked",
+        ),
         (lambda f: f.assign(chance=f["chance"] * 6), "Expected propensities up to 1"),
         (
             lambda f: f.assign(chance=f["chance"] / 4),
@@ -116,7 +129,9 @@ def test_a_log_without_any_mark_says_how_to_get_one(small):
         LogError, match="the schema names no `propensity`.*draw small moves at random"
     ):
         mark_randomized(logs, ReportConfig())
-    with pytest.raises(ConfigError, match="Expected true and false .* in the column 'price'"):
+    with pytest.raises(
+        ConfigError, match="Expected true and false .* in the column 'price'"
+    ):
         mark_randomized(logs, ReportConfig(randomized="price"))
     with pytest.raises(ConfigError, match="Expected a column 'absent'"):
         mark_randomized(logs, ReportConfig(randomized="absent"))

@@ -39,7 +39,10 @@ def test_a_gain_on_new_randomized_rows_with_guardrails_held_is_launched():
     assert found.reasons[0].startswith(
         "On 1,000 randomized rows that the model did not learn from the moves gain: +0.2 orders"
     )
-    assert "The guardrail gmv is held (+0.095 a row [−0.01, +0.2], may lose 0.05)." in found.reasons
+    assert (
+        "The guardrail gmv is held (+0.095 a row [−0.01, +0.2], may lose 0.05)."
+        in found.reasons
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,7 +78,10 @@ def test_harm_or_nothing_to_do_is_not_launched(changes, why):
             {"guardrails": (GuardrailReading("gmv", 0.0, lift(-0.01, 0.2)),)},
             "What gmv loses cannot be told",
         ),
-        ({"guardrails": (GuardrailReading("gmv", 0.0, None),)}, "gmv could not be measured"),
+        (
+            {"guardrails": (GuardrailReading("gmv", 0.0, None),)},
+            "gmv could not be measured",
+        ),
         ({"rho": rho(-0.2, -0.1)}, "rank matched moves worse than chance"),
     ],
 )
@@ -89,7 +95,9 @@ def test_each_doubt_keeps_from_a_launch_but_not_from_a_small_test(changes, why):
 def test_a_lift_that_may_be_harm_is_never_launched_whatever_else_is_good(high):
     for other in (rho(0.5, 0.9), None):
         assert (
-            conclude(replace(GOOD, lift=lift(-0.2, high), rho=other, guardrails=())).decision
+            conclude(
+                replace(GOOD, lift=lift(-0.2, high), rho=other, guardrails=())
+            ).decision
             != LAUNCH
         )
 

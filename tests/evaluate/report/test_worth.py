@@ -82,6 +82,8 @@ def test_every_unit_is_asked_about_once_at_its_last_row(found):
 
 def test_an_estimate_without_an_interval_is_no_lift(found):
     worth = found[3]
-    value = replace(worth.value, estimates=(Estimate.point("dr_lift_over_hold", np.nan, 5),))
+    value = replace(
+        worth.value, estimates=(Estimate.point("dr_lift_over_hold", np.nan, 5),)
+    )
     assert replace(worth, value=value).lift is None
     assert "Keeping the mix was not possible" in replace(worth, value=value).why_not

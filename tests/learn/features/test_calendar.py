@@ -15,7 +15,11 @@ def test_the_calendar_is_used_where_the_log_spans_it(frame):
     assert encoder.cycles == ("week", "year")
     encoded = encoder.encode(long)
     week = encoded.values[
-        :, [encoded.names.index("sine of the week"), encoded.names.index("cosine of the week")]
+        :,
+        [
+            encoded.names.index("sine of the week"),
+            encoded.names.index("cosine of the week"),
+        ],
     ]
     assert np.allclose(week[0], week[7], atol=1e-3)
     assert not np.allclose(week[0], week[3], atol=0.1)

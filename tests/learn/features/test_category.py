@@ -17,7 +17,10 @@ def test_few_levels_get_columns_and_many_are_hashed(rich):
 
 def test_the_same_level_has_the_same_direction_in_every_fit(frame):
     frame["brand"] = [f"brand {i % 60}" for i in range(len(frame))]
-    whole, half = logs_of(frame, features=("brand",)), logs_of(frame.head(120), features=("brand",))
+    whole, half = (
+        logs_of(frame, features=("brand",)),
+        logs_of(frame.head(120), features=("brand",)),
+    )
     one, other = fit_encoder(whole).encode(half), fit_encoder(half).encode(half)
     hashed = [i for i, name in enumerate(one.names) if "#" in name]
     assert np.array_equal(one.values[:, hashed], other.values[:, hashed])

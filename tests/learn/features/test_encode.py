@@ -44,14 +44,16 @@ def test_missing_numbers_sit_at_zero_with_a_flag(rich):
 def test_values_missing_for_the_first_time_are_reported(frame):
     encoder = fit_encoder(logs_of(frame, features=("price",)))
     frame.loc[:11, "price"] = np.nan
-    assert encoder.encode(logs_of(frame, features=("price",))).report["price"] == pytest.approx(
-        12 / 240
-    )
+    assert encoder.encode(logs_of(frame, features=("price",))).report[
+        "price"
+    ] == pytest.approx(12 / 240)
 
 
 def test_order_of_columns_and_further_columns_do_not_matter(frame):
     logs = logs_of(frame, features=("price", "category"))
-    swapped = logs_of(frame[frame.columns[::-1]], features=("category", "promoted", "price"))
+    swapped = logs_of(
+        frame[frame.columns[::-1]], features=("category", "promoted", "price")
+    )
     encoder = fit_encoder(logs)
     assert np.array_equal(encoder.encode(logs).values, encoder.encode(swapped).values)
 
@@ -95,17 +97,21 @@ def test_a_writer_that_sorts_keys_cannot_swap_columns(rich):
     table, arrays = encoder.to_parts()
     again = Encoder.from_parts(json.loads(json.dumps(table, sort_keys=True)), arrays)
     assert (
-        again.features == encoder.features == ("price", "promoted", "launched", "category", "brand")
+        again.features
+        == encoder.features
+        == ("price", "promoted", "launched", "category", "brand")
     )
     assert again.encode(rich).names == encoder.encode(rich).names
 
 
 def test_channels_in_another_order_or_of_another_name_are_refused(frame):
     encoder = fit_encoder(logs_of(frame, features=("price",)))
-    expected = (
-        "Expected the channels ['ads', 'coupon', 'rebate'] in this order as in training, got "
-    )
-    for channels in (["coupon", "ads", "rebate"], ["ads", "coupon"], ["ads", "coupon", "gifts"]):
+    expected = "Expected the channels ['ads', 'coupon', 'rebate'] in this order as in training, got "
+    for channels in (
+        ["coupon", "ads", "rebate"],
+        ["ads", "coupon"],
+        ["ads", "coupon", "gifts"],
+    ):
         other = logs_of(
             frame.rename(columns={"rebate": "gifts"} if "gifts" in channels else {}),
             channels=channels,
@@ -121,7 +127,9 @@ def test_spends_and_shares_of_a_budget_give_the_same_state(frame):
         as_shares(frame), replace(SHARES, features=("price",)), today=date(2100, 1, 1)
     )
     spends = logs_of(frame, features=("price",))
-    assert np.allclose(encoder.encode(shares).values, encoder.encode(spends).values, atol=1e-5)
+    assert np.allclose(
+        encoder.encode(shares).values, encoder.encode(spends).values, atol=1e-5
+    )
 
 
 def test_a_budget_outside_the_training_range_is_reported_and_clipped(frame):
@@ -149,14 +157,19 @@ def wild_frames(draw):
     for name in ("price", "weight"):
         column = draw(
             st.one_of(
-                st.lists(NUMBERS, min_size=n, max_size=n), NUMBERS.map(lambda value: [value] * n)
+                st.lists(NUMBERS, min_size=n, max_size=n),
+                NUMBERS.map(lambda value: [value] * n),
             )
         )
         frame[name] = np.array([np.nan if value is None else value for value in column])
     levels = st.sampled_from(["toys", "books", "garden", "€", None])
-    frame["category"] = pd.array(draw(st.lists(levels, min_size=n, max_size=n)), dtype="string")
+    frame["category"] = pd.array(
+        draw(st.lists(levels, min_size=n, max_size=n)), dtype="string"
+    )
     flags = st.sampled_from([True, False, None])
-    frame["promoted"] = pd.array(draw(st.lists(flags, min_size=n, max_size=n)), dtype="boolean")
+    frame["promoted"] = pd.array(
+        draw(st.lists(flags, min_size=n, max_size=n)), dtype="boolean"
+    )
     spends = st.sampled_from([0.0, 1e-300, 0.01, 100.0, 8e13])
     frame["ads"] = draw(st.lists(spends, min_size=n, max_size=n))
     frame["coupon"] = draw(st.lists(st.sampled_from([1e-300, 1.0]), min_size=n, max_size=n))
@@ -170,7 +183,8 @@ def wild_frames(draw):
 def test_nothing_but_finite_bounded_numbers_comes_out(first, second, lags):
     features = ("price", "weight", "category", "promoted")
     one, other = (
-        logs_of(frame, features=features, categorical=("category",)) for frame in (first, second)
+        logs_of(frame, features=features, categorical=("category",))
+        for frame in (first, second)
     )
     encoder = fit_encoder(one, FeatureConfig(lags=lags))
     for encoded in (
@@ -202,14 +216,18 @@ def test_a_budget_of_zero_in_a_log_made_by_hand_counts_as_missing(frame):
 def test_bad_settings_are_refused():
     with pytest.raises(ConfigError, match="`clip` above 0"):
         FeatureConfig(clip=0.0)
-    with pytest.raises(ConfigError, match="`calendar` of \\[features\\] to be true or false"):
+    with pytest.raises(
+        ConfigError, match="`calendar` of \\[features\\] to be true or false"
+    ):
         FeatureConfig(calendar="yes")
     for lags in (-1, 29):
         with pytest.raises(
             ConfigError, match=f"Expected `lags` from 0 to 28 in \\[features\\], got {lags}"
         ):
             FeatureConfig(lags=lags)
-    with pytest.raises(ConfigError, match="`lags` of \\[features\\] to be a whole number, got 1.5"):
+    with pytest.raises(
+        ConfigError, match="`lags` of \\[features\\] to be a whole number, got 1.5"
+    ):
         FeatureConfig(lags=1.5)
 
 

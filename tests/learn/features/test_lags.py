@@ -45,7 +45,10 @@ def test_columns_are_what_a_loop_over_rows_would_find(gaps):
         expected = [
             outcomes[-1],
             outcomes.mean(),
-            *(scaled(p, scale) for p, scale in zip(logs.shares[last], lags.shares, strict=True)),
+            *(
+                scaled(p, scale)
+                for p, scale in zip(logs.shares[last], lags.shares, strict=True)
+            ),
             scaled(np.log(budget[i] / budget[last]), lags.budget_change),
             scaled(np.log(days), lags.days_since),
             0.0,
@@ -67,7 +70,9 @@ def test_names_say_what_each_column_is(frame):
     ]
 
 
-@pytest.mark.parametrize(("column", "known"), [("orders", []), ("ads", ["log budget change"])])
+@pytest.mark.parametrize(
+    ("column", "known"), [("orders", []), ("ads", ["log budget change"])]
+)
 def test_a_planted_leak_is_not_seen_and_the_past_is(gaps, column, known):
     """`known`: what may change in the row itself, as its budget is known before the split."""
     encoder = fit_encoder(logs_of(gaps), LAGS)
@@ -79,7 +84,9 @@ def test_a_planted_leak_is_not_seen_and_the_past_is(gaps, column, known):
         later = (gaps["item"] == gaps["item"][row]) & (gaps["date"] > gaps["date"][row])
         assert not moved.drop(columns=known)[~later].any(axis=None)
         assert not moved[~later].drop(index=row).any(axis=None)
-        assert moved[later].head(1).any(axis=1).all()  # the control: the next row does see it
+        assert (
+            moved[later].head(1).any(axis=1).all()
+        )  # the control: the next row does see it
 
 
 def test_outcomes_of_a_row_and_of_later_days_can_be_anything(gaps):
@@ -146,10 +153,15 @@ def test_earlier_rows_without_outcomes_give_shares_and_days_but_no_outcome(gaps)
         [last.assign(date=date(2025, 2, 1)), last.assign(date=date(2025, 2, 2), ads=5.0)]
     )
     past = past_of(encoder, today_of(two_days))
-    first, second = past.iloc[::2].reset_index(drop=True), past.iloc[1::2].reset_index(drop=True)
+    first, second = (
+        past.iloc[::2].reset_index(drop=True),
+        past.iloc[1::2].reset_index(drop=True),
+    )
     outcomes = ["last outcome", "mean of the last 3 outcomes"]
     assert first[outcomes].equals(second[outcomes])
-    assert np.all(second["log days since the last row"] < first["log days since the last row"])
+    assert np.all(
+        second["log days since the last row"] < first["log days since the last row"]
+    )
 
 
 def test_unseen_units_have_no_history_and_are_counted(gaps):
@@ -157,7 +169,10 @@ def test_unseen_units_have_no_history_and_are_counted(gaps):
     day = on(make_frame(units=12, days=14), 19).assign(date=date(2025, 1, 20))
     encoded = encoder.encode(today_of(day))
     assert encoded.report["history"] == pytest.approx(3 / 12)
-    assert encoded.values[:, encoded.names.index("history missing")].tolist() == [1] * 3 + [0] * 9
+    assert (
+        encoded.values[:, encoded.names.index("history missing")].tolist()
+        == [1] * 3 + [0] * 9
+    )
     first = encoded.names.index("last outcome")
     assert np.all(encoded.values[:3, first:-1] == 0)
 
@@ -181,7 +196,8 @@ def test_a_log_of_one_day_and_an_empty_one_can_be_encoded(frame):
 
 def test_hours_count_as_parts_of_days(frame):
     hours = frame.assign(
-        date=pd.Timestamp("2025-01-06", tz="UTC") + pd.to_timedelta(np.arange(240) % 8, unit="h")
+        date=pd.Timestamp("2025-01-06", tz="UTC")
+        + pd.to_timedelta(np.arange(240) % 8, unit="h")
     )
     encoder = fit_encoder(logs_of(hours), LAGS)
     assert encoder.history.days_since.centre == pytest.approx(np.log(1 / 24))

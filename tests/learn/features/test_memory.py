@@ -17,7 +17,9 @@ def test_memory_gives_the_next_day_what_the_whole_log_gives(gaps):
     days = sorted(gaps["date"].unique())
     whole = logs_of(gaps)
     for lags in (1, 3, 28):
-        encoder = fit_encoder(logs_of(gaps[gaps["date"] < days[-1]]), FeatureConfig(lags=lags))
+        encoder = fit_encoder(
+            logs_of(gaps[gaps["date"] < days[-1]]), FeatureConfig(lags=lags)
+        )
         last = whole.times == np.datetime64(days[-1])
         remembered = past_of(encoder, today_of(gaps[gaps["date"] == days[-1]]))
         assert remembered.equals(past_of(encoder, whole)[last].reset_index(drop=True))
@@ -59,9 +61,16 @@ def test_an_outcome_that_came_in_since_beats_a_remembered_row_and_a_plan_does_no
         [last.assign(ads=1.0), tomorrow], ignore_index=True
     )  # no outcomes: what is remembered happened
     remembered = past_of(encoder, today_of(tomorrow))
-    assert past_of(encoder, today_of(plan)).iloc[1::2].reset_index(drop=True).equals(remembered)
+    assert (
+        past_of(encoder, today_of(plan))
+        .iloc[1::2]
+        .reset_index(drop=True)
+        .equals(remembered)
+    )
     update = past_of(encoder, logs_of(plan))
-    assert not np.allclose(update["last share of ads"].iloc[1::2], remembered["last share of ads"])
+    assert not np.allclose(
+        update["last share of ads"].iloc[1::2], remembered["last share of ads"]
+    )
 
 
 def test_units_are_matched_by_id_and_not_by_code(gaps):
@@ -96,7 +105,9 @@ def test_an_encoder_with_memory_survives_its_file_format(gaps, kind):
     table, arrays = encoder.to_parts()
     again = Encoder.from_parts(json.loads(json.dumps(table, sort_keys=True)), arrays)
     assert again == encoder
-    assert again.history.memory.units.type == (pa.string() if kind == "text" else pa.int64())
+    assert again.history.memory.units.type == (
+        pa.string() if kind == "text" else pa.int64()
+    )
     assert all(array.dtype in (np.uint8, np.int64, np.float64) for array in arrays.values())
     assert np.array_equal(again.encode(logs).values, encoder.encode(logs).values)
     assert again.remember(logs) == encoder

@@ -15,7 +15,9 @@ def sizes(replay):
 
 
 def rows_of(replay):
-    return set(zip(replay.window.tolist(), replay.x[:, 0].astype(int).tolist(), strict=True))
+    return set(
+        zip(replay.window.tolist(), replay.x[:, 0].astype(int).tolist(), strict=True)
+    )
 
 
 def follow(counts, capacity):
@@ -56,7 +58,9 @@ def test_a_window_keeps_its_rows_of_lowest_rank(counts, capacity):
     for seen, replay in enumerate(follow(counts, capacity), start=1):
         for window in range(seen):
             kept = np.sort(replay.rank[replay.window == window])
-            everything = np.sort(make_labels(counts[window], window, members=1, places=1).rank)
+            everything = np.sort(
+                make_labels(counts[window], window, members=1, places=1).rank
+            )
             assert np.array_equal(kept, everything[: len(kept)])
 
 
@@ -77,7 +81,9 @@ def test_rows_that_may_not_stay_are_not_missed(counts, capacity):
 
 def test_a_late_window_is_hardly_labelled():
     *_, replay = follow([500] * 9, 500)
-    assert len(may_stay(replay, 500, make_labels(500).rank)) == 56  # ninths stay; a tenth is needed
+    assert (
+        len(may_stay(replay, 500, make_labels(500).rank)) == 56
+    )  # ninths stay; a tenth is needed
     assert len(may_stay(None, 500, make_labels(300).rank)) == 300
 
 
@@ -87,7 +93,9 @@ def test_every_row_of_a_window_has_the_same_chance():
     for seed in range(400):
         replay = None
         for window in range(3):
-            replay = remember(replay, make_labels(20, window, seed, members=1, places=1), 15)
+            replay = remember(
+                replay, make_labels(20, window, seed, members=1, places=1), 15
+            )
         stayed[[row for window, row in rows_of(replay) if window == 0]] += 1
     assert stayed.sum() == 400 * 5
     assert stats.chisquare(stayed).pvalue > 0.001
@@ -108,7 +116,9 @@ def test_rows_keep_what_belongs_to_them():
     for i in range(len(replay)):
         origin, row = fresh[replay.window[i]], int(replay.x[i, 0])
         for name in ("x", "shares", "source", "target", "step", "window", "rank"):
-            assert np.array_equal(getattr(replay, name)[i], getattr(origin, name)[row]), name
+            assert np.array_equal(getattr(replay, name)[i], getattr(origin, name)[row]), (
+                name
+            )
         assert np.array_equal(replay.pair[:, i], origin.pair[:, row])
         assert np.array_equal(replay.field[:, i], origin.field[:, row])
 

@@ -10,7 +10,10 @@ from realloc.learn.memory.config import MemoryConfig, MoveConfig
     ("change", "sentence"),
     [
         ({"steps": ()}, r"Expected `steps` of \[moves\] between 0 and 1, got \[\]"),
-        ({"steps": (0.0, 0.1)}, r"Expected `steps` of \[moves\] between 0 and 1, got \[0.0, 0.1\]"),
+        (
+            {"steps": (0.0, 0.1)},
+            r"Expected `steps` of \[moves\] between 0 and 1, got \[0.0, 0.1\]",
+        ),
         ({"steps": (1.0,)}, r"Expected `steps` of \[moves\] between 0 and 1, got \[1.0\]"),
         (
             {"places": 0},
@@ -28,7 +31,8 @@ def test_moves_out_of_range_are_refused_with_a_sentence(change, sentence):
 
 def test_a_memory_that_is_too_small_is_refused_with_a_sentence():
     with pytest.raises(
-        ConfigError, match=r"Expected `capacity` of \[memory\] of at least 100 rows, got 99\."
+        ConfigError,
+        match=r"Expected `capacity` of \[memory\] of at least 100 rows, got 99\.",
     ):
         MemoryConfig(capacity=99)
     assert MemoryConfig(capacity=100).capacity == 100

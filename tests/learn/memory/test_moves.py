@@ -52,7 +52,12 @@ def test_targets_are_the_teachers_differences_over_the_step(teacher):
 def test_only_rows_that_may_stay_are_asked_about(teacher):
     whole = label_moves(teacher, SIMULATED.window, CONFIG, 0, 0)
     few = label_moves(
-        teacher, SIMULATED.window, CONFIG, 0, 0, stays=lambda rank: np.flatnonzero(rank < 0.1)
+        teacher,
+        SIMULATED.window,
+        CONFIG,
+        0,
+        0,
+        stays=lambda rank: np.flatnonzero(rank < 0.1),
     )
     rows = np.flatnonzero(whole.rank < 0.1)
     assert 0 < len(few) == len(rows) < 100
@@ -166,7 +171,9 @@ def test_parts_give_the_same_answers_as_the_whole(teacher, monkeypatch):
 
 
 def test_the_same_seed_gives_the_same_labels_and_another_does_not(teacher):
-    a, b, c = (label_moves(teacher, SIMULATED.window, CONFIG, 0, seed) for seed in (1, 1, 2))
+    a, b, c = (
+        label_moves(teacher, SIMULATED.window, CONFIG, 0, seed) for seed in (1, 1, 2)
+    )
     for name in ("x", "shares", "source", "target", "step", "pair", "field", "rank"):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
     assert not np.array_equal(a.shares, c.shares)

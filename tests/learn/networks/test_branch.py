@@ -10,7 +10,9 @@ M, N, Q, D = 2, 5, 4, 3
 
 def random_module(kind, K, seed=0):
     """A module in float64 with all parameters random."""
-    module = kind(M, BranchShape(inputs=D, channels=K, width=8, trunk=6, heads=1), seed).double()
+    module = kind(
+        M, BranchShape(inputs=D, channels=K, width=8, trunk=6, heads=1), seed
+    ).double()
     generator = torch.Generator().manual_seed(seed + 1)
     with torch.no_grad():
         for p in module.parameters():
@@ -19,7 +21,9 @@ def random_module(kind, K, seed=0):
 
 
 def draw(*shape, seed=7):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return torch.randn(
+        *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
 
 
 def places(K, wide):
@@ -79,7 +83,9 @@ def test_slopes_teach_the_parameters(kind):
         below = loss().item()
         with torch.no_grad():
             p[at] += eps
-        assert float(p.grad[at]) == pytest.approx((above - below) / (2 * eps), rel=1e-4, abs=1e-6)
+        assert float(p.grad[at]) == pytest.approx(
+            (above - below) / (2 * eps), rel=1e-4, abs=1e-6
+        )
 
 
 def test_slopes_without_learning_leave_no_graph():
@@ -97,7 +103,8 @@ def test_a_new_module_is_zero_and_the_same_for_the_same_seed(kind):
     assert torch.equal(opened.value(z), torch.zeros(M, N, Q))
     assert torch.equal(opened.slopes(z), torch.zeros(M, N, Q, 3))
     a, b, c = (
-        torch.cat([p.flatten() for p in kind(M, shape, seed).parameters()]) for seed in (1, 1, 2)
+        torch.cat([p.flatten() for p in kind(M, shape, seed).parameters()])
+        for seed in (1, 1, 2)
     )
     assert torch.equal(a, b)
     assert not torch.equal(a, c)

@@ -9,7 +9,9 @@ from realloc.learn.networks.stack import Shape, Stack
 def random_weights():
     stack = Stack(3, Shape(inputs=7, outputs=5, width=16, depth=2), 0)
     torch.nn.init.normal_(stack.head, generator=torch.Generator().manual_seed(1))
-    return stack, {name: values.detach().numpy() for name, values in stack.state_dict().items()}
+    return stack, {
+        name: values.detach().numpy() for name, values in stack.state_dict().items()
+    }
 
 
 def test_a_network_answers_as_it_does_with_torch():

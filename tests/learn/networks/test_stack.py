@@ -44,7 +44,9 @@ def test_a_new_stack_gives_zero_everywhere():
     shape = Shape(inputs=3, outputs=2, width=8)
     stack = Stack(2, shape, 0)
     assert torch.equal(stack(states(2).float()), torch.zeros(2, 7, 2))
-    assert stack.hidden(states(2).float()).abs().min() > 0  # the head is zero, the rest is not
+    assert (
+        stack.hidden(states(2).float()).abs().min() > 0
+    )  # the head is zero, the rest is not
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others():

@@ -36,7 +36,9 @@ def fit(x, y, split, config=QUICK, seed=0, on_epoch=None):
     def loss(rows):
         return (stack(x[rows])[..., 0] - y[rows]).square().mean(1)
 
-    found = train(stack, loss, split, config, seed, on_epoch and (lambda *_: on_epoch(stack, loss)))
+    found = train(
+        stack, loss, split, config, seed, on_epoch and (lambda *_: on_epoch(stack, loss))
+    )
     return stack, found, loss
 
 
@@ -65,7 +67,8 @@ def test_rows_that_a_member_neither_learns_from_nor_is_judged_by_leave_its_weigh
     x, y = rows()
     fold = torch.arange(N) % 3
     split = TrainSplit(
-        [torch.where(fold == 1)[0], torch.where(fold != 2)[0]], [torch.where(fold == 2)[0]] * 2
+        [torch.where(fold == 1)[0], torch.where(fold != 2)[0]],
+        [torch.where(fold == 2)[0]] * 2,
     )
     config = TrainConfig(epochs=4, batch=64)
     wild = y.clone()
@@ -138,7 +141,9 @@ def test_a_stale_member_is_over_even_if_it_would_improve_later_and_others_go_on(
             epoch[0] += 1
             seen.append(weights_of(module, 0))
 
-        best = train(module, loss, thirds(), TrainConfig(epochs=6, batch=64, patience=2), 0, after)
+        best = train(
+            module, loss, thirds(), TrainConfig(epochs=6, batch=64, patience=2), 0, after
+        )
         return best, weights_of(module, 0), seen
 
     best, kept, seen = run(script[1])
@@ -183,7 +188,9 @@ def test_fewer_rows_than_a_batch_are_one_batch():
 def test_evaluation_in_parts_is_the_mean_over_all_rows():
     y = torch.arange(100.0)
     found = evaluate(
-        lambda rows: y[rows].mean(1), [torch.arange(100), torch.arange(100).flip(0)], batch=3
+        lambda rows: y[rows].mean(1),
+        [torch.arange(100), torch.arange(100).flip(0)],
+        batch=3,
     )
     assert found.tolist() == pytest.approx([49.5, 49.5])
 

@@ -56,7 +56,9 @@ def draw(n=4000, kind="smooth", channels=3, noise=0.7, seed=0, folds=5):
     logits[:, 0], logits[:, 1] = x[:, 3], 0.8 * np.tanh(2 * x[:, 4])
     e = softmax(logits)
     gamma = rng.gamma(6 * e)  # Dirichlet(6 e): conditional mean e
-    return Rows(x, gamma / gamma.sum(axis=1, keepdims=True), y, np.arange(n) // 4 % folds, m, e)
+    return Rows(
+        x, gamma / gamma.sum(axis=1, keepdims=True), y, np.arange(n) // 4 % folds, m, e
+    )
 
 
 def r2(truth, predicted):

@@ -21,14 +21,19 @@ def test_steps_that_ridge_cannot_follow_are_found():
     start = fit_start(sample, jobs[0], "real")
     found = fit_boosting(sample, jobs, [start], quick(), 0, lambda done, total: None)[0]
     away = jobs[0].away
-    assert r2(rows.m[away], found.outcome) > r2(rows.m[away], start.link.mean(start.f)[away]) + 0.1
+    assert (
+        r2(rows.m[away], found.outcome)
+        > r2(rows.m[away], start.link.mean(start.f)[away]) + 0.1
+    )
     assert r2(rows.m[jobs[0].held_out], found.held_outcome) > 0.9
 
 
 def test_a_start_without_error_is_kept_as_it_is():
     _, sample, jobs = prepare("linear")
     trees = Trees(sample, jobs[0], quick(), 0)
-    assert np.array_equal(trees.boost_from(sample.shares.copy(), sample.shares), sample.shares)
+    assert np.array_equal(
+        trees.boost_from(sample.shares.copy(), sample.shares), sample.shares
+    )
 
 
 def test_the_log_scale_keeps_the_total():

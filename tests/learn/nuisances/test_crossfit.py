@@ -33,7 +33,9 @@ def test_known_means_are_recovered(smooth, fitted):
     best = r2(smooth.outcome, smooth.m)
     assert best - 0.05 < fitted.diagnostics.outcome_r2 < best + 0.02
     for k in range(3):
-        assert r2(smooth.shares[:, k], smooth.e[:, k]) - 0.04 < fitted.diagnostics.share_r2[k]
+        assert (
+            r2(smooth.shares[:, k], smooth.e[:, k]) - 0.04 < fitted.diagnostics.share_r2[k]
+        )
 
 
 def test_the_stack_is_as_good_as_its_best_member(fitted):
@@ -49,7 +51,9 @@ def test_shares_lie_on_the_simplex(fitted):
 
 def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not():
     smooth, config = draw(n=800), quick(epochs=2, trees=10)
-    first, again, other = (cross_fit(*smooth.inputs, config, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (
+        cross_fit(*smooth.inputs, config, seed=seed) for seed in (1, 1, 2)
+    )
     assert first.outcome.tobytes() == again.outcome.tobytes()
     assert first.shares.tobytes() == again.shares.tobytes()
     assert first.diagnostics == again.diagnostics
@@ -84,7 +88,9 @@ def test_the_callers_arrays_stay_as_they_are_and_may_be_read_only(smooth):
 
 def single_errors(rows):
     return {
-        name: cross_fit(*rows.inputs, config=quick(models=(name,))).diagnostics.outcome.errors[name]
+        name: cross_fit(
+            *rows.inputs, config=quick(models=(name,))
+        ).diagnostics.outcome.errors[name]
         for name in MODELS
     }
 
@@ -159,7 +165,11 @@ def test_exact_zeros_and_a_channel_that_is_never_used(channels):
 def test_a_constant_outcome_is_predicted_as_such(kind, level):
     rows = draw(n=400)
     found = cross_fit(
-        rows.x, rows.shares, np.full(400, level), rows.folds, quick(epochs=2, trees=5, outcome=kind)
+        rows.x,
+        rows.shares,
+        np.full(400, level),
+        rows.folds,
+        quick(epochs=2, trees=5, outcome=kind),
     )
     assert found.outcome == pytest.approx(np.full(400, level), abs=0.2)
     assert found.diagnostics.outcome_r2 is None
@@ -171,7 +181,9 @@ def test_a_constant_outcome_is_predicted_as_such(kind, level):
 def test_one_fold_from_another_planet_spoils_no_number(kind):
     rows = draw(n=400, kind="count")
     outcome = np.where(rows.folds == 1, 1e60, rows.outcome)
-    weights = np.where(rows.outcome > 0, 0.0, 1.0)  # what counts is constant in the other folds
+    weights = np.where(
+        rows.outcome > 0, 0.0, 1.0
+    )  # what counts is constant in the other folds
     for w in (None, weights):
         found = cross_fit(
             rows.x,

@@ -16,7 +16,9 @@ from realloc.learn.nuisances.diagnostics import (
 from realloc.learn.nuisances.sample import check_sample
 from tests.learn.nuisances.synthetic import draw
 
-NONE = Candidates({"ridge": 1.0, "network": 2.0}, {"ridge": 0.25, "network": 0.75}, ("stack",) * 5)
+NONE = Candidates(
+    {"ridge": 1.0, "network": 2.0}, {"ridge": 0.25, "network": 0.75}, ("stack",) * 5
+)
 N = 4000
 
 
@@ -52,14 +54,17 @@ def test_a_shrunken_mean_shows_in_slope_and_intercept(rows, sample):
 
 
 @pytest.mark.parametrize(
-    ("form", "shape"), [("linear", lambda v: v), ("square", lambda v: v**2), ("rank", np.arcsinh)]
+    ("form", "shape"),
+    [("linear", lambda v: v), ("square", lambda v: v**2), ("rank", np.arcsinh)],
 )
 def test_what_a_residual_still_depends_on_is_named(form, shape):
     rng = np.random.default_rng(1)
     x = rng.normal(size=(N, 4)).astype(np.float32)
     x[:, 2] = np.sinh(4 * x[:, 2]) if form == "rank" else x[:, 2]  # heavy tails
     left = shape(x[:, 2].astype(float))
-    residuals = np.column_stack([rng.normal(size=N), left + 0.1 * left.std() * rng.normal(size=N)])
+    residuals = np.column_stack(
+        [rng.normal(size=N), left + 0.1 * left.std() * rng.normal(size=N)]
+    )
     found = strongest(x, residuals, of_shares=True)
     assert (found.feature, found.form, found.channel) == (2, form, 1)
     assert abs(found.correlation) > 0.9
@@ -76,10 +81,14 @@ def test_skewness_that_depends_on_a_feature_is_not_called_a_dependence_of_the_me
 def test_noise_is_not_called_a_dependence():
     rng = np.random.default_rng(2)
     p_values = [
-        strongest(rng.normal(size=(300, 10)), rng.normal(size=(300, 1)), of_shares=False).p_value
+        strongest(
+            rng.normal(size=(300, 10)), rng.normal(size=(300, 1)), of_shares=False
+        ).p_value
         for _ in range(40)
     ]
-    assert sum(p < 0.05 for p in p_values) <= 6  # 40 · 5 % = 2, and three standard deviations
+    assert (
+        sum(p < 0.05 for p in p_values) <= 6
+    )  # 40 · 5 % = 2, and three standard deviations
 
 
 def test_constants_leave_figures_undefined_rather_than_nan():
@@ -91,7 +100,11 @@ def test_constants_leave_figures_undefined_rather_than_nan():
 
 
 def test_weights_count():
-    y, m, w = np.array([0.0, 1.0, 9.0]), np.array([0.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.0])
+    y, m, w = (
+        np.array([0.0, 1.0, 9.0]),
+        np.array([0.0, 1.0, 0.0]),
+        np.array([1.0, 1.0, 0.0]),
+    )
     assert r_squared(y, m, w) == 1
     assert calibration(y, m, w) == pytest.approx((1, 0))
 
@@ -99,7 +112,8 @@ def test_weights_count():
 def test_sentences_and_json(rows, sample):
     found = diagnose(sample, rows.m, rows.e, NONE, NONE)
     lines = found.lines(
-        features=["age", "price", "size", "margin", "rank"], channels=["search", "video", "mail"]
+        features=["age", "price", "size", "margin", "rank"],
+        channels=["search", "video", "mail"],
     )
     assert len(lines) == 8
     assert (

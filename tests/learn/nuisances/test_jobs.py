@@ -16,7 +16,9 @@ def test_sides_are_disjoint_and_every_fold_is_predicted(folds, repeats, jobs):
     plan = plan_jobs(sample, repeats, 0)
     assert len(plan) == jobs
     for job in plan:
-        assert np.array_equal(np.sort(np.r_[job.train, job.held_out, job.away]), np.arange(400))
+        assert np.array_equal(
+            np.sort(np.r_[job.train, job.held_out, job.away]), np.arange(400)
+        )
         assert set(sample.fold[job.away]) == {job.fold}
         assert job.fold not in sample.fold[np.r_[job.train, job.held_out]]
         if folds > 2:

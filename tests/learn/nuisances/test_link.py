@@ -10,10 +10,14 @@ from realloc.learn.nuisances.link import deviance, fit_link, response
 
 @pytest.mark.parametrize("kind", OUTCOMES)
 def test_the_loss_of_a_constant_is_least_at_the_mean(kind):
-    z = torch.tensor(np.random.default_rng(0).gamma(0.5, 2, size=500) * (np.arange(500) % 3 > 0))
+    z = torch.tensor(
+        np.random.default_rng(0).gamma(0.5, 2, size=500) * (np.arange(500) % 3 > 0)
+    )
     grid = torch.linspace(-1.5, 1.5, 3001, dtype=torch.float64)
     losses = deviance(kind, z[:, None], grid[None]).mean(0)
-    assert response(kind, grid[losses.argmin()]).item() == pytest.approx(z.mean().item(), abs=2e-3)
+    assert response(kind, grid[losses.argmin()]).item() == pytest.approx(
+        z.mean().item(), abs=2e-3
+    )
     assert torch.isfinite(losses).all()
 
 

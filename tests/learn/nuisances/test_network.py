@@ -39,7 +39,9 @@ def test_all_epochs_run_so_that_no_member_waits_for_another():
 def test_predictions_are_finite_even_where_training_diverges(rate):
     for found in fit(draw(n=300), quick(epochs=2, rate=rate))[2]:
         assert np.isfinite(found.outcome).all()
-        assert found.shares.sum(axis=1) == pytest.approx(np.ones(len(found.shares)), abs=1e-12)
+        assert found.shares.sum(axis=1) == pytest.approx(
+            np.ones(len(found.shares)), abs=1e-12
+        )
 
 
 def test_folds_of_different_size_are_predicted_whole():

@@ -46,7 +46,9 @@ def test_each_group_of_targets_is_chosen_for_itself():
     assert both[:, 1:] == pytest.approx(
         fit_smooth(sample, job, targets[:, 1:], [slice(0, 3)]), abs=1e-9
     )
-    assert both[:, 1:].sum(axis=1) == pytest.approx(np.ones(1000))  # ridge keeps the sum by itself
+    assert both[:, 1:].sum(axis=1) == pytest.approx(
+        np.ones(1000)
+    )  # ridge keeps the sum by itself
 
 
 def test_a_constant_and_a_doubled_feature_are_no_trouble():

@@ -52,6 +52,7 @@ def test_negative_outcomes_need_a_real_link(kind):
     outcome = np.abs(rows.outcome)
     outcome[:3] = -2
     with pytest.raises(
-        LogError, match=f'`outcome = "{kind}"` .* got 3 negative of 400 rows .down to -2.. Use'
+        LogError,
+        match=f'`outcome = "{kind}"` .* got 3 negative of 400 rows .down to -2.. Use',
     ):
         cross_fit(rows.x, rows.shares, outcome, rows.folds, quick(outcome=kind))

@@ -12,7 +12,9 @@ from realloc.learn.nuisances.stacking import choose, gram, simplex_weights
 def test_weights_are_the_simplex_constrained_least_squares(seed, models):
     rng = np.random.default_rng(seed)
     common = rng.normal(size=50)
-    residuals = common + rng.normal(size=(models, 50)) * rng.uniform(0.2, 2, size=(models, 1))
+    residuals = common + rng.normal(size=(models, 50)) * rng.uniform(
+        0.2, 2, size=(models, 1)
+    )
     a = gram(residuals, np.ones(50))
     found = simplex_weights(a)
     assert found.min() >= 0

@@ -23,7 +23,9 @@ def field(student, x, shares):
     """u at shares (n, q, K): (M, n, q, K)."""
     at = student.read(x)
     rows = np.arange(len(x))
-    return np.stack([at.fields(rows, shares[:, place]) for place in range(shares.shape[1])], axis=2)
+    return np.stack(
+        [at.fields(rows, shares[:, place]) for place in range(shares.shape[1])], axis=2
+    )
 
 
 def random_network(members: int, shape: BranchShape, seed: int, size: float) -> Branch:

@@ -21,7 +21,10 @@ from realloc.learn.student.config import StudentConfig
         ),
         ({"held_out": 0.0}, "`held_out` between 0 and 1"),
         ({"epochs": 0}, "Expected epochs, batch, patience and most_steps of at least 1"),
-        ({"ema": "half"}, r"Expected `ema` of \[student\] to be a number, got 'half' \(text\)"),
+        (
+            {"ema": "half"},
+            r"Expected `ema` of \[student\] to be a number, got 'half' \(text\)",
+        ),
     ],
 )
 def test_a_config_out_of_range_is_refused_with_a_sentence(change, sentence):

@@ -29,7 +29,9 @@ SCALING = Scaling(np.full(3, 1 / 3, np.float32), np.array([4.0, 5.0, 6.0], np.fl
 
 
 def parameters_of(student):
-    return torch.cat([torch.from_numpy(values).flatten() for values in student.weights.values()])
+    return torch.cat(
+        [torch.from_numpy(values).flatten() for values in student.weights.values()]
+    )
 
 
 def randomised(network, seed=0):
@@ -44,7 +46,10 @@ def quadratic(n=1000, members=2, places=2, seed=0):
     """Exact labels of s = Σ_k [a_k(x) p_k − b_k p_k²] · (1 + member)."""
     base = make_labels(n, seed=seed, members=members, places=places)
     x = np.random.default_rng(seed).normal(size=(n, 3)).astype(np.float32)
-    a, b = np.stack([2 * x[:, 0], -x[:, 1], 0 * x[:, 0]], 1)[:, None], np.array([2.0, 4.0, 6.0])
+    a, b = (
+        np.stack([2 * x[:, 0], -x[:, 1], 0 * x[:, 0]], 1)[:, None],
+        np.array([2.0, 4.0, 6.0]),
+    )
     p = base.shares.astype(float)
     at = np.indices(base.source.shape)
     after = p.copy()
@@ -57,8 +62,12 @@ def quadratic(n=1000, members=2, places=2, seed=0):
     slopes = a - 2 * b * p
     field = slopes - slopes.mean(-1, keepdims=True)
     factors = 1.0 + np.arange(members)
-    pair = np.multiply.outer(factors, (value(after) - value(p)) / base.step).astype(np.float32)
-    return replace(base, x=x, pair=pair, field=np.multiply.outer(factors, field).astype(np.float32))
+    pair = np.multiply.outer(factors, (value(after) - value(p)) / base.step).astype(
+        np.float32
+    )
+    return replace(
+        base, x=x, pair=pair, field=np.multiply.outer(factors, field).astype(np.float32)
+    )
 
 
 def scaling_of(labels):
@@ -87,7 +96,8 @@ def test_with_slopes_the_loss_is_the_printed_formula():
         -1
     )  # (M, n, q)
     expected = [
-        ell[m, rows[m].numpy()].mean() / np.square(labels.field).sum(-1).mean() for m in range(2)
+        ell[m, rows[m].numpy()].mean() / np.square(labels.field).sum(-1).mean()
+        for m in range(2)
     ]
     found = student_loss(network, prepare(labels, SCALING), rows, config).detach()
     assert found.tolist() == pytest.approx(expected, rel=1e-4)
@@ -105,7 +115,9 @@ def test_with_differences_a_move_is_compared_with_the_students_own():
     there[*at, labels.target] += labels.step
     found = (value(student, labels.x, there) - value(student, labels.x, here)) / labels.step
     expected = (
-        0.7 * np.square(found - labels.pair).mean((1, 2)) / np.square(labels.field).sum(-1).mean()
+        0.7
+        * np.square(found - labels.pair).mean((1, 2))
+        / np.square(labels.field).sum(-1).mean()
     )
     rows = torch.arange(30).expand(2, -1)
     loss = student_loss(network, prepare(labels, SCALING), rows, config).detach()
@@ -124,7 +136,8 @@ def test_places_without_a_move_have_no_part_in_the_pair_term():
     rows = torch.arange(30).expand(2, -1)
     network = randomised(new_network(labels, SCALING, TINY, 0))
     clean, same = (
-        student_loss(network, prepare(x, SCALING), rows, TINY).detach() for x in (labels, wild)
+        student_loss(network, prepare(x, SCALING), rows, TINY).detach()
+        for x in (labels, wild)
     )
     assert torch.equal(clean, same)
     wild.pair[:, :, 0] = 1e6
@@ -225,7 +238,9 @@ def test_few_rows_are_enough_with_the_epochs_as_they_are(n):
 
 def test_the_same_seed_gives_the_same_bits_and_another_does_not():
     labels = make_labels(300)
-    a, b, c = (parameters_of(distill(labels, SCALING, None, TINY, seed)) for seed in (1, 1, 2))
+    a, b, c = (
+        parameters_of(distill(labels, SCALING, None, TINY, seed)) for seed in (1, 1, 2)
+    )
     assert torch.equal(a, b)
     assert not torch.equal(a, c)
 
@@ -236,7 +251,8 @@ def test_channels_that_move_for_the_first_time_are_learned_and_change_nothing_be
     """
     labels = quadratic()
     still = replace(
-        scaling_of(labels), inverse=scaling_of(labels).inverse * np.array([1, 0, 0], np.float32)
+        scaling_of(labels),
+        inverse=scaling_of(labels).inverse * np.array([1, 0, 0], np.float32),
     )
     former = distill(labels, still, None, QUICK, 0)
     opened = open_channels(former, scaling_of(labels))
@@ -244,5 +260,8 @@ def test_channels_that_move_for_the_first_time_are_learned_and_change_nothing_be
     assert (opened.scaling.inverse > 0).all()
     later = distill(labels, scaling_of(labels), former, replace(QUICK, ema=0.0), 1)
     assert error_of(later, labels) < 0.01 < error_of(former, labels) / 5
-    values, nudged = value(former, labels.x, p), value(former, labels.x, p + np.array([0, 0, 0.1]))
+    values, nudged = (
+        value(former, labels.x, p),
+        value(former, labels.x, p + np.array([0, 0, 0.1])),
+    )
     assert np.allclose(values, nudged)

@@ -29,7 +29,9 @@ def ways(channels, n=40, m=30):
     start = random.dirichlet(np.full(channels, 4.0), n)
     off = random.dirichlet(np.ones(channels), (n, m)) - start[:, None]
     length = np.linalg.norm(off, axis=-1, keepdims=True)
-    ends = start[:, None] + off * np.minimum(1, RADIUS * random.random(length.shape) / length)
+    ends = start[:, None] + off * np.minimum(
+        1, RADIUS * random.random(length.shape) / length
+    )
     return random.normal(size=(n, 6)).astype(np.float32), start, ends
 
 

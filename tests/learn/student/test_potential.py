@@ -47,7 +47,8 @@ def in_double(found):
         centre = torch.from_numpy(found.scaling.centre)
         z = (p - centre) * torch.from_numpy(found.scaling.inverse)
         return (
-            network.open(x.expand(M, -1, -1)).value(z.expand(M, *z.shape)) * found.scaling.outcome
+            network.open(x.expand(M, -1, -1)).value(z.expand(M, *z.shape))
+            * found.scaling.outcome
         )
 
     return value
@@ -58,7 +59,9 @@ def test_gains_along_a_trace_add_up_to_the_gain_of_its_ends():
     steps = [gain(found, x, trace[:, t], trace[:, t + 1]) for t in range(8)]
     whole = gain(found, x, trace[:, 0], trace[:, -1])
     assert np.abs(np.sum(steps, axis=0) - whole).max() < 8 * rounding(found, x, trace)
-    assert np.abs(np.sum(steps[:-1], axis=0) - whole).max() > 100 * rounding(found, x, trace)
+    assert np.abs(np.sum(steps[:-1], axis=0) - whole).max() > 100 * rounding(
+        found, x, trace
+    )
 
 
 def test_there_and_back_is_worth_nothing():
@@ -85,7 +88,9 @@ def test_the_field_equals_projected_finite_differences_of_the_value():
     found, x, p = random_potential(), states(), shares(N, 1)
     slopes_found = field(found, x, p)[:, :, 0]
     in_doubles, eps = in_double(found), 1e-5
-    around = np.concatenate([p + eps * np.eye(K), p - eps * np.eye(K)], axis=1)  # (n, 2K, K)
+    around = np.concatenate(
+        [p + eps * np.eye(K), p - eps * np.eye(K)], axis=1
+    )  # (n, 2K, K)
     values = in_doubles(torch.from_numpy(x).double(), torch.from_numpy(around)).numpy()
     slopes = (values[..., :K] - values[..., K:]) / (2 * eps)
     expected = slopes - slopes.mean(-1, keepdims=True)
@@ -114,7 +119,9 @@ def test_rows_in_parts_equal_all_at_once_and_no_rows_are_fine(monkeypatch):
 
 def test_gains_and_slopes_are_those_of_the_network_that_was_trained():
     found, x, p = random_potential(), states(), shares(N, 3)
-    trained = to_network(found).requires_grad_(False).open(torch.from_numpy(x).expand(M, -1, -1))
+    trained = (
+        to_network(found).requires_grad_(False).open(torch.from_numpy(x).expand(M, -1, -1))
+    )
     z = torch.from_numpy(found.scaling.shares(p)).expand(M, -1, -1, -1)
     values = trained.value(z).double().numpy() * found.scaling.outcome
     gains = value(found, x, p)

@@ -59,7 +59,8 @@ def logged_of(x, shares, per_unit: int = 4) -> Logged:
         x=np.asarray(x, dtype=np.float32),
         shares=np.asarray(shares, dtype=np.float64),
         unit=np.array([f"u{i // per_unit}" for i in number]),
-        time=np.datetime64("2025-01-01", "us") + (number % per_unit).astype("timedelta64[D]"),
+        time=np.datetime64("2025-01-01", "us")
+        + (number % per_unit).astype("timedelta64[D]"),
         window=np.zeros(n, dtype=np.int64),
         rank=np.random.default_rng(0).random(n),
     )
@@ -71,7 +72,9 @@ def bent(n: int, seed: int, noise: float = 0.3):
     """
     random = np.random.default_rng(seed)
     x = random.normal(size=(n, 4)).astype(np.float32)
-    centre = np.stack([x[:, 0] * x[:, 1], np.sign(x[:, 0]) * x[:, 2]], axis=1).astype(np.float64)
+    centre = np.stack([x[:, 0] * x[:, 1], np.sign(x[:, 0]) * x[:, 2]], axis=1).astype(
+        np.float64
+    )
     return x, from_log_ratio(centre + noise * random.standard_normal((n, 2))), centre
 
 
@@ -87,7 +90,9 @@ def with_zeros(n: int = 600, seed: int = 0):
     """
     random = np.random.default_rng(seed)
     x = random.normal(size=(n, 3)).astype(np.float32)
-    amounts = random.gamma(4.0, size=(n, 4)) * np.exp(0.3 * x[:, :1] * np.array([1, -1, 0, 0]))
+    amounts = random.gamma(4.0, size=(n, 4)) * np.exp(
+        0.3 * x[:, :1] * np.array([1, -1, 0, 0])
+    )
     third = random.random(n) < 0.5
     amounts[third, 3], amounts[~third, 2] = 0.0, 0.0
     amounts[random.random(n) < 0.2, 1] = 0.0

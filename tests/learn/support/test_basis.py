@@ -13,13 +13,17 @@ def test_a_column_that_never_varies_changes_nothing():
     assert np.isfinite(design).all()
     assert np.ptp(design[:, 3]) == 0
     v = 0.5 * x.astype(np.float64)
-    found = fit_location(design, v + 0.1 * np.random.default_rng(1).standard_normal((500, 2)))
+    found = fit_location(
+        design, v + 0.1 * np.random.default_rng(1).standard_normal((500, 2))
+    )
     assert np.isfinite(found.centre).all()
 
 
 def test_flags_get_no_curves_and_numbers_do():
     random = np.random.default_rng(0)
-    x = np.stack([random.normal(size=300), random.random(300) < 0.5], axis=1).astype(np.float32)
+    x = np.stack([random.normal(size=300), random.random(300) < 0.5], axis=1).astype(
+        np.float32
+    )
     basis = fit_basis(x)
     assert basis.continuous.tolist() == [True, False]
     assert basis.design(x).shape == (300, 1 + 2 + 2)

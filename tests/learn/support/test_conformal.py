@@ -12,7 +12,8 @@ def test_a_fresh_value_exceeds_the_border_with_at_most_the_nominal_probability(n
     """
     random = np.random.default_rng(0)
     covered = [
-        random.standard_normal() <= ConformalRanks(np.sort(random.standard_normal(n))).at(level)
+        random.standard_normal()
+        <= ConformalRanks(np.sort(random.standard_normal(n))).at(level)
         for _ in range(4000)
     ]
     exact = np.ceil(level * (n + 1)) / (n + 1)
@@ -38,7 +39,10 @@ def test_scores_fall_with_distance_and_stay_between_0_and_1():
 def test_scores_of_fresh_values_are_never_too_often_small():
     random = np.random.default_rng(1)
     scores = np.array(
-        [ConformalRanks(np.sort(random.random(99))).score(random.random(1))[0] for _ in range(4000)]
+        [
+            ConformalRanks(np.sort(random.random(99))).score(random.random(1))[0]
+            for _ in range(4000)
+        ]
     )
     for part in (0.05, 0.2, 0.5):
         assert abs((scores <= part).mean() - part) < 4 * np.sqrt(part * (1 - part) / 4000)

@@ -49,4 +49,6 @@ def test_every_subset_of_ten_channels_is_told_apart():
 
 
 def test_a_share_however_small_is_active():
-    assert pattern_codes(np.array([0.5, 0.5, 0.0])) != pattern_codes(np.array([0.5, 0.5, 1e-300]))
+    assert pattern_codes(np.array([0.5, 0.5, 0.0])) != pattern_codes(
+        np.array([0.5, 0.5, 1e-300])
+    )

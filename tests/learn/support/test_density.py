@@ -39,7 +39,10 @@ def test_the_radius_is_the_mahalanobis_distance_of_the_world_up_to_its_unit():
 
 def test_the_spread_of_members_is_the_error_of_the_centre():
     found, true, border = centres(drawn("benign"))
-    z = np.square((found - true) / border.scale[:, None]).mean(axis=1) / border.centre_variance
+    z = (
+        np.square((found - true) / border.scale[:, None]).mean(axis=1)
+        / border.centre_variance
+    )
     assert 0.6 < np.sqrt(z.mean()) < 1.5
 
 
@@ -59,7 +62,11 @@ def test_members_of_units_with_many_rows_are_less_sure_than_as_many_rows_of_thei
 
 def test_a_radius_with_margin_is_the_radius_and_that_many_standard_errors():
     one = drawn("benign")
-    border, rows, places = one.support.density.at(one.x, 0.3), one.rows[:50], one.shares[:50, None]
+    border, rows, places = (
+        one.support.density.at(one.x, 0.3),
+        one.rows[:50],
+        one.shares[:50, None],
+    )
     plain, wide = (border.radius(rows, places, margin)[:, 0] for margin in (0.0, 3.0))
     se = np.sqrt(border.centre_variance[:50] + plain**2 * border.scale_variance[:50])
     assert np.allclose(wide, plain + 3 * se)

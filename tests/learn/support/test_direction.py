@@ -12,8 +12,14 @@ def brute_force(support, border, rows, shares, k):
     density, logged = support.density, support.logged
     own = density.at(logged.x)
     unit = np.median(own.scale)
-    there = np.concatenate([density.whitened(logged.shares), ANCHOR * own.centre], axis=1) / unit
-    here = np.concatenate([density.whitened(shares), ANCHOR * border.centre[rows]], axis=1) / unit
+    there = (
+        np.concatenate([density.whitened(logged.shares), ANCHOR * own.centre], axis=1)
+        / unit
+    )
+    here = (
+        np.concatenate([density.whitened(shares), ANCHOR * border.centre[rows]], axis=1)
+        / unit
+    )
     among = np.sort(np.linalg.norm(there[:, None] - there, axis=2), axis=1)[
         :, k
     ]  # the first is the row itself
@@ -61,9 +67,9 @@ def test_a_place_that_is_usual_elsewhere_is_no_support_for_a_move_here():
     shares /= shares.sum(axis=1, keepdims=True)
     support = fit_support(logged_of(x, shares), SupportConfig(), 0)
     opened = support.at(np.array([[1.0, 0.0]], np.float32))
-    usual, elsewhere = opened.omega(np.array([0]), np.array([[[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]]]))[
-        0
-    ]
+    usual, elsewhere = opened.omega(
+        np.array([0]), np.array([[[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]]])
+    )[0]
     assert usual > 0.5
     assert elsewhere < 0.02
 
@@ -85,7 +91,10 @@ def test_any_number_of_neighbours_works(neighbours):
     found = direction.look(border, np.arange(40), few.shares)
     assert found.nearest.shape == (40, direction.k)
     assert np.array_equal(found.omega, direction.omega(border, np.arange(40), few.shares))
-    assert direction.look(border, np.arange(0), few.shares[:0]).nearest.shape == (0, direction.k)
+    assert direction.look(border, np.arange(0), few.shares[:0]).nearest.shape == (
+        0,
+        direction.k,
+    )
 
 
 def test_many_channels_are_looked_up_along_their_widest_axes():
@@ -94,6 +103,8 @@ def test_many_channels_are_looked_up_along_their_widest_axes():
     x = random.normal(size=(400, 3)).astype(np.float32)
     support = fit_support(logged_of(x, shares), SupportConfig(), 0)
     assert support.direction.axes.shape[1] == 12
-    assert np.allclose(support.direction.axes.T @ support.direction.axes, np.eye(12), atol=1e-9)
+    assert np.allclose(
+        support.direction.axes.T @ support.direction.axes, np.eye(12), atol=1e-9
+    )
     omega = support.at(x).omega(np.arange(400), shares[:, None])
     assert np.median(omega) > 0.3

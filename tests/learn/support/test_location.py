@@ -34,7 +34,9 @@ def test_columns_that_do_not_steer_cost_almost_nothing():
     design, v, centre, _ = simulate(columns=60, n=1000)
     found = fit_location(design, v)
     plain = np.linalg.lstsq(design, v, rcond=None)[0]
-    ours, theirs = (np.square(design @ one - centre).mean() for one in (found.centre, plain))
+    ours, theirs = (
+        np.square(design @ one - centre).mean() for one in (found.centre, plain)
+    )
     assert ours < theirs / 3
 
 
@@ -67,6 +69,8 @@ def test_members_err_as_much_as_they_say():
     design, v, centre, _ = simulate(n=1500)
     found, random = fit_location(design, v), np.random.default_rng(3)
     members = [refit(found, design, v, random.exponential(size=1500)) for _ in range(24)]
-    spread = np.mean([np.square(design @ (one.centre - found.centre)) for one in members], axis=0)
+    spread = np.mean(
+        [np.square(design @ (one.centre - found.centre)) for one in members], axis=0
+    )
     z = np.square(design @ found.centre - centre).mean() / spread.mean()
     assert 0.3 < z < 3

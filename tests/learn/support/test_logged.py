@@ -24,7 +24,8 @@ def test_every_row_is_remembered_with_its_own_state_unit_and_time():
 def test_rows_of_a_sample_still_belong_together():
     logs = window()
     whole, part = (
-        remember_logged(None, logs, states(logs), 0, capacity, 3) for capacity in (10_000, 60)
+        remember_logged(None, logs, states(logs), 0, capacity, 3)
+        for capacity in (10_000, 60)
     )
     assert len(part) == 60
     rows = (part.x[:, 0] / 2).astype(int)
@@ -76,7 +77,9 @@ def days(shares, start="2025-01-01", units=300):
         {"unit": names, "day": np.datetime64(start) + times.astype("timedelta64[D]")}
     )
     frame = frame.assign(a=first, b=1 - first, money=100.0, y=1.0)
-    schema = Schema(unit="unit", time="day", outcome="y", channels=["a", "b"], budget="money")
+    schema = Schema(
+        unit="unit", time="day", outcome="y", channels=["a", "b"], budget="money"
+    )
     return read_logs(frame.sample(frac=1, random_state=0), schema)
 
 
@@ -111,7 +114,12 @@ def test_a_first_window_with_hardly_a_move_is_remembered_whole():
     assert (
         len(
             remember_logged(
-                None, days([0.5, 0.5, 0.5], units=200), states(days([0.5] * 3)), 0, 10_000, 0
+                None,
+                days([0.5, 0.5, 0.5], units=200),
+                states(days([0.5] * 3)),
+                0,
+                10_000,
+                0,
             )
         )
         == 200

@@ -27,10 +27,16 @@ def test_what_is_saved_and_loaded_judges_alike_to_the_bit(make):
     x, shares = support.logged.x[:200], support.logged.shares[:200]
     rows, ends = np.arange(200), shares[::-1, None]
     one, other = support.at(x), again.at(x)
-    assert same_bits(one.border.radius(rows, ends, 2.0), other.border.radius(rows, ends, 2.0))
-    assert same_bits(one.score(rows, shares, shares[::-1]), other.score(rows, shares, shares[::-1]))
+    assert same_bits(
+        one.border.radius(rows, ends, 2.0), other.border.radius(rows, ends, 2.0)
+    )
+    assert same_bits(
+        one.score(rows, shares, shares[::-1]), other.score(rows, shares, shares[::-1])
+    )
     assert same_bits(one.omega(rows, ends), other.omega(rows, ends))
-    assert np.array_equal(one.allowed(rows, shares, ends), other.allowed(rows, shares, ends))
+    assert np.array_equal(
+        one.allowed(rows, shares, ends), other.allowed(rows, shares, ends)
+    )
     assert again.logged.unit.tolist() == support.logged.unit.tolist()
     assert again.logged.time.tolist() == support.logged.time.tolist()
     assert again.limit_error == support.limit_error

@@ -30,7 +30,9 @@ def radii(support, x, shares, margin=0.0):
 @pytest.mark.parametrize("regime", ["benign", "extreme"])
 def test_fresh_units_lie_inside_at_the_nominal_rate(regime, level):
     one = drawn(regime)
-    support = replace(one.support, config=replace(one.support.config, level=level, margin=0.0))
+    support = replace(
+        one.support, config=replace(one.support.config, level=level, margin=0.0)
+    )
     covered = support.at(one.x).inside(one.rows, one.shares[:, None])[:, 0].mean()
     assert abs(covered - level) < binomial_room(level, len(one), len(support.logged))
 
@@ -114,7 +116,9 @@ def with_a_hole():
 def test_a_way_through_a_hole_is_refused_although_both_ends_are_inside():
     support, ends = with_a_hole()
     opened, row = support.at(support.logged.x[:1]), np.array([0])
-    assert opened.inside(row, ends[None]).all()  # a check of the ends alone would let it pass
+    assert opened.inside(
+        row, ends[None]
+    ).all()  # a check of the ends alone would let it pass
     assert not opened.allowed(row, ends[:1], ends[None, 1:]).any()
     assert opened.allowed(row, ends[:1], ends[None, :1]).all()
 

@@ -46,7 +46,12 @@ def simulate(n=600, channels=3, noise=0.3, seed=0, folds=3):
     field[:, 0], field[:, 1] = 2 * x[:, 1], -2 * x[:, 1]
     units = np.arange(n) // 4
     window = Window(
-        x, p, mean(p) + noise * random.normal(size=n), units % folds, units // folds, np.ones(n)
+        x,
+        p,
+        mean(p) + noise * random.normal(size=n),
+        units % folds,
+        units // folds,
+        np.ones(n),
     )
     return Simulated(window, known(mean(e), e), field)
 
@@ -61,4 +66,6 @@ def sample_of(simulated):
 
 
 def tensors(window):
-    return torch.from_numpy(np.array(window.x)), torch.from_numpy(np.array(window.shares)).float()
+    return torch.from_numpy(np.array(window.x)), torch.from_numpy(
+        np.array(window.shares)
+    ).float()

@@ -82,7 +82,9 @@ def test_the_errors_are_weighted_means_of_squares():
 
     assert found.nothing == pytest.approx(error(torch.zeros(50)))
     assert found.alone == pytest.approx((error(a), error(b)))
-    assert found.together == pytest.approx(error(found.weights[0] * a + found.weights[1] * b))
+    assert found.together == pytest.approx(
+        error(found.weights[0] * a + found.weights[1] * b)
+    )
     assert found.together <= found.nothing
 
 
@@ -116,8 +118,12 @@ def test_the_same_unit_many_times_is_no_more_evidence():
     a, y = draw(0, 50), 0.5 * draw(0, 50) + draw(1, 50)
     once = weigh(y, [a], torch.ones(50))
     a, y, units = a.repeat(10), y.repeat(10), torch.arange(50).repeat(10)
-    assert weigh(y, [a], torch.ones(500), units).significance == pytest.approx(once.significance)
-    assert weigh(y, [a], torch.ones(500)).significance == pytest.approx(once.significance * 10**0.5)
+    assert weigh(y, [a], torch.ones(500), units).significance == pytest.approx(
+        once.significance
+    )
+    assert weigh(y, [a], torch.ones(500)).significance == pytest.approx(
+        once.significance * 10**0.5
+    )
 
 
 def test_weak_evidence_is_no_weight_at_all():

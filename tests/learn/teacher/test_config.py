@@ -18,14 +18,20 @@ from realloc.learn.teacher.config import KernelConfig, NetworkConfig, TeacherCon
             r"Unknown surface 'zzz' in `surfaces` of \[teacher\]. Known: kernel, network, factual, "
             r"sparse\.",
         ),
-        ({"surfaces": ()}, r"Expected one or more different `surfaces` in \[teacher\], got \[\]"),
+        (
+            {"surfaces": ()},
+            r"Expected one or more different `surfaces` in \[teacher\], got \[\]",
+        ),
         (
             {"surfaces": ("kernel", "kernel")},
             r"Expected one or more different `surfaces` in \[teacher\], got \['kernel', ",
         ),
         ({"members": 0}, r"Expected `members` of \[teacher\] from 1 to 100, got 0\."),
         ({"members": 101}, r"Expected `members` of \[teacher\] from 1 to 100, got 101\."),
-        ({"members": 2.0}, r"Expected `members` of \[teacher\] to be a whole number, got 2.0"),
+        (
+            {"members": 2.0},
+            r"Expected `members` of \[teacher\] to be a whole number, got 2.0",
+        ),
     ],
 )
 def test_a_teacher_out_of_range_is_refused_with_a_sentence(change, sentence):
@@ -34,7 +40,8 @@ def test_a_teacher_out_of_range_is_refused_with_a_sentence(change, sentence):
 
 
 @pytest.mark.parametrize(
-    "change", [{"inducing": 9}, {"rows": 9}, {"steps": 0}, {"later_steps": 0}, {"rate": 0.0}]
+    "change",
+    [{"inducing": 9}, {"rows": 9}, {"steps": 0}, {"later_steps": 0}, {"rate": 0.0}],
 )
 def test_a_kernel_out_of_range_is_refused_with_a_sentence(change):
     with pytest.raises(

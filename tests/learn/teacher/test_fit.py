@@ -11,7 +11,14 @@ import torch
 from realloc.base.simplex import tangent_basis
 from realloc.learn.teacher.config import TeacherConfig
 from realloc.learn.teacher.fit import disagreement, draw_sample, fit_teacher
-from tests.learn.teacher.simulated import QUICK, Simulated, known, sample_of, simulate, tensors
+from tests.learn.teacher.simulated import (
+    QUICK,
+    Simulated,
+    known,
+    sample_of,
+    simulate,
+    tensors,
+)
 
 KERNEL = TeacherConfig(surfaces=("kernel",), members=2)
 BOTH = TeacherConfig(members=3)
@@ -31,7 +38,9 @@ def rescaled(simulated, factor=1.0, shift=0.0):
     return replace(
         simulated,
         window=window,
-        nuisances=known(factor * simulated.nuisances.outcome + shift, simulated.nuisances.shares),
+        nuisances=known(
+            factor * simulated.nuisances.outcome + shift, simulated.nuisances.shares
+        ),
     )
 
 
@@ -56,7 +65,9 @@ def test_ten_times_the_outcome_is_ten_times_the_field(config):
 def test_a_constant_on_the_outcome_changes_nothing(config):
     simulated = simulate(n=400)
     assert (
-        relative(field_of(rescaled(simulated, shift=1000), config), field_of(simulated, config))
+        relative(
+            field_of(rescaled(simulated, shift=1000), config), field_of(simulated, config)
+        )
         < 1e-2
     )
 
@@ -148,7 +159,9 @@ def test_a_surface_without_weight_is_not_asked():
     silent = replace(teacher, weighing=replace(teacher.weighing, weights=(0.0,) * 4))
     x, p = tensors(simulated.window)
     assert torch.equal(silent.field(x, p), torch.zeros(3, 300, 3))
-    only = replace(teacher, weighing=replace(teacher.weighing, weights=(0.5, 0.0, 0.0, 0.0)))
+    only = replace(
+        teacher, weighing=replace(teacher.weighing, weights=(0.5, 0.0, 0.0, 0.0))
+    )
     own = teacher.scaling.field(teacher.surfaces[0].slopes(x, teacher.scaling.shares(p)))
     assert torch.allclose(only.field(x, p), 0.5 * own, atol=1e-5)
 
@@ -166,9 +179,15 @@ def test_on_an_outcome_without_any_effect_next_to_nothing_is_learned():
     noise = np.random.default_rng(1).normal(size=800)
     window = replace(simulated.window, outcome=noise)
     found = field_of(
-        Simulated(window, known(np.zeros(800), simulated.nuisances.shares), simulated.field), BOTH
+        Simulated(
+            window, known(np.zeros(800), simulated.nuisances.shares), simulated.field
+        ),
+        BOTH,
     )
-    assert np.abs(found.mean(0)).mean() < 0.25 * np.abs(field_of(simulated, BOTH).mean(0)).mean()
+    assert (
+        np.abs(found.mean(0)).mean()
+        < 0.25 * np.abs(field_of(simulated, BOTH).mean(0)).mean()
+    )
 
 
 def test_rows_of_weight_zero_do_not_change_the_units():
@@ -182,14 +201,18 @@ def test_rows_of_weight_zero_do_not_change_the_units():
     assert torch.equal(clean.y[30:], wild.y[30:])
     assert wild.scaling.outcome == clean.scaling.outcome
     assert (
-        draw_sample(replace(simulated.window, outcome=outcome), simulated.nuisances).scaling.outcome
+        draw_sample(
+            replace(simulated.window, outcome=outcome), simulated.nuisances
+        ).scaling.outcome
         > 1e4
     )
 
 
 def test_the_same_seed_gives_the_same_field_and_another_does_not():
     simulated = simulate(n=300)
-    a, b, c = (fit(simulated, BOTH, seed).field(*tensors(simulated.window)) for seed in (1, 1, 2))
+    a, b, c = (
+        fit(simulated, BOTH, seed).field(*tensors(simulated.window)) for seed in (1, 1, 2)
+    )
     assert torch.equal(a, b)
     assert not torch.equal(a, c)
 
@@ -198,10 +221,13 @@ def test_the_window_is_left_as_it_was_even_if_it_may_not_be_written():
     simulated = simulate(n=300)
     for name in ("x", "shares", "outcome", "folds", "units", "weights"):
         getattr(simulated.window, name).flags.writeable = False
-    before = {name: getattr(simulated.window, name).copy() for name in ("x", "shares", "outcome")}
+    before = {
+        name: getattr(simulated.window, name).copy() for name in ("x", "shares", "outcome")
+    }
     fit(simulated)
     assert all(
-        np.array_equal(getattr(simulated.window, name), value) for name, value in before.items()
+        np.array_equal(getattr(simulated.window, name), value)
+        for name, value in before.items()
     )
 
 
@@ -222,13 +248,19 @@ def test_disagreement_is_the_spread_of_slopes_along_moves():
     """
     simulated = simulate(n=400)
     sample, shares = sample_of(simulated), simulated.window.shares
-    alike = disagreement(sample, shares, (Linear((1.0, 0.5, 0.0)), Linear((1.0, 0.5, 0.0))), seed=3)
-    apart = disagreement(sample, shares, (Linear((1.0, 0.0, 0.0)), Linear((0.0, 0.0, 0.0))), seed=3)
+    alike = disagreement(
+        sample, shares, (Linear((1.0, 0.5, 0.0)), Linear((1.0, 0.5, 0.0))), seed=3
+    )
+    apart = disagreement(
+        sample, shares, (Linear((1.0, 0.0, 0.0)), Linear((0.0, 0.0, 0.0))), seed=3
+    )
     further = disagreement(
         sample, shares, (Linear((3.0, 0.0, 0.0)), Linear((0.0, 0.0, 0.0))), seed=3
     )
     assert alike == 0
-    assert 0 < apart < 2**-0.5  # at most d/√2, where every move is along the first channel alone
+    assert (
+        0 < apart < 2**-0.5
+    )  # at most d/√2, where every move is along the first channel alone
     assert np.isclose(further, 3 * apart)
 
 
@@ -238,7 +270,10 @@ def test_disagreement_of_shares_that_never_move_is_nothing():
         simulated, np.tile([0.2, 0.3, 0.5], (60, 1)), np.tile([0.2, 0.3, 0.5], (60, 1))
     )
     found = disagreement(
-        sample_of(still), still.window.shares, (Linear((1.0, 0.0, 0.0)), Linear((0.0, 0.0, 0.0))), 0
+        sample_of(still),
+        still.window.shares,
+        (Linear((1.0, 0.0, 0.0)), Linear((0.0, 0.0, 0.0))),
+        0,
     )
     assert found == 0
 

@@ -10,7 +10,12 @@ from scipy import stats
 
 from realloc.learn.teacher import gaussian
 from realloc.learn.teacher.config import KernelConfig
-from realloc.learn.teacher.gaussian import JITTER, fit_kernel, learn_kernel, negative_log_likelihood
+from realloc.learn.teacher.gaussian import (
+    JITTER,
+    fit_kernel,
+    learn_kernel,
+    negative_log_likelihood,
+)
 from realloc.learn.teacher.kernel import Kernel
 from tests.learn.teacher.simulated import sample_of, simulate
 
@@ -21,7 +26,9 @@ ALL = KernelConfig(inducing=10_000, steps=1)
 def fixed(monkeypatch):
     """Kernels are not learned: what remains is a regression that can be written down."""
     monkeypatch.setattr(
-        gaussian, "learn_kernel", lambda sample, *_: Kernel(sample.x.shape[1]).requires_grad_(False)
+        gaussian,
+        "learn_kernel",
+        lambda sample, *_: Kernel(sample.x.shape[1]).requires_grad_(False),
     )
 
 
@@ -68,20 +75,30 @@ def test_the_likelihood_is_that_of_a_normal_up_to_its_constant():
     sample = sample_of(simulate(n=50))
     kernel = Kernel(3).double().requires_grad_(False)
     x, z, y = sample.x.double(), sample.z.double(), sample.y.double()
-    covariance = kernel(x, z, x, z).numpy() + np.eye(50) * (float(kernel.noise.exp()) + 1e-4)
-    expected = -stats.multivariate_normal(np.zeros(50), covariance).logpdf(y.numpy()) - 25 * np.log(
-        2 * np.pi
+    covariance = kernel(x, z, x, z).numpy() + np.eye(50) * (
+        float(kernel.noise.exp()) + 1e-4
     )
-    assert float(negative_log_likelihood(kernel, x, z, y)) == pytest.approx(expected / 50, rel=1e-9)
+    expected = -stats.multivariate_normal(np.zeros(50), covariance).logpdf(
+        y.numpy()
+    ) - 25 * np.log(2 * np.pi)
+    assert float(negative_log_likelihood(kernel, x, z, y)) == pytest.approx(
+        expected / 50, rel=1e-9
+    )
 
 
 def test_learning_raises_the_likelihood():
     sample = sample_of(simulate(n=300))
     learned = learn_kernel(
-        sample, KernelConfig(inducing=10, steps=25, rows=150), torch.Generator().manual_seed(0)
+        sample,
+        KernelConfig(inducing=10, steps=25, rows=150),
+        torch.Generator().manual_seed(0),
     )
     before, after = (
-        float(negative_log_likelihood(kernel.requires_grad_(False), sample.x, sample.z, sample.y))
+        float(
+            negative_log_likelihood(
+                kernel.requires_grad_(False), sample.x, sample.z, sample.y
+            )
+        )
         for kernel in (Kernel(3), learned)
     )
     assert after < before - 0.1
@@ -112,7 +129,9 @@ def test_any_number_of_steps_can_be_asked_for(steps):
     """Of five steps, a fifth to warm up is one step, which torch divides by zero for."""
     sample = sample_of(simulate(n=60))
     learn_kernel(
-        sample, KernelConfig(inducing=10, steps=steps, rows=30), torch.Generator().manual_seed(0)
+        sample,
+        KernelConfig(inducing=10, steps=steps, rows=30),
+        torch.Generator().manual_seed(0),
     )
 
 
@@ -123,14 +142,20 @@ def test_the_mean_of_members_is_the_solution_of_one():
     many: Any = fit_kernel(sample, 6, config, 0).surface
     scale = one.weights.abs().max()
     assert torch.allclose(many.weights.mean(1), one.weights[:, 0], atol=1e-5 * float(scale))
-    assert not torch.allclose(many.weights[:, 0], one.weights[:, 0], atol=1e-2 * float(scale))
+    assert not torch.allclose(
+        many.weights[:, 0], one.weights[:, 0], atol=1e-2 * float(scale)
+    )
 
 
 def test_members_disagree_more_where_there_is_no_data(fixed):
     sample = sample_of(simulate(n=600))
     fit = fit_kernel(sample, 10, KernelConfig(inducing=100), 0)
     spread = [
-        float(contrast_at(fit, sample.x + torch.tensor([away, 0.0, 0.0]), sample).std(0).mean())
+        float(
+            contrast_at(fit, sample.x + torch.tensor([away, 0.0, 0.0]), sample)
+            .std(0)
+            .mean()
+        )
         for away in (0.0, 4.0, 8.0)
     ]
     assert spread[1] > 1.5 * spread[0]
@@ -141,7 +166,8 @@ def test_members_disagree_less_with_more_data(fixed):
     few, many = (sample_of(simulate(n=n, noise=1.0)) for n in (200, 2000))
     config = KernelConfig(inducing=60)
     spread = [
-        float(contrast_at(fit_kernel(s, 20, config, 0), s.x, s).std(0).mean()) for s in (few, many)
+        float(contrast_at(fit_kernel(s, 20, config, 0), s.x, s).std(0).mean())
+        for s in (few, many)
     ]
     assert spread[1] < 0.7 * spread[0]
 
@@ -179,7 +205,9 @@ def test_the_contrast_is_that_of_a_fit_without_the_fold(fixed):
 
 def test_rows_without_a_judge_have_no_contrast(fixed, monkeypatch):
     monkeypatch.setattr(gaussian, "JUDGED", 100)
-    contrast = fit_kernel(sample_of(simulate(n=300)), 1, KernelConfig(inducing=20), 0).contrast
+    contrast = fit_kernel(
+        sample_of(simulate(n=300)), 1, KernelConfig(inducing=20), 0
+    ).contrast
     assert contrast[::3].isfinite().all()  # spread over all units
     assert int(contrast.isnan().sum()) == 200
 
@@ -195,9 +223,9 @@ def test_rows_of_weight_zero_are_as_good_as_removed(fixed):
         return fit_kernel(s, 1, ALL, 0).surface.values(sample.x, sample.z[:, None])[0, :, 0]
 
     expected = values(removed)
-    assert distance(values(replace(sample, y=wild, weights=weights)), expected) < 2 * jitter_bound(
-        sample
-    )
+    assert distance(
+        values(replace(sample, y=wild, weights=weights)), expected
+    ) < 2 * jitter_bound(sample)
     assert distance(values(replace(sample, y=wild)), expected) > 1
 
 
@@ -211,7 +239,9 @@ def test_rows_of_weight_zero_do_not_teach_the_kernel():
         return torch.cat(
             [
                 p.flatten()
-                for p in learn_kernel(s, config, torch.Generator().manual_seed(0)).parameters()
+                for p in learn_kernel(
+                    s, config, torch.Generator().manual_seed(0)
+                ).parameters()
             ]
         )
 
@@ -234,7 +264,9 @@ def test_a_double_weight_is_as_good_as_the_row_twice(fixed):
         return fit_kernel(s, 1, ALL, 0).surface.values(sample.x, sample.z[:, None])[0, :, 0]
 
     expected = values(twice)
-    assert distance(values(replace(sample, weights=double)), expected) < jitter_bound(sample)
+    assert distance(values(replace(sample, weights=double)), expected) < jitter_bound(
+        sample
+    )
     assert distance(values(sample), expected) > 3 * jitter_bound(sample)
 
 

@@ -19,7 +19,9 @@ def random_kernel(seed=0):
 
 
 def draw(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return torch.randn(
+        *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -50,14 +52,19 @@ def test_it_is_the_formula_row_by_row():
             part = {
                 name: np.exp(value[f"amplitude.{name}"])
                 * np.exp(
-                    -0.5 * np.sum(((x[i] - other_x[j]) / np.exp(value[f"length.{name}"])) ** 2)
+                    -0.5
+                    * np.sum(((x[i] - other_x[j]) / np.exp(value[f"length.{name}"])) ** 2)
                 )
                 + np.sum(np.exp(value[f"linear.{name}"]) * x[i] * other_x[j])
                 + np.exp(value[f"constant.{name}"])
                 for name in PARTS
             }
-            bump = np.exp(-np.sum((z[i] - other_z[j]) ** 2) / (2 * np.exp(value["reach"]) ** 2))
-            expected = part["baseline"] + z[i] @ other_z[j] * part["slope"] + bump * part["curve"]
+            bump = np.exp(
+                -np.sum((z[i] - other_z[j]) ** 2) / (2 * np.exp(value["reach"]) ** 2)
+            )
+            expected = (
+                part["baseline"] + z[i] @ other_z[j] * part["slope"] + bump * part["curve"]
+            )
             assert found[i, j] == pytest.approx(expected, rel=1e-10)
 
 
@@ -79,7 +86,9 @@ def test_effect_slopes_equal_automatic_differentiation(channels):
     assert found.shape == (2, 6, channels)
     assert torch.allclose(found, expected, atol=1e-12)
     assert not torch.allclose(
-        kernel.effect_slopes(contexts, z.detach() + 0.1, other_z, weights), expected, atol=1e-3
+        kernel.effect_slopes(contexts, z.detach() + 0.1, other_z, weights),
+        expected,
+        atol=1e-3,
     )
 
 
@@ -90,15 +99,21 @@ def prior_of_moves(channels: int) -> tuple[float, float]:
     x, z, end = torch.zeros(4000, D), *torch.randn(2, 4000, channels, generator=generator)
     slope = (end - z).square().sum(1) * kernel.context("slope", x[:1], x[:1])
     near = torch.exp(-0.5 * (end - z).square().sum(1) * torch.exp(-2 * kernel.reach))
-    return float(slope.mean()), float(2 * (1 - near).mean() * kernel.context("curve", x[:1], x[:1]))
+    return float(slope.mean()), float(
+        2 * (1 - near).mean() * kernel.context("curve", x[:1], x[:1])
+    )
 
 
 @pytest.mark.parametrize("channels", [5, 9, 20])
-def test_a_search_begins_with_the_same_worth_of_moves_for_any_number_of_channels(channels: int):
+def test_a_search_begins_with_the_same_worth_of_moves_for_any_number_of_channels(
+    channels: int,
+):
     assert prior_of_moves(channels) == pytest.approx(prior_of_moves(3), rel=0.25)
 
 
 @pytest.mark.parametrize("channels", [2, 3])
 def test_up_to_three_channels_begin_alike(channels: int):
     found = Kernel(D, channels).state_dict()
-    assert all(torch.equal(values, found[name]) for name, values in Kernel(D).state_dict().items())
+    assert all(
+        torch.equal(values, found[name]) for name, values in Kernel(D).state_dict().items()
+    )

@@ -50,7 +50,11 @@ def test_every_weight_of_the_loss_changes_it():
 def test_heads_take_the_place_of_m_and_of_the_mean_of_r():
     y, m, r, linear = (draw(seed) for seed in range(4))
     baseline, centre = draw(5), draw(6)
-    ell = (y - baseline - r) ** 2 + 0.5 * (y - m - centre - r) ** 2 + 0.25 * (y - m - linear) ** 2
+    ell = (
+        (y - baseline - r) ** 2
+        + 0.5 * (y - m - centre - r) ** 2
+        + 0.25 * (y - m - linear) ** 2
+    )
     heads = Heads(torch.from_numpy(baseline), torch.from_numpy(centre))
     found = composite_loss(terms(), weights("even"), (1.0, 0.5, 0.25), heads)
     assert found.tolist() == pytest.approx(ell.mean(1).tolist())
@@ -61,5 +65,9 @@ def test_rows_of_weight_zero_have_no_part():
     w[:, 2:] = 0
     first = Terms(*(getattr(whole, name)[:, :2] for name in ("y", "m", "r", "linear")))
     found = composite_loss(whole, w, (1.0, 0.5, 0.5), None)
-    assert torch.allclose(found, composite_loss(first, torch.ones(M, 2), (1.0, 0.5, 0.5), None))
-    assert not torch.allclose(found, composite_loss(whole, torch.ones(M, N), (1.0, 0.5, 0.5), None))
+    assert torch.allclose(
+        found, composite_loss(first, torch.ones(M, 2), (1.0, 0.5, 0.5), None)
+    )
+    assert not torch.allclose(
+        found, composite_loss(whole, torch.ones(M, N), (1.0, 0.5, 0.5), None)
+    )

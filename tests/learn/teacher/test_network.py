@@ -37,7 +37,10 @@ def test_the_loss_is_the_composite_loss_of_the_branch(centred):
     sample, branch = sample_of(simulate(n=40)), random_branch(2, 3)
     sample = replace(
         sample,
-        **{name: getattr(sample, name).double() for name in ("x", "z", "y", "m", "e", "weights")},
+        **{
+            name: getattr(sample, name).double()
+            for name in ("x", "z", "y", "m", "e", "weights")
+        },
     )
     rows = torch.stack([torch.arange(0, 10), torch.arange(10, 20)])
     config = NetworkConfig(factual=0.7, residual=0.4, gradient=0.3, centred=centred)
@@ -64,7 +67,9 @@ def test_a_network_that_goes_on_keeps_what_it_knew():
     config = NetworkConfig(least_steps=0, epochs=15, width=32, trunk=16, batch=128)
     known = fit_network(sample, 2, config, 0).surface
     pause = replace(config, epochs=1, rate=1e-9)
-    later, anew = (fit_network(sample, 2, pause, 1, start=start).surface for start in (known, None))
+    later, anew = (
+        fit_network(sample, 2, pause, 1, start=start).surface for start in (known, None)
+    )
     found = [surface.slopes(sample.x, sample.z) for surface in (known, later, anew)]
     assert torch.allclose(found[0], found[1], atol=1e-5)
     assert not torch.allclose(found[0], found[2], atol=1e-2)
@@ -93,7 +98,9 @@ def test_a_member_never_learns_from_the_fold_that_it_holds_out(monkeypatch):
     """One epoch, so that held-out rows have no epoch to choose: the weights are the same to the
     last bit.
     """
-    monkeypatch.setattr(NetworkConfig, "training", lambda _: TrainConfig(epochs=1, batch=64))
+    monkeypatch.setattr(
+        NetworkConfig, "training", lambda _: TrainConfig(epochs=1, batch=64)
+    )
     sample = sample_of(simulate(n=400))
     planted = replace(sample, y=torch.where(sample.folds == 0, 1e3, sample.y))
     clean = branch_of(fit_network(sample, 3, ONCE, 0))
@@ -111,7 +118,9 @@ def test_the_contrast_of_a_row_is_that_of_the_members_that_held_its_fold_out():
     pair = fit.surface.values(sample.x, torch.stack([sample.z, sample.e], dim=1))
     each = (pair[..., 0] - pair[..., 1]).numpy()  # (M, n)
     judges = {0: [0, 3], 1: [1, 4], 2: [2]}
-    expected = [each[judges[fold], i].mean() for i, fold in enumerate(sample.folds.tolist())]
+    expected = [
+        each[judges[fold], i].mean() for i, fold in enumerate(sample.folds.tolist())
+    ]
     assert fit.contrast.tolist() == pytest.approx(expected, abs=1e-6)
 
 
@@ -135,9 +144,13 @@ def test_the_factual_surface_is_a_plain_network_on_outcomes():
     config = FactualConfig(least_steps=0, epochs=15, width=32, batch=128)
     branch = Plain(2, BranchShape(inputs=3, channels=3, width=8), 0)
     rows = torch.arange(20).expand(2, -1)
-    by_hand = (sample.y[:20] - branch.open(sample.x[rows]).value(sample.z[rows])).square().mean(1)
+    by_hand = (
+        (sample.y[:20] - branch.open(sample.x[rows]).value(sample.z[rows])).square().mean(1)
+    )
     torch.testing.assert_close(factual_loss(branch, sample, rows), by_hand)
     fit = fit_network(sample, 3, config, 0)
     assert isinstance(branch_of(fit), Plain)
     assert bool(fit.contrast.isfinite().all())
-    assert float(torch.corrcoef(torch.stack([fit.contrast, sample.y - sample.m]))[0, 1]) > 0.4
+    assert (
+        float(torch.corrcoef(torch.stack([fit.contrast, sample.y - sample.m]))[0, 1]) > 0.4
+    )

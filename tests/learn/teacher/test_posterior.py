@@ -28,15 +28,21 @@ def test_what_a_fit_leaves_behind_is_not_changed_by_using_it():
 
 def exact(parts, scaling, x, shares):
     """V with everything that the rows have settled, in float64."""
-    gram = parts.gram.double() + parts.noise * torch.eye(len(parts.gram), dtype=torch.float64)
-    settled = parts.noise * torch.linalg.inv(gram) - torch.eye(len(gram), dtype=torch.float64)
+    gram = parts.gram.double() + parts.noise * torch.eye(
+        len(parts.gram), dtype=torch.float64
+    )
+    settled = parts.noise * torch.linalg.inv(gram) - torch.eye(
+        len(gram), dtype=torch.float64
+    )
     z = torch.from_numpy(scaling.shares(shares))
     slopes = parts.kernel.slope_features(torch.from_numpy(x), z, parts.x, parts.z)
     phi = torch.stack(slopes, dim=1).double() @ parts.whiten.T.double()
     prior = parts.kernel.slope_variance(torch.from_numpy(x)).double() * (
         1 + GainCovariance.alone**2
     )
-    found = phi @ settled @ phi.transpose(1, 2) + prior[:, None, None] * torch.eye(z.shape[1])
+    found = phi @ settled @ phi.transpose(1, 2) + prior[:, None, None] * torch.eye(
+        z.shape[1]
+    )
     scale = torch.from_numpy(scaling.inverse).double() * scaling.outcome
     return (found * scale[:, None] * scale).detach().numpy()
 
@@ -50,11 +56,15 @@ def test_what_is_left_out_of_the_factor_makes_doubt_larger_by_next_to_nothing(mo
     )
     simulated, whole = fitted()
     covariance, (parts,) = slim(whole), kept
-    assert covariance.factor.shape[1] < len(covariance.x) / 2  # otherwise nothing was left out
+    assert (
+        covariance.factor.shape[1] < len(covariance.x) / 2
+    )  # otherwise nothing was left out
     x, shares = simulated.window.x, simulated.window.shares
     ends = np.random.default_rng(0).dirichlet(np.ones(3), (len(x), 4))
     wanted = gain_std(exact(parts, covariance.scaling, x, shares), shares, ends)
-    assert np.allclose(gain_std(whole.covariance(x, shares), shares, ends), wanted, rtol=1e-3)
+    assert np.allclose(
+        gain_std(whole.covariance(x, shares), shares, ends), wanted, rtol=1e-3
+    )
     found = gain_std(covariance.covariance(x, shares), shares, ends)
     assert (found >= wanted * (1 - 1e-3)).all()
     assert (

@@ -5,7 +5,12 @@ repeat.
 import numpy as np
 import pytest
 
-from realloc.learn.teacher.repeated_mixes import LEAST_REPEATS, MOST, RepeatedMixes, fit_mixes
+from realloc.learn.teacher.repeated_mixes import (
+    LEAST_REPEATS,
+    MOST,
+    RepeatedMixes,
+    fit_mixes,
+)
 
 
 def never() -> np.ndarray:
@@ -24,10 +29,16 @@ def repeated(
 
 
 def fit(
-    shares: np.ndarray, units: np.ndarray, residual: np.ndarray, weights: np.ndarray | None = None
+    shares: np.ndarray,
+    units: np.ndarray,
+    residual: np.ndarray,
+    weights: np.ndarray | None = None,
 ):
     return fit_mixes(
-        shares, units, np.ones(len(shares)) if weights is None else weights, lambda: residual
+        shares,
+        units,
+        np.ones(len(shares)) if weights is None else weights,
+        lambda: residual,
     )
 
 
@@ -60,7 +71,9 @@ def test_gains_add_up_along_a_way_and_float_error_is_no_other_mix():
     shares, units, residual, _ = repeated()
     places = fit(shares, units, residual)
     a, b, c = shares[0], shares[6], shares[12]
-    legs = places.gain(a[None], b[None, None]) + places.gain(b[None], (c + 1e-15)[None, None])
+    legs = places.gain(a[None], b[None, None]) + places.gain(
+        b[None], (c + 1e-15)[None, None]
+    )
     assert legs == pytest.approx(places.gain(a[None], c[None, None]))
 
 
@@ -80,7 +93,9 @@ def test_between_two_logged_mixes_the_surface_counts_only_as_far_as_readings_do_
     places = fit(shares, units, residual)
     rho = places.rho[0]
     known = places.sigma(np.array([[2.0]]), shares[:1], shares[None, 6:7])[0, 0]
-    assert known == pytest.approx((((1 - rho) * 2) ** 2 + 2 * places.lasting * (1 - rho)) ** 0.5)
+    assert known == pytest.approx(
+        (((1 - rho) * 2) ** 2 + 2 * places.lasting * (1 - rho)) ** 0.5
+    )
 
 
 def test_without_repeats_there_are_no_places_and_residuals_are_not_even_asked_for():

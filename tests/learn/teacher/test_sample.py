@@ -27,7 +27,11 @@ def test_a_field_is_the_chain_rule_and_tangent():
 
 
 def test_a_channel_that_never_moved_is_taken_out():
-    shares = np.tile([0.3, 0.7, 0.0], (50, 1)) + np.linspace(-0.1, 0.1, 50)[:, None] * [1, -1, 0]
+    shares = np.tile([0.3, 0.7, 0.0], (50, 1)) + np.linspace(-0.1, 0.1, 50)[:, None] * [
+        1,
+        -1,
+        0,
+    ]
     still = scale(shares, np.zeros(50))
     assert still.inverse[2] == 0
     assert (still.inverse[:2] > 0).all()

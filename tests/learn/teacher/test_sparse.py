@@ -50,7 +50,9 @@ def saturating(n=4000):
     outcome = simulated.window.outcome - 4 * (1 - p) ** 4
     field = simulated.field.copy()
     field[:, 0] += 16 * (1 - p) ** 3
-    rows = np.column_stack([np.ones(n), simulated.nuisances.shares, simulated.nuisances.shares**2])
+    rows = np.column_stack(
+        [np.ones(n), simulated.nuisances.shares, simulated.nuisances.shares**2]
+    )
     expected = rows @ np.linalg.lstsq(rows, -4 * (1 - p) ** 4, rcond=None)[0]
     nuisances = known(simulated.nuisances.outcome + expected, simulated.nuisances.shares)
     return replace(
@@ -73,7 +75,9 @@ def field_of(simulated, **options):
 def test_slopes_that_change_with_the_state_are_found(channels):
     simulated = simulate(n=2000, channels=channels)
     assert (
-        np.corrcoef(field_of(simulated).ravel(), project_tangent(simulated.field).ravel())[0, 1]
+        np.corrcoef(field_of(simulated).ravel(), project_tangent(simulated.field).ravel())[
+            0, 1
+        ]
         > 0.97
     )
 
@@ -82,7 +86,9 @@ def test_curvature_is_found_and_straight_slopes_alone_would_miss_it(monkeypatch)
     simulated = bent()
     truth = project_tangent(simulated.field).ravel()
     found = np.corrcoef(field_of(simulated).ravel(), truth)[0, 1]
-    monkeypatch.setattr(sparse, "products", lambda channels: np.empty((0, 2), dtype=np.int64))
+    monkeypatch.setattr(
+        sparse, "products", lambda channels: np.empty((0, 2), dtype=np.int64)
+    )
     straight = np.corrcoef(field_of(simulated).ravel(), truth)[0, 1]
     assert found > 0.95
     assert straight < found - 0.05
@@ -151,10 +157,14 @@ def test_a_contrast_comes_from_rows_that_left_the_unit_out():
     sample = sample_of(simulated)
     changed = replace(
         sample,
-        y=torch.from_numpy((outcome - simulated.window.outcome) / sample.scaling.outcome).float()
+        y=torch.from_numpy(
+            (outcome - simulated.window.outcome) / sample.scaling.outcome
+        ).float()
         + sample.y,
     )
-    one, other = (fit_sparse(each, 1, seed=0).contrast.numpy() for each in (sample, changed))
+    one, other = (
+        fit_sparse(each, 1, seed=0).contrast.numpy() for each in (sample, changed)
+    )
     assert np.allclose(one[own], other[own], atol=1e-5)
     assert not np.allclose(one[~own], other[~own], atol=1e-3)
 
@@ -172,7 +182,8 @@ def test_more_columns_than_wanted_are_chosen_by_what_they_explain(monkeypatch):
     simulated = simulate(n=2000)
     noise = np.random.default_rng(1).normal(size=(2000, 30)).astype(np.float32)
     wider = replace(
-        simulated, window=replace(simulated.window, x=np.hstack([noise, simulated.window.x]))
+        simulated,
+        window=replace(simulated.window, x=np.hstack([noise, simulated.window.x])),
     )
     sample = sample_of(wider)
     wide = np.column_stack([np.ones(2000), sample.x.double().numpy()])
@@ -181,7 +192,8 @@ def test_more_columns_than_wanted_are_chosen_by_what_they_explain(monkeypatch):
     assert len(columns.state) <= 24
     assert {0, 32} <= set(columns.state)  # the constant, and x1 behind 30 columns of noise
     assert (
-        np.corrcoef(field_of(wider).ravel(), project_tangent(simulated.field).ravel())[0, 1] > 0.97
+        np.corrcoef(field_of(wider).ravel(), project_tangent(simulated.field).ravel())[0, 1]
+        > 0.97
     )
 
 
@@ -196,12 +208,18 @@ def test_rows_without_weight_say_nothing():
     simulated = simulate(n=600)
     half = np.repeat([1.0, 0.0], 300)
     outcome = np.where(half > 0, simulated.window.outcome, 1e3)
-    sample = sample_of(replace(simulated, window=replace(simulated.window, weights=2 * half)))
+    sample = sample_of(
+        replace(simulated, window=replace(simulated.window, weights=2 * half))
+    )
     shouting = replace(
         sample,
-        y=torch.from_numpy((outcome - outcome[:300].mean()) / sample.scaling.outcome).float(),
+        y=torch.from_numpy(
+            (outcome - outcome[:300].mean()) / sample.scaling.outcome
+        ).float(),
     )
-    quiet = replace(sample, y=torch.where(torch.from_numpy(half > 0), shouting.y, torch.zeros(600)))
+    quiet = replace(
+        sample, y=torch.where(torch.from_numpy(half > 0), shouting.y, torch.zeros(600))
+    )
     one: Any = fit_sparse(shouting, 1, seed=0).surface
     other: Any = fit_sparse(quiet, 1, seed=0).surface
     assert torch.allclose(one.slope, other.slope, atol=1e-5)

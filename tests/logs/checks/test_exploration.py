@@ -17,7 +17,9 @@ def test_shares_that_are_a_function_of_the_state_are_noticed(frame):
     fixed = frame.assign(
         ads=100 * share, coupon=100 * (1 - share) / 2, rebate=100 * (1 - share) / 2
     )
-    assert "no_overlap" in codes(fixed, replace(SPENDS, known_before=("price",)), level="warning")
+    assert "no_overlap" in codes(
+        fixed, replace(SPENDS, known_before=("price",)), level="warning"
+    )
     assert "no_overlap" not in codes(frame)
 
 
@@ -47,13 +49,17 @@ def test_rare_channels_and_too_many_channels_are_noticed(frame):
 def test_unused_and_lonely_channels(frame):
     assert "unused_channel" in codes(frame.assign(rebate=0.0), level="warning")
     lonely = frame.assign(rebate=np.where(frame["item"] == "i004", frame["rebate"], 0.0))
-    found = next(f for f in check_source(lonely, SPENDS).findings if f.code == "one_unit_channel")
+    found = next(
+        f for f in check_source(lonely, SPENDS).findings if f.code == "one_unit_channel"
+    )
     assert (found.column, found.unit, found.rows) == ("rebate", "i004", 8)
     assert "one_channel" in codes(frame.assign(rebate=0.0, coupon=0.0), level="error")
 
 
 def test_no_variation_of_shares_is_an_error(frame):
-    assert "no_variation" in codes(frame.assign(ads=10.0, coupon=20.0, rebate=30.0), level="error")
+    assert "no_variation" in codes(
+        frame.assign(ads=10.0, coupon=20.0, rebate=30.0), level="error"
+    )
     by_unit = frame.groupby("item")[["ads", "coupon", "rebate"]].transform("mean")
     assert "little_variation" in codes(frame.assign(**by_unit), level="warning")
 

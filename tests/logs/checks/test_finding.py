@@ -19,7 +19,9 @@ from realloc.logs import Finding
     ],
 )
 def test_the_place_names_the_first_case(place, text):
-    finding = Finding("negative", "error", "Expected more", "It is less.", "Add some.", **place)
+    finding = Finding(
+        "negative", "error", "Expected more", "It is less.", "Add some.", **place
+    )
     assert finding.place == text
     where = f" ({text})" if text else ""
     assert finding.sentence == f"Expected more{where}. It is less. Add some."

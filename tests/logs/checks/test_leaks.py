@@ -46,7 +46,9 @@ def test_a_listed_leak_is_a_warning_and_an_error_where_its_name_agrees(rng):
         .assign(tally=lambda f: f["clicks"])
     )
     listed = check_source(frame, replace(SPENDS, features=("price", "tally", "clicks")))
-    assert [(f.column, f.level) for f in listed.findings if f.code == "post_decision_values"] == [
+    assert [
+        (f.column, f.level) for f in listed.findings if f.code == "post_decision_values"
+    ] == [
         ("clicks", "error"),
         ("tally", "warning"),
     ]
@@ -77,11 +79,15 @@ def test_with_one_row_per_unit_levels_decide(rng):
 
 def test_features_of_the_papers_world_are_not_accused():
     logs = World(regime="extreme", seed=3).sample(units=400, periods=8, seed=0)
-    assert len(read_logs(logs.to_arrow(), replace(logs.schema, features=None)).features) == 18
+    assert (
+        len(read_logs(logs.to_arrow(), replace(logs.schema, features=None)).features) == 18
+    )
 
 
 def test_names_of_results_are_left_out_or_warned_about(frame):
-    frame = frame.assign(clicks=np.arange(len(frame)) % 7, clicks_prev=np.arange(len(frame)) % 5)
+    frame = frame.assign(
+        clicks=np.arange(len(frame)) % 7, clicks_prev=np.arange(len(frame)) % 5
+    )
     logs = read_logs(frame, SPENDS)
     assert "clicks" not in logs.features
     assert "clicks_prev" in logs.features
@@ -129,12 +135,20 @@ def test_a_spend_that_is_not_listed_is_left_out_with_a_warning():
 
 
 def test_constant_empty_and_id_like_features_are_left_out(frame):
-    worse = frame.assign(nothing=np.nan, same=1.0, note=[f"n{i}" for i in range(len(frame))])
+    worse = frame.assign(
+        nothing=np.nan, same=1.0, note=[f"n{i}" for i in range(len(frame))]
+    )
     logs = read_logs(worse, SPENDS)
     assert logs.features == ("price", "category", "promoted")
-    assert {note.code for note in logs.notes} == {"all_missing", "constant_feature", "id_like"}
+    assert {note.code for note in logs.notes} == {
+        "all_missing",
+        "constant_feature",
+        "id_like",
+    }
     listed = replace(SPENDS, features=("price", "nothing", "same", "note"))
-    assert {"all_missing", "constant_feature", "id_like"} <= codes(worse, listed, level="warning")
+    assert {"all_missing", "constant_feature", "id_like"} <= codes(
+        worse, listed, level="warning"
+    )
 
 
 def test_high_cardinality_is_kept_as_a_category():

@@ -11,13 +11,17 @@ from tests.logs.sources import codes
 
 def test_a_forgotten_budget_is_an_error_where_its_column_is_there(share_frame):
     found = next(
-        f for f in check_source(share_frame, SPENDS).findings if f.code == "looks_like_shares"
+        f
+        for f in check_source(share_frame, SPENDS).findings
+        if f.code == "looks_like_shares"
     )
     assert (found.level, found.column) == ("error", "budget")
 
 
 def test_shares_without_budget_column_are_noticed(share_frame):
-    assert "looks_like_shares" in codes(share_frame.drop(columns="budget"), SPENDS, level="warning")
+    assert "looks_like_shares" in codes(
+        share_frame.drop(columns="budget"), SPENDS, level="warning"
+    )
     assert "looks_like_shares" not in codes(share_frame, SHARES)
 
 
@@ -25,8 +29,15 @@ def test_spends_that_do_not_sum_to_the_budget_are_noticed(frame):
     frame["budget"] = frame[["ads", "coupon", "rebate"]].sum(axis=1)
     assert "budget_mismatch" not in codes(frame)
     frame.loc[9:11, "budget"] += 5.0
-    found = next(f for f in check_source(frame, SPENDS).findings if f.code == "budget_mismatch")
-    assert (found.column, found.unit, found.date, found.rows) == ("budget", "i001", "2025-01-07", 3)
+    found = next(
+        f for f in check_source(frame, SPENDS).findings if f.code == "budget_mismatch"
+    )
+    assert (found.column, found.unit, found.date, found.rows) == (
+        "budget",
+        "i001",
+        "2025-01-07",
+        3,
+    )
 
 
 def test_a_jump_of_the_budget_is_noticed(frame):
@@ -37,7 +48,9 @@ def test_a_jump_of_the_budget_is_noticed(frame):
 
 def test_a_dominant_unit_is_noticed(frame):
     frame.loc[frame["item"] == "i002", ["ads", "coupon", "rebate"]] *= 50
-    found = next(f for f in check_source(frame, SPENDS).findings if f.code == "dominant_unit")
+    found = next(
+        f for f in check_source(frame, SPENDS).findings if f.code == "dominant_unit"
+    )
     assert found.unit == "i002"
 
 

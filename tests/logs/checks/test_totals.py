@@ -11,9 +11,15 @@ from tests.conftest import SPENDS
 
 def panel(units=8, days=120, seed=0, season=0.0):
     rng = np.random.default_rng(seed)
-    wave = 1 + season * np.sin(np.arange(days) * 2 * np.pi / 7) + season * rng.normal(0, 1, days)
+    wave = (
+        1
+        + season * np.sin(np.arange(days) * 2 * np.pi / 7)
+        + season * rng.normal(0, 1, days)
+    )
     level = rng.uniform(50, 200, units)
-    return rng.poisson(np.clip(level[:, None] * wave, 1, None)).astype(float)  # (units, days)
+    return rng.poisson(np.clip(level[:, None] * wave, 1, None)).astype(
+        float
+    )  # (units, days)
 
 
 def to_frame(series, seed=0):
@@ -33,7 +39,10 @@ def to_frame(series, seed=0):
 
 
 def totals_in(series):
-    return {finding.unit: finding for finding in find_totals(read_logs(to_frame(series), SPENDS))}
+    return {
+        finding.unit: finding
+        for finding in find_totals(read_logs(to_frame(series), SPENDS))
+    }
 
 
 @pytest.mark.parametrize("parts", [2, 4, 8])

@@ -25,7 +25,11 @@ def test_figures_of_a_log_of_four_rows():
         )
     )
     assert (coverage.rows, coverage.units, coverage.periods) == (4, 2, 3)
-    assert (coverage.first, coverage.last, coverage.budget) == ("2025-01-01", "2025-01-03", 13.0)
+    assert (coverage.first, coverage.last, coverage.budget) == (
+        "2025-01-01",
+        "2025-01-03",
+        13.0,
+    )
     assert coverage.zero_cells == 0.25
     assert coverage.rows_with_zero == 0.5
     assert coverage.structural_zeros == 1.0  # unit y never uses b
@@ -42,11 +46,14 @@ def test_figures_of_a_log_of_four_rows():
 def test_patterns_of_more_than_eight_channels_are_counted():
     names = [f"c{k}" for k in range(12)]
     rows = pd.DataFrame(
-        [[1.0 if k in (i % 3, 11) else 0.0 for k in range(12)] for i in range(9)], columns=names
+        [[1.0 if k in (i % 3, 11) else 0.0 for k in range(12)] for i in range(9)],
+        columns=names,
     )
     rows = rows.assign(u="x", d=[f"2025-01-0{i + 1}" for i in range(9)], y=1.0)
     coverage = measure(
-        read_logs(rows, Schema(unit="u", time="d", outcome="y", channels=names, features=[]))
+        read_logs(
+            rows, Schema(unit="u", time="d", outcome="y", channels=names, features=[])
+        )
     )
     assert coverage.pattern_count == 3
     assert set(coverage.patterns) == {("c0 + c11", 3), ("c1 + c11", 3), ("c2 + c11", 3)}

@@ -31,15 +31,21 @@ def test_several_immature_periods_are_found_with_their_first_day(frame):
     long = make_frame(units=30, days=40)
     cut = sorted(long["date"].unique())[-5]
     long.loc[long["date"] >= cut, "orders"] *= 0.2
-    found = next(f for f in check_source(long, SPENDS).findings if f.code == "immature_outcome")
+    found = next(
+        f for f in check_source(long, SPENDS).findings if f.code == "immature_outcome"
+    )
     assert (found.date, found.rows) == (str(cut), 150)
     assert "last 5 periods is 20%" in found.what
 
 
 def test_a_day_logged_twice_at_other_hours_is_noticed(frame):
     stamped = frame.assign(date=pd.to_datetime(frame["date"]))
-    doubled = pd.concat([stamped, stamped.assign(date=stamped["date"] + pd.Timedelta(hours=5))])
-    found = next(f for f in check_source(doubled, SPENDS).findings if f.code == "several_a_day")
+    doubled = pd.concat(
+        [stamped, stamped.assign(date=stamped["date"] + pd.Timedelta(hours=5))]
+    )
+    found = next(
+        f for f in check_source(doubled, SPENDS).findings if f.code == "several_a_day"
+    )
     assert found.rows == len(frame)
     assert "several_a_day" not in codes(stamped)
 

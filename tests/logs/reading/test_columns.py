@@ -40,7 +40,9 @@ def test_missing_text_is_missing_and_not_bad():
     np.testing.assert_array_equal(numbers.values, [1, np.nan, np.nan, np.inf, -5, np.nan])
 
 
-@pytest.mark.parametrize("values", [["b", None, "a", "b"], [7, 3, None, 7], [None, None], []])
+@pytest.mark.parametrize(
+    "values", [["b", None, "a", "b"], [7, 3, None, 7], [None, None], []]
+)
 @pytest.mark.parametrize("most", [None, MOST_CATEGORIES, 1])
 def test_codes_of_a_first_batch_are_those_of_a_second(values, most):
     kind = pa.int64() if 7 in values else pa.string()

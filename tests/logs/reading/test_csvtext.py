@@ -29,7 +29,9 @@ def test_one_extra_field_per_row_is_refused_where_pandas_shifts_columns(tmp_path
     assert (
         pd.read_csv(io.StringIO(shifted))["orders"].tolist() == [9] * 20
     )  # the control: silently wrong
-    with pytest.raises(LogError, match=r"Expected 6 fields as in the header, got 7 in line 2"):
+    with pytest.raises(
+        LogError, match=r"Expected 6 fields as in the header, got 7 in line 2"
+    ):
         read(tmp_path, shifted)
 
 

@@ -94,7 +94,10 @@ def test_rows_without_budget_or_outcome_are_set_aside_and_counted(frame):
     frame.loc[5:6, "orders"] = np.nan
     logs = read_logs(frame, SPENDS)
     assert len(logs) == 237
-    assert {note.code: note.rows for note in logs.notes} == {"zero_budget": 1, "missing_outcome": 2}
+    assert {note.code: note.rows for note in logs.notes} == {
+        "zero_budget": 1,
+        "missing_outcome": 2,
+    }
 
 
 def test_units_can_be_dropped_by_name(frame):

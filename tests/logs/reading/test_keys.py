@@ -11,7 +11,8 @@ from tests.logs.sources import to_csv
 def test_duplicates_are_refused_with_the_first_ones_named(frame):
     doubled = pd.concat([frame, frame.iloc[[4, 9]]])
     with pytest.raises(
-        LogError, match="'i000' on 2025-01-10, 'i001' on 2025-01-07 .all of them exact copies."
+        LogError,
+        match="'i000' on 2025-01-10, 'i001' on 2025-01-07 .all of them exact copies.",
     ):
         read_logs(doubled, SPENDS)
     doubled = pd.concat([frame, frame.iloc[[4]].assign(orders=999.0)])
@@ -34,7 +35,9 @@ def test_ids_that_are_numbers_stay_numbers_and_text_ids_keep_their_zeros(frame, 
     assert read_logs(numbered, SPENDS).to_arrow()["item"][0].as_py() == 0
     padded = frame.assign(item="0" + frame["item"].str[1:])
     assert (
-        read_logs(to_csv(padded, tmp_path / "ids.csv"), SPENDS).to_arrow()["item"][0].as_py()
+        read_logs(to_csv(padded, tmp_path / "ids.csv"), SPENDS)
+        .to_arrow()["item"][0]
+        .as_py()
         == "0000"
     )
 

@@ -15,7 +15,9 @@ def test_long_layout_equals_wide(frame):
         var_name="channel",
         value_name="spend",
     ).sample(frac=1, random_state=0)
-    schema = Schema(**{**SPENDS.__dict__, "channel_column": "channel", "spend_column": "spend"})
+    schema = Schema(
+        **{**SPENDS.__dict__, "channel_column": "channel", "spend_column": "spend"}
+    )
     assert same(read_logs(long, schema), read_logs(frame, SPENDS))
 
 

@@ -27,7 +27,10 @@ def test_declared_csv_types_are_not_guessed(frame, tmp_path):
     with pytest.raises(
         LogError, match="Expected numbers in column 'category', got 'books'|'toys'|'food'"
     ):
-        read_logs(path, Schema(**{**SPENDS.__dict__, "features": ("category",), "categorical": ()}))
+        read_logs(
+            path,
+            Schema(**{**SPENDS.__dict__, "features": ("category",), "categorical": ()}),
+        )
 
 
 def test_a_missing_column_suggests_the_nearest(frame):

@@ -27,10 +27,15 @@ def test_features_may_be_missing_dates_categories_or_flags(frame):
     logs = read_logs(
         frame,
         Schema(
-            **{**SPENDS.__dict__, "features": ("price", "launched", "category", "promoted", "fine")}
+            **{
+                **SPENDS.__dict__,
+                "features": ("price", "launched", "category", "promoted", "fine"),
+            }
         ),
     )
-    assert [logs.table[name].null_count for name in ("launched", "category", "promoted")] == [
+    assert [
+        logs.table[name].null_count for name in ("launched", "category", "promoted")
+    ] == [
         1,
         1,
         1,
@@ -46,7 +51,9 @@ def test_times_of_day_are_kept_and_zones_become_utc(frame):
     assert "no_time_zone" in [note.code for note in logs.notes]
     zoned = read_logs(frame.assign(date=hours.dt.tz_localize("Europe/Berlin")), SPENDS)
     assert zoned.times[0] == np.datetime64("2025-01-06T12:00")
-    text = read_logs(frame.assign(date=hours.dt.strftime("%Y-%m-%dT%H:%M:%S+01:00")), SPENDS)
+    text = read_logs(
+        frame.assign(date=hours.dt.strftime("%Y-%m-%dT%H:%M:%S+01:00")), SPENDS
+    )
     assert text.times[0] == np.datetime64("2025-01-06T12:00")
 
 

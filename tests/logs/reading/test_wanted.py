@@ -60,7 +60,10 @@ def test_nobody_else_sees_what_happens_to_the_array():
         ([[0.5, 0.5], [1.0]], "Expected numbers in `to`, got something else"),
         ("ads", "Expected numbers in `to`"),
         (np.full((3, 3), "much"), "Expected numbers in `to`"),
-        (pd.DataFrame({name: ["a", "b", "c"] for name in CHANNELS}), "Expected numbers in `to`"),
+        (
+            pd.DataFrame({name: ["a", "b", "c"] for name in CHANNELS}),
+            "Expected numbers in `to`",
+        ),
         (
             SHARES * 100,
             r"at least 0 that sum to 1 in `to`, but 3 of 3 rows have others; "
@@ -74,7 +77,9 @@ def test_nobody_else_sees_what_happens_to_the_array():
         (np.where(SHARES == 1, np.nan, SHARES), r"1 of 3 .* row 1 is \[nan, 0.0, 0.0\]"),
         (np.where(SHARES == 1, np.inf, SHARES), r"row 1 is \[inf"),
         (
-            pl.DataFrame({"ads": [None, 1.0, 1.0], "coupon": [0.0] * 3, "rebate": [0.0] * 3}),
+            pl.DataFrame(
+                {"ads": [None, 1.0, 1.0], "coupon": [0.0] * 3, "rebate": [0.0] * 3}
+            ),
             "row 0 is",
         ),
         (

@@ -47,7 +47,11 @@ def make_store(path: Path) -> Store:
 
 @cache
 def listed(rows: int = 40) -> list[dict]:
-    return today(rows).assign(date=lambda frame: frame.date.astype(str)).to_dict(orient="records")
+    return (
+        today(rows)
+        .assign(date=lambda frame: frame.date.astype(str))
+        .to_dict(orient="records")
+    )
 
 
 def some_rows(rows: int = 3) -> list[dict]:
@@ -107,14 +111,22 @@ async def ask_async(
     async with asyncio.timeout(60):
         await app(scope, receive, send)
     told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    return Answer(sent[0]["status"], told, b"".join(part.get("body", b"") for part in sent[1:]))
+    return Answer(
+        sent[0]["status"], told, b"".join(part.get("body", b"") for part in sent[1:])
+    )
 
 
-def ask(app: App, path: str, body=None, method: str | None = None, **headers: str) -> Answer:
+def ask(
+    app: App, path: str, body=None, method: str | None = None, **headers: str
+) -> Answer:
     """One request; a body that is no bytes becomes JSON."""
     method = method or ("GET" if body is None else "POST")
     content = (
-        body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        body
+        if isinstance(body, bytes)
+        else b""
+        if body is None
+        else json.dumps(body).encode()
     )
     given = {"host": "localhost", "content-type": "application/json"} | {
         k.replace("_", "-"): v for k, v in headers.items()
@@ -128,7 +140,17 @@ def real_server(store: Path, *options: str, environment: dict[str, str] | None =
     log = store.parent / "service.log"
     with log.open("wb") as sink:
         process = subprocess.Popen(
-            [sys.executable, "-c", MAIN, "serve", "--store", store, "--port", "0", *options],
+            [
+                sys.executable,
+                "-c",
+                MAIN,
+                "serve",
+                "--store",
+                store,
+                "--port",
+                "0",
+                *options,
+            ],
             stderr=sink,
             env={**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})},
         )
@@ -161,7 +183,9 @@ def call(port: int, path: str, body=None, **headers: str) -> Answer:
     connection.request("GET" if body is None else "POST", path, content, given)
     reply = connection.getresponse()
     found = Answer(
-        reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read()
+        reply.status,
+        {name.lower(): value for name, value in reply.getheaders()},
+        reply.read(),
     )
     connection.close()
     return found

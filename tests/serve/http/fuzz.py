@@ -53,7 +53,9 @@ def sound(route: str) -> dict:
     """A request that is answered."""
     if route == "explain":
         return {"row": some_rows(1)[0]}
-    further = {"to": {"ads": 0.2, "coupon": 0.5, "rebate": 0.3}} if route == "whatif" else {}
+    further = (
+        {"to": {"ads": 0.2, "coupon": 0.5, "rebate": 0.3}} if route == "whatif" else {}
+    )
     return {"rows": some_rows(2), **further}
 
 
@@ -63,7 +65,10 @@ def strange_value(draw: random.Random, depth: int = 0):
     if kind == 7:
         return [strange_value(draw, depth + 1) for _ in range(draw.randrange(4))]
     if kind == 8:
-        return {draw.choice(KEYS): strange_value(draw, depth + 1) for _ in range(draw.randrange(4))}
+        return {
+            draw.choice(KEYS): strange_value(draw, depth + 1)
+            for _ in range(draw.randrange(4))
+        }
     return (
         None,
         draw.random() < 0.5,
@@ -133,7 +138,9 @@ def draw_request(draw: random.Random) -> tuple[str, str, bytes, dict[str, str]]:
     told = sound(route)
     if draw.random() < 0.5:
         told = swap_values(draw, told)
-    body = json.dumps(told, ensure_ascii=draw.random() < 0.8).encode("utf-8", "surrogatepass")
+    body = json.dumps(told, ensure_ascii=draw.random() < 0.8).encode(
+        "utf-8", "surrogatepass"
+    )
     if draw.random() < 0.7:
         body = mutate(draw, body)
     method = "POST"

@@ -26,7 +26,9 @@ def is_kept(answers, reason):
     return all(
         a["reason"] == reason
         and not a["moved"]
-        and all(a["shares"][name] == pytest.approx(row[name], abs=1e-9) for name in CHANNELS)
+        and all(
+            a["shares"][name] == pytest.approx(row[name], abs=1e-9) for name in CHANNELS
+        )
         for a, row in zip(answers, given, strict=True)
     )
 
@@ -58,7 +60,9 @@ def test_explanations_fields_and_gains_of_wanted_shares(app, made):
     rows, frame = some_rows(4), today(4)
     moved = next(
         i
-        for i, a in enumerate(ask(app, "/v1/recommend", {"rows": some_rows(40)}).json["answers"])
+        for i, a in enumerate(
+            ask(app, "/v1/recommend", {"rows": some_rows(40)}).json["answers"]
+        )
         if a["moved"]
     )
     told = ask(app, "/v1/explain", {"row": some_rows(40)[moved]}).json
@@ -67,7 +71,9 @@ def test_explanations_fields_and_gains_of_wanted_shares(app, made):
     )
     assert any("Total gain" in line for line in told["lines"])
     fields = ask(app, "/v1/field", {"rows": rows}).json["fields"]
-    assert [[row[name] for name in CHANNELS] for row in fields] == scorer.field(frame).tolist()
+    assert [[row[name] for name in CHANNELS] for row in fields] == scorer.field(
+        frame
+    ).tolist()
     to = {"ads": 0.2, "coupon": 0.5, "rebate": 0.3}
     gains = ask(app, "/v1/whatif", {"rows": rows, "to": to}).json["gains"]
     assert gains == scorer.gain(frame, np.array([[0.2, 0.5, 0.3]] * 4)).tolist()
@@ -86,13 +92,17 @@ def test_constraints_of_a_request_are_kept_where_they_are_allowed(app, made):
 
 def test_a_frozen_store_keeps_every_mix_at_once_and_thaws(own):
     app, store = open_app(own), Store(own)
-    assert not is_kept(ask(app, "/v1/recommend", {"rows": some_rows(40)}).json["answers"], "frozen")
+    assert not is_kept(
+        ask(app, "/v1/recommend", {"rows": some_rows(40)}).json["answers"], "frozen"
+    )
     store.freeze("prices look odd")
     found = ask(app, "/v1/recommend", ROWS)
     assert found.status == 200
     assert is_kept(found.json["answers"], "frozen")
     assert (
-        ask(app, "/v1/whatif", ROWS | {"to": {"ads": 1, "coupon": 0, "rebate": 0}}).json["gains"]
+        ask(app, "/v1/whatif", ROWS | {"to": {"ads": 1, "coupon": 0, "rebate": 0}}).json[
+            "gains"
+        ]
         is None
     )
     assert ask(app, "/v1/explain", {"row": some_rows(1)[0]}).json["transfers"] == []
@@ -101,7 +111,10 @@ def test_a_frozen_store_keeps_every_mix_at_once_and_thaws(own):
     assert ask(app, "/v1/recommend", ROWS).json["answers"][0]["reason"] != "frozen"
 
 
-STALE = [({"max_age_days": 3.0}, 4), ({"max_age_days": 0.0, "max_window_age_days": 9999.0}, 9999)]
+STALE = [
+    ({"max_age_days": 3.0}, 4),
+    ({"max_age_days": 0.0, "max_window_age_days": 9999.0}, 9999),
+]
 
 
 @pytest.mark.parametrize(("settings", "days"), STALE)
@@ -116,7 +129,9 @@ def test_a_stale_model_keeps_every_mix(made, settings, days):
     assert not ask(fresh, "/readyz").json["stale"]
 
 
-def test_an_internal_failure_keeps_the_mix_and_says_nothing_of_the_inside(made, monkeypatch):
+def test_an_internal_failure_keeps_the_mix_and_says_nothing_of_the_inside(
+    made, monkeypatch
+):
     app = open_app(made)
 
     def fail(*_):
@@ -137,7 +152,9 @@ def test_an_internal_failure_keeps_the_mix_and_says_nothing_of_the_inside(made, 
         assert worst.json["answers"][0]["given"]["ads"] == some_rows(1)[0]["ads"]
     assert b"realloc_internal_failures_total 3.0" in ask(app, "/metrics").body
     assert "internal_failure" in REASONS
-    assert ask(app, "/v1/recommend", ROWS).json["answers"][0]["reason"] != "internal_failure"
+    assert (
+        ask(app, "/v1/recommend", ROWS).json["answers"][0]["reason"] != "internal_failure"
+    )
 
 
 def test_so_do_failures_of_the_other_routes_and_outside_of_the_scorer(made, monkeypatch):
@@ -179,7 +196,9 @@ def test_a_reason_that_nobody_knows_is_no_label(made, monkeypatch):
 def test_a_row_that_cannot_be_read_gets_its_own_reason_and_stops_no_other(app):
     rows = some_rows(3)
     rows[1]["ads"] = 0.9  # shares sum to more than 1
-    reasons = [a["reason"] for a in ask(app, "/v1/recommend", {"rows": rows}).json["answers"]]
+    reasons = [
+        a["reason"] for a in ask(app, "/v1/recommend", {"rows": rows}).json["answers"]
+    ]
     assert reasons[1] == "bad_input"
     alone = ask(app, "/v1/recommend", {"rows": rows[1:2]}).json["answers"][0]
     assert (alone["reason"], alone["moved"]) == ("bad_input", False)
@@ -215,12 +234,16 @@ def test_a_bad_row_does_not_keep_others_from_being_decided_together(app, monkeyp
     sizes = []
     real = ReAlloc.decide
     monkeypatch.setattr(
-        ReAlloc, "decide", lambda self, logs, *a: sizes.append(len(logs)) or real(self, logs, *a)
+        ReAlloc,
+        "decide",
+        lambda self, logs, *a: sizes.append(len(logs)) or real(self, logs, *a),
     )
     bodies = [("recommend", json.dumps({"rows": [row]}).encode()) for row in some_rows(6)]
     bodies.insert(3, ("recommend", bodies[0][1].replace(b'"ads"', b'"adz"')))
     results = Answers(app.versions, app.versions.current).respond(bodies)
-    assert [isinstance(result, HttpError) for result in results] == [i == 3 for i in range(7)]
+    assert [isinstance(result, HttpError) for result in results] == [
+        i == 3 for i in range(7)
+    ]
     units = [json.loads(r)["answers"][0]["unit"] for r in results if isinstance(r, bytes)]
     assert units == [row["item_id"] for row in some_rows(6)]
     assert sizes == [6]

@@ -16,7 +16,9 @@ SECRET = "hunter2" * 3
 
 def changed(key, text):
     """The good body with another spelling of one value."""
-    return GOOD.replace(json.dumps({key: ROW[key]})[1:-1].encode(), f'"{key}": {text}'.encode())
+    return GOOD.replace(
+        json.dumps({key: ROW[key]})[1:-1].encode(), f'"{key}": {text}'.encode()
+    )
 
 
 BAD = {
@@ -83,7 +85,9 @@ def test_bodies_that_others_let_pass_are_refused(app, body, status):
     told = found.json
     assert set(told) == {"error", "detail", "request_id"}
     assert told["detail"][0].endswith(".")
-    assert not [word for word in (*INTERNALS, b"forged", b"adz", b"hunter2") if word in found.body]
+    assert not [
+        word for word in (*INTERNALS, b"forged", b"adz", b"hunter2") if word in found.body
+    ]
 
 
 def test_the_good_body_is_answered(app):
@@ -104,12 +108,16 @@ def test_rows_are_counted_also_where_few_bytes_hold_many(made):
 
 
 def test_a_key_that_is_missing_is_named(app):
-    assert "'c3' in row 0" in ask(app, "/v1/recommend", BAD["missing key"][0]).json["detail"][0]
+    assert (
+        "'c3' in row 0"
+        in ask(app, "/v1/recommend", BAD["missing key"][0]).json["detail"][0]
+    )
 
 
 def test_a_byte_order_mark_is_called_by_its_name(app):
     assert (
-        "byte-order mark" in ask(app, "/v1/recommend", BAD["byte-order mark"][0]).json["detail"][0]
+        "byte-order mark"
+        in ask(app, "/v1/recommend", BAD["byte-order mark"][0]).json["detail"][0]
     )
 
 
@@ -179,13 +187,19 @@ def test_routes_methods_types_and_hosts(app):
     assert (found.status, found.headers["allow"]) == (405, "POST")
     found = ask(app, "/healthz", GOOD)
     assert (found.status, found.headers["allow"]) == (405, "GET, HEAD")
-    assert ask(app, "/v1/recommend", GOOD, content_type="application/x-pickle").status == 415
+    assert (
+        ask(app, "/v1/recommend", GOOD, content_type="application/x-pickle").status == 415
+    )
     assert ask(app, "/v1/recommend", GOOD, content_type="multipart/form-data").status == 415
     assert ask(app, "/v1/recommend", GOOD, content_encoding="gzip").status == 415
-    assert ask(app, "/v1/recommend", GOOD, content_length="99999999999999999999").status == 413
+    assert (
+        ask(app, "/v1/recommend", GOOD, content_length="99999999999999999999").status == 413
+    )
     assert ask(app, "/v1/recommend", GOOD, content_length="-1").status == 413
     assert ask(app, "/v1/recommend", GOOD, content_length="9" * 5000).status == 413
-    found = ask(app, "/v1/recommend", GOOD, content_length="70000")  # said before it is sent
+    found = ask(
+        app, "/v1/recommend", GOOD, content_length="70000"
+    )  # said before it is sent
     assert (found.status, found.headers["connection"]) == (413, "close")
     assert ask(app, "/healthz", host="evil.example").status == 421
     assert ask(app, "/healthz", host="localhost:8000").status == 200
@@ -204,7 +218,10 @@ def test_headers_that_decide_come_once(app, name):
     assert asyncio.run(ask_async(app, "POST", "/v1/recommend", GOOD, given)).status == 200
     twice = ((name, given[name]),)
     assert (
-        asyncio.run(ask_async(app, "POST", "/v1/recommend", GOOD, given, again=twice)).status == 400
+        asyncio.run(
+            ask_async(app, "POST", "/v1/recommend", GOOD, given, again=twice)
+        ).status
+        == 400
     )
 
 
@@ -236,7 +253,9 @@ def test_answers_carry_safe_headers_and_no_banner(app):
 
 def test_a_token_is_asked_for_everywhere_but_at_the_probes(made, tmp_path, caplog):
     path = tmp_path / "tokens"
-    path.write_text(f"# two, to rotate\n{SECRET}\n{'old' * 8} 2020-01-01\n{'new' * 8} 2999-01-01\n")
+    path.write_text(
+        f"# two, to rotate\n{SECRET}\n{'old' * 8} 2020-01-01\n{'new' * 8} 2999-01-01\n"
+    )
     path.chmod(0o600)
     app = open_app(made, tokens=read_tokens(path))
     caplog.set_level("DEBUG", logger="realloc.serve.http")
@@ -281,8 +300,8 @@ def test_the_pages_about_the_service(app):
         "/metrics",
         "/openapi.json",
     }
-    row = document["paths"]["/v1/recommend"]["post"]["requestBody"]["content"]["application/json"][
-        "schema"
-    ]
+    row = document["paths"]["/v1/recommend"]["post"]["requestBody"]["content"][
+        "application/json"
+    ]["schema"]
     assert set(row["properties"]["rows"]["items"]["required"]) == set(some_rows(1)[0])
     assert ask(app, "/healthz", method="HEAD").body == b""

@@ -29,7 +29,9 @@ def test_tokens_are_refused_that_cannot_be_kept_secret(tmp_path):
             read_tokens(path)
         assert "soon" not in str(problem.value)
     assert read_tokens(None, {}) is None
-    assert read_tokens(None, {"REALLOC_TOKEN": SECRET}).find(f"Bearer {SECRET}".encode()) == 0
+    assert (
+        read_tokens(None, {"REALLOC_TOKEN": SECRET}).find(f"Bearer {SECRET}".encode()) == 0
+    )
     with pytest.raises(HttpError, match="valid token"):
         read_tokens(None, {"REALLOC_TOKEN": SECRET}).find(b"Bearer x")
 

@@ -20,7 +20,9 @@ def test_settings_are_checked():
 
 def test_a_table_of_settings_is_read_and_checked(tmp_path):
     path = tmp_path / "realloc.toml"
-    path.write_text('seed = 3\n[serve]\nmax_age_days = 7\nallow_hosts = ["budget.internal"]\n')
+    path.write_text(
+        'seed = 3\n[serve]\nmax_age_days = 7\nallow_hosts = ["budget.internal"]\n'
+    )
     assert read_serve(path) == ServeConfig(max_age_days=7, allow_hosts=("budget.internal",))
     assert read_serve(None) == ServeConfig()
     for text in ("serve = 3", "[serve]\nrowz = 3"):

@@ -77,7 +77,9 @@ def frozen_service_keeps_every_mix(folder):
 
 def stale_models_keep_every_mix(_):
     late = NOON.replace(year=2099)
-    assert reasons(open_app(_served(), clock=lambda: late, max_age_days=7.0)) == {"stale_model"}
+    assert reasons(open_app(_served(), clock=lambda: late, max_age_days=7.0)) == {
+        "stale_model"
+    }
 
 
 def answers_are_written_down(folder):
@@ -94,7 +96,9 @@ def parse_what_is_known(body):
 
 
 CONTROLS = {
-    "a key twice": Control(body_is_refused(with_twice_a_key), http_answers, "parse", json.loads),
+    "a key twice": Control(
+        body_is_refused(with_twice_a_key), http_answers, "parse", json.loads
+    ),
     "unknown keys": Control(
         body_is_refused(lambda: {"rows": some_rows(1), "more": 1}),
         http_answers,

@@ -39,7 +39,9 @@ def reference(body):
     try:
         table = parse_object(body, MAX_DEPTH)
         json.loads(
-            body, parse_int=limited(int, MAX_INTEGER), parse_float=limited(float, MAX_NUMBER)
+            body,
+            parse_int=limited(int, MAX_INTEGER),
+            parse_float=limited(float, MAX_NUMBER),
         )
     except ValueError:
         return None
@@ -48,7 +50,9 @@ def reference(body):
 
 def rows_of(*values, keys="abcdefgh"):
     """One row with these texts as values."""
-    listed = ", ".join(f'"{key}": {value}' for key, value in zip(keys, values, strict=False))
+    listed = ", ".join(
+        f'"{key}": {value}' for key, value in zip(keys, values, strict=False)
+    )
     return f'{{"rows": [{{{listed}}}]}}'.encode()
 
 
@@ -82,7 +86,11 @@ ODD = {
     "40 signs": rows_of("0." + "3" * 38, "-" + "1" * 10 + "." + "3" * 28),
     "zeros": rows_of("0", "-0", "0.0", "-0.0", "0e5", "1e-400", "-1e-400"),
     "halves": rows_of(
-        "5e-324", "2.2250738585072011e-308", "1.7976931348623157e308", "0.1", "9007199254740993.0"
+        "5e-324",
+        "2.2250738585072011e-308",
+        "1.7976931348623157e308",
+        "0.1",
+        "9007199254740993.0",
     ),
     "infinite": rows_of("1e400"),
     "escapes": rows_of(r'"\"\\\/\b\f\n\r\t\u00e9\ud83d\ude42"', '"\x7f\u2028"'),
@@ -143,7 +151,8 @@ VALUES = st.one_of(
 
 @settings(max_examples=300, deadline=None)
 @given(
-    st.lists(st.dictionaries(st.text(max_size=5), VALUES, max_size=5), max_size=4), st.booleans()
+    st.lists(st.dictionaries(st.text(max_size=5), VALUES, max_size=5), max_size=4),
+    st.booleans(),
 )
 def test_rows_of_any_values_are_read_as_the_reference_reads_them(rows, plain):
     body = json.dumps({"rows": rows}, ensure_ascii=plain).encode("utf-8", "surrogatepass")

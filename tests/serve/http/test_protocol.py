@@ -13,7 +13,9 @@ from realloc.serve.http.protocol import BufferedTransport
 from tests.serve.http.asking import call, real_server, some_rows
 
 BODY = json.dumps({"rows": some_rows(2)}).encode()
-POST = b"POST /v1/recommend HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+POST = (
+    b"POST /v1/recommend HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+)
 TOKEN = "sign" * 6
 
 
@@ -64,7 +66,8 @@ GARBAGE = {
     "a body that stops": (POST + b"Content-Length: 5000\r\n\r\n{",),
     "an early answer": (POST + b"Content-Length: 99999999\r\n\r\n" + b"x" * 1000,),
     "pipelined garbage": (
-        b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + b"\xff\xff garbage\r\n\r\n" * 20,
+        b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        + b"\xff\xff garbage\r\n\r\n" * 20,
     ),
     "an upgrade": (
         b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: upgrade\r\n"
@@ -73,7 +76,9 @@ GARBAGE = {
     "HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00" * 60,),
     "HTTP/9": (b"GET / HTTP/9.9\r\n\r\n",),
     "no host": (b"GET /healthz HTTP/1.1\r\n\r\n",),
-    "smuggled": (POST + b"Content-Length: 0\r\n\r\nGET /metrics HTTP/1.1\r\nHost: x\r\n\r\n",),
+    "smuggled": (
+        POST + b"Content-Length: 0\r\n\r\nGET /metrics HTTP/1.1\r\nHost: x\r\n\r\n",
+    ),
 }
 
 
@@ -184,13 +189,18 @@ def test_over_the_limit_connections_are_answered_503_or_closed_and_counted(serve
 
 def test_headers_are_bounded(server):
     ask = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nX: "
-    assert talk(server[0], ask + b"a" * 10_000 + b"\r\n\r\n")[0].startswith(b"HTTP/1.1 200 ")
+    assert talk(server[0], ask + b"a" * 10_000 + b"\r\n\r\n")[0].startswith(
+        b"HTTP/1.1 200 "
+    )
     assert talk(server[0], ask + b"a" * 30_000)[0].startswith(b"HTTP/1.1 400 ")
 
 
 def test_a_half_closed_client_is_answered(server):
     port, _, log = server
-    head = POST + f"Authorization: Bearer {TOKEN}\r\nContent-Length: {len(BODY)}\r\n\r\n".encode()
+    head = (
+        POST
+        + f"Authorization: Bearer {TOKEN}\r\nContent-Length: {len(BODY)}\r\n\r\n".encode()
+    )
     found, took = talk(port, head + BODY, half_close=True)
     assert found.startswith(b"HTTP/1.1 200 ")
     assert took < 15
@@ -200,8 +210,12 @@ def test_a_half_closed_client_is_answered(server):
 
 def test_two_requests_in_one_breath_are_both_answered(server):
     port, _, _ = server
-    head = POST + f"Authorization: Bearer {TOKEN}\r\nContent-Length: {len(BODY)}\r\n".encode()
-    found, _ = talk(port, head + b"\r\n" + BODY + head + b"Connection: close\r\n\r\n" + BODY)
+    head = (
+        POST + f"Authorization: Bearer {TOKEN}\r\nContent-Length: {len(BODY)}\r\n".encode()
+    )
+    found, _ = talk(
+        port, head + b"\r\n" + BODY + head + b"Connection: close\r\n\r\n" + BODY
+    )
     assert found.count(b"HTTP/1.1 200 ") == 2
 
 

@@ -29,7 +29,9 @@ def count_decisions(monkeypatch):
     """How many rows were decided on at once, call by call."""
     sizes, real = [], ReAlloc.decide
     monkeypatch.setattr(
-        ReAlloc, "decide", lambda self, logs, *a: sizes.append(len(logs)) or real(self, logs, *a)
+        ReAlloc,
+        "decide",
+        lambda self, logs, *a: sizes.append(len(logs)) or real(self, logs, *a),
     )
     return sizes
 
@@ -82,7 +84,9 @@ def test_rows_that_wait_are_bounded_too(made, slow):
     assert statuses.count(429) == 20 - statuses.count(200)
 
 
-def test_who_waits_too_long_is_told_to_come_again_and_costs_nothing_more(made, slow, monkeypatch):
+def test_who_waits_too_long_is_told_to_come_again_and_costs_nothing_more(
+    made, slow, monkeypatch
+):
     app = open_app(made, answer_seconds=0.2, rows_at_once=1, scorers=1)
     sizes = count_decisions(monkeypatch)
     found = together(app, 3, slow, after=0.6)
@@ -182,7 +186,9 @@ def test_requests_whose_rows_see_each_other_are_scored_alone(made, slow, monkeyp
 
 def test_after_the_end_nobody_waits_and_before_it_all_are_answered(made, slow, monkeypatch):
     app, sizes, found = open_app(made), count_decisions(monkeypatch), []
-    client = threading.Thread(target=lambda: found.append(asyncio.run(post(app, body())).status))
+    client = threading.Thread(
+        target=lambda: found.append(asyncio.run(post(app, body())).status)
+    )
     client.start()
     for _ in range(200):
         if sizes:
@@ -289,7 +295,9 @@ def test_a_body_that_does_not_arrive_is_given_up(made):
     assert asyncio.run(run()) == 408
 
 
-def test_poison_among_requests_that_are_scored_together_spoils_only_itself(made, slow, monkeypatch):
+def test_poison_among_requests_that_are_scored_together_spoils_only_itself(
+    made, slow, monkeypatch
+):
     app, wait = open_app(made), ReAlloc.decide
     sizes = []
 
@@ -304,9 +312,14 @@ def test_poison_among_requests_that_are_scored_together_spoils_only_itself(made,
 
     async def run():
         asyncio.get_running_loop().call_later(0.3, slow.set)
-        first = asyncio.create_task(ask_async(app, "POST", "/v1/recommend", body(), HEADERS))
+        first = asyncio.create_task(
+            ask_async(app, "POST", "/v1/recommend", body(), HEADERS)
+        )
         await asyncio.sleep(0.1)
-        asked = (ask_async(app, "POST", "/v1/recommend", b, HEADERS) for b in (body(), bad, body()))
+        asked = (
+            ask_async(app, "POST", "/v1/recommend", b, HEADERS)
+            for b in (body(), bad, body())
+        )
         return await asyncio.gather(first, *asked)
 
     found = [a.json["answers"][0]["reason"] for a in asyncio.run(run())]

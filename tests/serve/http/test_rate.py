@@ -14,7 +14,10 @@ def test_a_bucket_empties_and_fills_and_says_when():
     rate.take(0, 30)
     with pytest.raises(HttpError) as refused:
         rate.take(0, 15)
-    assert (refused.value.status, dict(refused.value.headers)[b"retry-after"]) == (429, b"2")
+    assert (refused.value.status, dict(refused.value.headers)[b"retry-after"]) == (
+        429,
+        b"2",
+    )
     rate.take(1, 30)  # another token has a bucket of its own
     now[0] = 1.5
     rate.take(0, 15)
@@ -39,12 +42,15 @@ def test_who_asks_too_fast_is_told_and_others_are_answered(made, tmp_path):
     app = open_app(made, tokens=read_tokens(path), rows_per_second=0.001, batch_rows=4)
     body = {"rows": some_rows(3)}
     statuses = [
-        ask(app, "/v1/recommend", body, authorization=f"Bearer {'one' * 8}") for _ in range(2)
+        ask(app, "/v1/recommend", body, authorization=f"Bearer {'one' * 8}")
+        for _ in range(2)
     ]
     assert [found.status for found in statuses] == [200, 429]
     assert statuses[1].json["error"] == "too_fast"
     assert int(statuses[1].headers["retry-after"]) > 100
-    assert ask(app, "/v1/recommend", body, authorization=f"Bearer {'two' * 8}").status == 200
+    assert (
+        ask(app, "/v1/recommend", body, authorization=f"Bearer {'two' * 8}").status == 200
+    )
     assert (
         ask(app, "/version", authorization=f"Bearer {'one' * 8}").status == 200
     )  # only rows are counted

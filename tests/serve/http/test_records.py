@@ -40,16 +40,18 @@ def logged(store):
 def test_every_answer_is_written_down_and_decided_again_alike(own):
     app = open_app(own)
     answers = [
-        ask(app, "/v1/recommend", {"rows": some_rows(20)[first : first + 5]}).json["answers"]
+        ask(app, "/v1/recommend", {"rows": some_rows(20)[first : first + 5]}).json[
+            "answers"
+        ]
         for first in (0, 5, 10)
     ]
     answers.append(ask(app, "/v1/batch", {"rows": some_rows(20)[15:]}).json["answers"])
     app.queue.stop()
     rows, replays = logged(own)
     told = [one for part in answers for one in part]
-    assert [(row["unit"], row["reason"], row["gain"], row["share_ads"]) for row in rows] == [
-        (one["unit"], one["reason"], one["gain"], one["shares"]["ads"]) for one in told
-    ]
+    assert [
+        (row["unit"], row["reason"], row["gain"], row["share_ads"]) for row in rows
+    ] == [(one["unit"], one["reason"], one["gain"], one["shares"]["ads"]) for one in told]
     assert any(one["moved"] for one in told)
     assert sum(one.rows for one in replays) == 20
     assert [(one.differ, one.problem) for one in replays] == [(0, None)] * len(replays)
@@ -120,7 +122,8 @@ def test_kept_mixes_and_constraints_have_entries_of_their_own(own):
     ask(app, "/v1/recommend", {"rows": some_rows(3), "constraints": {"largest_move": 0.01}})
     Store(own).freeze("looks odd")
     assert {
-        a["reason"] for a in ask(app, "/v1/recommend", {"rows": some_rows(3)}).json["answers"]
+        a["reason"]
+        for a in ask(app, "/v1/recommend", {"rows": some_rows(3)}).json["answers"]
     } == {"frozen"}
     app.queue.stop()
     rows, replays = logged(own)
@@ -130,9 +133,12 @@ def test_kept_mixes_and_constraints_have_entries_of_their_own(own):
 
 
 def test_mixes_kept_for_other_reasons_are_audited_too(own):
-    app = open_app(own, max_age_days=3.0, clock=lambda: datetime.now(UTC) + timedelta(days=9))
+    app = open_app(
+        own, max_age_days=3.0, clock=lambda: datetime.now(UTC) + timedelta(days=9)
+    )
     assert {
-        a["reason"] for a in ask(app, "/v1/recommend", {"rows": some_rows(3)}).json["answers"]
+        a["reason"]
+        for a in ask(app, "/v1/recommend", {"rows": some_rows(3)}).json["answers"]
     } == {"stale_model"}
     app.queue.stop()
     assert [(one.rows, one.differ, one.problem) for one in logged(own)[1]] == [(3, 0, None)]

@@ -52,7 +52,14 @@ def test_and_as_nothing_else(app, name, value):
 
 
 COLUMNS = RequestColumns(
-    Schema(unit="u", time="t", outcome="y", channels=["a", "b"], features=["f"], categorical=["f"]),
+    Schema(
+        unit="u",
+        time="t",
+        outcome="y",
+        channels=["a", "b"],
+        features=["f"],
+        categorical=["f"],
+    ),
     {"f": "text"},
 )
 ROW = {"u": "x", "t": "2026-01-01", "a": 1, "b": 2, "f": "red"}

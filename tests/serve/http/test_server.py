@@ -23,7 +23,8 @@ def test_a_port_that_is_taken_is_said(made):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(
-            ConfigError, match=f"Expected to listen at '127.0.0.1', port {port}, but it failed"
+            ConfigError,
+            match=f"Expected to listen at '127.0.0.1', port {port}, but it failed",
         ):
             run(made, ServeConfig(), Address(port=port))
 
@@ -61,7 +62,9 @@ def test_sigterm_answers_what_is_under_way_and_ends_well(own):
         found = []
         threads = [
             threading.Thread(
-                target=lambda: found.append(call(port, "/v1/batch", {"rows": some_rows(40)}).status)
+                target=lambda: found.append(
+                    call(port, "/v1/batch", {"rows": some_rows(40)}).status
+                )
             )
             for _ in range(4)
         ]
@@ -92,9 +95,9 @@ def test_few_connections_are_accepted_at_a_time_and_many_may_wait(monkeypatch):
 
     monkeypatch.setattr("uvicorn.Server.startup", begin)
     asyncio.run(
-        server_module.Server(uvicorn.Config("", backlog=server_module.ACCEPT_BACKLOG)).startup(
-            [Socket()]
-        )
+        server_module.Server(
+            uvicorn.Config("", backlog=server_module.ACCEPT_BACKLOG)
+        ).startup([Socket()])
     )
     assert told == ["uvicorn", server_module.LISTEN_BACKLOG]
     assert server_module.ACCEPT_BACKLOG < server_module.LISTEN_BACKLOG

@@ -82,7 +82,9 @@ def test_a_bad_version_is_not_read_again_at_every_look(own, monkeypatch):
     damage(Store(own), 2)
     Store(own).rollback(to=1)
     damage(Store(own), 3)
-    monkeypatch.setattr(module, "load_version", lambda *asked: read.append(asked) or real(*asked))
+    monkeypatch.setattr(
+        module, "load_version", lambda *asked: read.append(asked) or real(*asked)
+    )
     for _ in range(3):
         assert not app.versions.look()
     assert len(read) == 1
@@ -131,8 +133,13 @@ def test_a_store_whose_model_is_broken_still_keeps_every_mix(own):
     app = open_app(own)
     assert ask(app, "/readyz").status == 503
     found = ask(app, "/v1/recommend", ROWS)
-    assert (found.status, {a["reason"] for a in found.json["answers"]}) == (200, {"no_model"})
-    old = open_app(own, max_age_days=1.0, clock=lambda: datetime.now(UTC) + timedelta(days=9))
+    assert (found.status, {a["reason"] for a in found.json["answers"]}) == (
+        200,
+        {"no_model"},
+    )
+    old = open_app(
+        own, max_age_days=1.0, clock=lambda: datetime.now(UTC) + timedelta(days=9)
+    )
     assert (
         ask(old, "/v1/recommend", ROWS).json["answers"][0]["reason"] == "no_model"
     )  # which says more than its age

@@ -36,7 +36,10 @@ def segment(folder, rows: int = 4, name: str = "part.parquet"):
     path = folder / name
     pq.write_table(
         pa.table(
-            {"unit": [f"item{n}" for n in range(rows)], "gain": [float(n) for n in range(rows)]}
+            {
+                "unit": [f"item{n}" for n in range(rows)],
+                "gain": [float(n) for n in range(rows)],
+            }
         ),
         path,
     )

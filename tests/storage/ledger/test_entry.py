@@ -19,7 +19,9 @@ def test_an_entry_comes_back_as_it_was(tmp_path):
     assert read_entry(tmp_path).digest == written.digest
 
 
-@pytest.mark.parametrize("change", [{"number": 2}, {"previous": "x"}, {"version": 4}, {"rows": 9}])
+@pytest.mark.parametrize(
+    "change", [{"number": 2}, {"previous": "x"}, {"version": 4}, {"rows": 9}]
+)
 def test_whatever_an_entry_says_is_in_its_digest(change):
     assert entry(**change).digest != entry().digest
 

@@ -42,7 +42,10 @@ def test_every_value_that_is_read_counts():
             changed[name] = changed[name] + (0.01 if name != "ads" else 0.0)
             assert (prints(changed).get(0) != plain) == (name != "ads")
     assert prints(frame.assign(item_id="other"))[0] != plain
-    assert prints(frame.assign(c1=np.nan))[0] not in (plain, prints(frame.assign(c1=0.0))[0])
+    assert prints(frame.assign(c1=np.nan))[0] not in (
+        plain,
+        prints(frame.assign(c1=0.0))[0],
+    )
 
 
 def test_names_count_and_zero_has_no_sign():
@@ -55,7 +58,9 @@ def test_names_count_and_zero_has_no_sign():
         [{"c1": "c1b"}.get(name, name) for name in logs.table.column_names]
     )
     other = replace(
-        logs, table=table, features=("c1b", *(name for name in logs.features if name != "c1"))
+        logs,
+        table=table,
+        features=("c1b", *(name for name in logs.features if name != "c1")),
     )
     assert fingerprint(other) != fingerprint(logs)
 
@@ -78,9 +83,16 @@ def test_they_are_those_of_logs_that_were_written_before():
     }
     features = ("f", "g", "k", "d")
     schema = Schema(
-        unit="u", time="t", outcome="y", channels=["p", "q"], features=features, categorical=["k"]
+        unit="u",
+        time="t",
+        outcome="y",
+        channels=["p", "q"],
+        features=features,
+        categorical=["k"],
     )
-    assert [one.hex() for one in fingerprint(Logs(schema, pa.table(columns), features))] == [
+    assert [
+        one.hex() for one in fingerprint(Logs(schema, pa.table(columns), features))
+    ] == [
         "b43971b44fde4cacdfa1a43a4a438339",
         "985898a3433990f3aeb4868b6d548424",
         "853db687d5150be5c42ce17091dbf4c2",

@@ -13,7 +13,13 @@ import pytest
 from realloc.base import disk
 from realloc.base.errors import LedgerError
 from realloc.storage.ledger import Ledger
-from realloc.storage.ledger.journal import JOURNAL, MOST_FULL, Recorder, read_frames, recover
+from realloc.storage.ledger.journal import (
+    JOURNAL,
+    MOST_FULL,
+    Recorder,
+    read_frames,
+    recover,
+)
 from tests.storage.ledger.conftest import entry
 
 
@@ -63,7 +69,9 @@ def test_full_journals_wait_aside_until_somebody_makes_entries_of_them(tmp_path)
     assert list((ledger.path / JOURNAL).iterdir()) == []
 
 
-def test_a_full_journal_of_which_no_entry_can_be_made_is_left_for_the_next(tmp_path, monkeypatch):
+def test_a_full_journal_of_which_no_entry_can_be_made_is_left_for_the_next(
+    tmp_path, monkeypatch
+):
     ledger = Ledger(tmp_path / "decisions")
     recorder = Recorder(ledger, entry("service"), most_rows=2, aside=True)
 
@@ -95,7 +103,9 @@ def test_rows_of_different_types_share_an_entry_and_can_be_queried_together(tmp_
     assert list((ledger.path / JOURNAL).iterdir()) == []
 
 
-def test_where_no_entry_can_be_made_answers_go_on_and_nothing_is_lost(tmp_path, monkeypatch):
+def test_where_no_entry_can_be_made_answers_go_on_and_nothing_is_lost(
+    tmp_path, monkeypatch
+):
     ledger = Ledger(tmp_path / "decisions")
     recorder = Recorder(ledger, entry("service"), most_rows=2)
 
@@ -185,7 +195,9 @@ def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_all_of_them(tmp_path, monk
     ledger, real = Ledger(tmp_path / "decisions"), os.write
     recorder = Recorder(ledger, entry("service"))
     with monkeypatch.context() as patch:
-        patch.setattr(os, "write", lambda handle, content: real(handle, bytes(content[:100])))
+        patch.setattr(
+            os, "write", lambda handle, content: real(handle, bytes(content[:100]))
+        )
         recorder.write(rows(0))
     recorder.close()
     assert logged(ledger) == [0]
@@ -201,13 +213,17 @@ def test_rows_that_have_waited_become_an_entry_with_the_next(tmp_path):
 def test_an_answer_is_on_the_disk_before_it_is_given(tmp_path, monkeypatch):
     ledger, synced, folders = Ledger(tmp_path / "decisions"), [], []
     real = disk.sync_folder
-    monkeypatch.setattr(disk, "sync_folder", lambda path: folders.append(path) or real(path))
+    monkeypatch.setattr(
+        disk, "sync_folder", lambda path: folders.append(path) or real(path)
+    )
     monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_size))
     recorder = Recorder(ledger, entry("service"))
     for n in range(2):
         recorder.write(rows(n))
         path = next((ledger.path / JOURNAL).iterdir())
-        assert synced[-1] == path.stat().st_size  # all of it, after the last byte was written
+        assert (
+            synced[-1] == path.stat().st_size
+        )  # all of it, after the last byte was written
     assert folders[-1] == ledger.path / JOURNAL  # and its name
 
 

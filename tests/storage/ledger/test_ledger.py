@@ -49,7 +49,9 @@ def test_one_flipped_bit_anywhere_is_found_and_its_file_named(ledger):
         content = path.read_bytes()
         for place in range(0, len(content), 3 if path.suffix == ".json" else 29):
             path.write_bytes(
-                content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :]
+                content[:place]
+                + bytes([content[place] ^ 1 << place % 8])
+                + content[place + 1 :]
             )
             faults = ledger.verify()
             if not any(str(path) in fault for fault in faults):
@@ -66,7 +68,9 @@ def test_control_parquet_alone_does_not_notice(ledger):
     path = ledger.folder(1) / "rows-00000.parquet"
     content, plain, silent, noticed = path.read_bytes(), pq.read_table(path), 0, 0
     for place in range(4, len(content), 11):
-        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        path.write_bytes(
+            content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+        )
         try:
             silent += not pq.read_table(path).equals(plain)
         except (OSError, ValueError, NotImplementedError):
@@ -184,7 +188,9 @@ def test_a_number_that_somebody_else_took_is_left_to_them(ledger, tmp_path, monk
     assert ledger.verify() == ()
 
 
-def test_an_entry_is_on_the_disk_before_it_has_its_name_and_so_is_the_name(ledger, tmp_path):
+def test_an_entry_is_on_the_disk_before_it_has_its_name_and_so_is_the_name(
+    ledger, tmp_path
+):
     seen = []
 
     def around(name, call, *arguments):
@@ -270,5 +276,7 @@ def test_control_a_rename_over_an_empty_folder_would_lose_an_entry(tmp_path):
 
 
 def test_a_clock_that_goes_back_does_not_turn_the_order(ledger, tmp_path):
-    made = ledger.append(entry("late", made="2020-01-01T00:00:00+00:00"), [segment(tmp_path)])
+    made = ledger.append(
+        entry("late", made="2020-01-01T00:00:00+00:00"), [segment(tmp_path)]
+    )
     assert made.made == "2026-11-16T12:00:00+00:00"

@@ -37,7 +37,9 @@ def test_other_gains_are_refused(name, change):
 def test_other_reasons_are_refused():
     reasons = expected()["reason"].tobytes().decode().split("\n")
     words = np.frombuffer("\n".join("odd" for _ in reasons).encode(), np.uint8)
-    with pytest.raises(StoreError, match="does not decide as the one that wrote the version did"):
+    with pytest.raises(
+        StoreError, match="does not decide as the one that wrote the version did"
+    ):
         check(fitted(), expected() | {"reason": words})
 
 
@@ -46,7 +48,9 @@ def test_a_canary_of_another_kind_is_refused():
         check(fitted(), {"rows": np.zeros(8, np.uint8)})
 
 
-@pytest.mark.parametrize("off", [[0.1, 0.0, 0.0], [-2.0, 1.0, 1.0]], ids=["sum", "negative"])
+@pytest.mark.parametrize(
+    "off", [[0.1, 0.0, 0.0], [-2.0, 1.0, 1.0]], ids=["sum", "negative"]
+)
 def test_shares_off_the_simplex_are_refused(monkeypatch, off):
     real = ReAlloc.decide
 

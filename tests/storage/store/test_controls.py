@@ -52,7 +52,10 @@ def mounted_from_the_network(folder):
 
 CONTROLS = {
     "one writer": Control(
-        refusals.test_a_second_writer, store_module, "locked", lambda *_, **__: nullcontext()
+        refusals.test_a_second_writer,
+        store_module,
+        "locked",
+        lambda *_, **__: nullcontext(),
     ),
     "folders of others": Control(
         lambda folder: refusals.test_a_folder_of_somebody_else(folder, locked=False),
@@ -62,7 +65,9 @@ CONTROLS = {
     ),
     "network": Control(mounted_from_the_network, store_module, "check_local", nothing),
     "links at our names": Control(
-        lambda folder: refusals.test_a_writer_among_links(folder, "tmp is a link", "it is a link"),
+        lambda folder: refusals.test_a_writer_among_links(
+            folder, "tmp is a link", "it is a link"
+        ),
         place,
         "check_folders",
         nothing,
@@ -101,7 +106,10 @@ CONTROLS = {
         refusals.test_a_window_from_the_future, store_module, "check_order", nothing
     ),
     "rows that are remembered": Control(
-        refusals.test_rows_that_the_model_remembers, store_module, "count_repeats", lambda *_: 0
+        refusals.test_rows_that_the_model_remembers,
+        store_module,
+        "count_repeats",
+        lambda *_: 0,
     ),
     "canary": Control(
         refusals.test_a_canary_with_the_answers_of_another_model, canary, "check", nothing

@@ -34,10 +34,14 @@ def test_an_exported_model_answers_to_the_bit_and_is_smaller(tmp_path):
         found = read_artifact(tmp_path / "small", "model")
         assert found.meta["origin"] == {"version": version.number, "model": version.model}
         assert not any(
-            len(values) for name, values in found.tensors.items() if name.endswith("memory.x")
+            len(values)
+            for name, values in found.tensors.items()
+            if name.endswith("memory.x")
         )
     assert snapshot(store.path) == before
-    whole = sum(path.stat().st_size for path in store.path.glob("versions/00000001-*/model/*"))
+    whole = sum(
+        path.stat().st_size for path in store.path.glob("versions/00000001-*/model/*")
+    )
     assert sum(path.stat().st_size for path in (tmp_path / "small").iterdir()) < whole
     with pytest.raises(ConfigError, match="got an exported one, which only answers"):
         small.update(window(1))
@@ -50,7 +54,9 @@ def test_the_command_writes_what_the_library_reads(tmp_path):
     )
     assert "`realloc.load` reads it" in run.output.replace("\n", " ")
     whole = realloc.load(next(store.path.glob("versions/00000002-*/model")))
-    assert realloc.load(tmp_path / "small").recommend(today()).equals(whole.recommend(today()))
+    assert (
+        realloc.load(tmp_path / "small").recommend(today()).equals(whole.recommend(today()))
+    )
     assert read_artifact(tmp_path / "small", "model").meta["origin"]["version"] == 2
 
 

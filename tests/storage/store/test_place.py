@@ -23,7 +23,9 @@ MOUNTS = r"""
     ],
 )
 def test_network_file_systems_are_refused_by_name(tmp_path, path, kind):
-    with pytest.raises(StoreError, match=rf"network file system \({kind}\).*--allow-network"):
+    with pytest.raises(
+        StoreError, match=rf"network file system \({kind}\).*--allow-network"
+    ):
         check_local(tmp_path / path, MOUNTS)
 
 
@@ -60,12 +62,16 @@ def test_a_newer_format_asks_for_an_upgrade(tmp_path):
     store = grown(tmp_path / "store", 1)
     (store.path / "FORMAT").write_text("3\n")
     for use in (store.current, store.step, store.rollback, store.history):
-        with pytest.raises(StoreError, match=r"Expected format 2 in .*FORMAT', got '3'.*upgrade"):
+        with pytest.raises(
+            StoreError, match=r"Expected format 2 in .*FORMAT', got '3'.*upgrade"
+        ):
             use()
 
 
 @pytest.mark.parametrize("versions", [True, False])
-def test_a_store_of_an_earlier_format_says_to_fit_again_and_stays_as_it_is(tmp_path, versions):
+def test_a_store_of_an_earlier_format_says_to_fit_again_and_stays_as_it_is(
+    tmp_path, versions
+):
     store = LightStore(tmp_path / "store")
     if versions:
         store.step()
@@ -74,7 +80,9 @@ def test_a_store_of_an_earlier_format_says_to_fit_again_and_stays_as_it_is(tmp_p
         (store.path / "model").mkdir(parents=True)
     before = snapshot(store.path)
     for use in (store.current, store.load, store.step, store.rollback, store.history):
-        with pytest.raises(StoreError, match="written by an earlier realloc.*: fit again into"):
+        with pytest.raises(
+            StoreError, match="written by an earlier realloc.*: fit again into"
+        ):
             use()
     assert snapshot(store.path) == before
 

@@ -15,7 +15,9 @@ def test_a_rollback_is_a_new_version_with_the_old_model(tmp_path):
     assert files.keys() - {"HEAD"} < found.keys()
     of = {
         n: next(
-            name for name in found if name.startswith(f"versions/{n:08d}") and "model/w" in name
+            name
+            for name in found
+            if name.startswith(f"versions/{n:08d}") and "model/w" in name
         )
         for n in (2, 4)
     }
@@ -36,7 +38,9 @@ def test_a_pointer_that_was_put_back_is_told_instead_of_losing_versions(tmp_path
     store.step()
     store.step()
     (store.path / "HEAD").write_bytes(old)
-    with pytest.raises(StoreError, match=r"Expected no version after 2.*`realloc rollback --to 4`"):
+    with pytest.raises(
+        StoreError, match=r"Expected no version after 2.*`realloc rollback --to 4`"
+    ):
         store.step()
     assert store.rollback(to=4).number == 5
     assert store.number() == 5

@@ -33,7 +33,12 @@ def test_what_is_loaded_decides_as_what_was_committed(tmp_path):
     )
     assert store.verify() == ()
     current = store.current()
-    assert (current.number, current.rounds, len(current.windows), current.former) == (2, 2, 2, 1)
+    assert (current.number, current.rounds, len(current.windows), current.former) == (
+        2,
+        2,
+        2,
+        1,
+    )
     assert current.fingerprint["units"] == 60
     assert current.metrics["memory_rows"] > 0
 
@@ -92,7 +97,9 @@ def test_a_canary_that_sings_otherwise_stops_the_load(tmp_path, monkeypatch):
     monkeypatch.setattr(canary, "ask", off_key(1 + 1e-7))
     store.load()  # last digits may differ on another machine
     monkeypatch.setattr(canary, "ask", off_key(1.01))
-    with pytest.raises(StoreError, match="does not decide as the one that.*`realloc rollback`"):
+    with pytest.raises(
+        StoreError, match="does not decide as the one that.*`realloc rollback`"
+    ):
         store.load()
 
 
@@ -103,7 +110,7 @@ def test_the_gate_puts_aside_a_model_that_reads_back_as_another(tmp_path, monkey
         patch.setattr("realloc.storage.store.store.load", lambda folder: fitted())
         with pytest.raises(
             StoreError,
-            match=r"does not decide as the one that.*quarantine/00000002-1'; the current version stays",
+            match=r"does not decide as.*quarantine/00000002-1'; the current version stays",
         ):
             store.commit(updated(), window(1))
     assert store.current().number == 1
@@ -139,4 +146,6 @@ def test_a_frozen_store_keeps_every_mix_also_where_the_model_is_broken(tmp_path)
     assert not found.moved.any()
     assert "frozen" not in MOVED
     for name in ("ads", "coupon", "rebate"):
-        assert found[f"share_{name}"].to_numpy() == pytest.approx(given[name].to_numpy(), abs=1e-12)
+        assert found[f"share_{name}"].to_numpy() == pytest.approx(
+            given[name].to_numpy(), abs=1e-12
+        )

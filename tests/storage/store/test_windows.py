@@ -30,7 +30,10 @@ def test_neither_the_order_of_rows_nor_of_columns_nor_of_files_changes_the_id(tm
     assert identify(read_logs(shuffled, SPENDS)) == known
     shuffled[:90].to_parquet(tmp_path / "b.parquet")
     shuffled[90:].to_parquet(tmp_path / "a.parquet")
-    assert identify(read_logs([tmp_path / "a.parquet", tmp_path / "b.parquet"], SPENDS)) == known
+    assert (
+        identify(read_logs([tmp_path / "a.parquet", tmp_path / "b.parquet"], SPENDS))
+        == known
+    )
 
 
 def test_the_schema_that_a_fit_pins_reads_the_same_window():
@@ -103,7 +106,8 @@ def test_a_hole_is_refused_unless_allowed():
     known = (window("2025-01-06", "2025-01-12"),)
     late = window("2025-01-20", "2025-01-26")
     with pytest.raises(
-        StoreError, match=r"the gap of 8 days is longer than any inside a window so far \(1\)"
+        StoreError,
+        match=r"the gap of 8 days is longer than any inside a window so far \(1\)",
     ):
         check_order(late, known, NOON, False, False)
     check_order(late, known, NOON, True, False)
@@ -120,7 +124,11 @@ def test_a_window_from_the_future_is_refused_also_after_the_clock_went_back():
         check_order(window("2025-02-25", "2025-03-03"), (), NOON, True, True)
     with pytest.raises(StoreError, match="the clock of this machine"):
         check_order(
-            window("2025-02-25", "2025-03-02"), (), datetime(2024, 3, 1, tzinfo=UTC), True, True
+            window("2025-02-25", "2025-03-02"),
+            (),
+            datetime(2024, 3, 1, tzinfo=UTC),
+            True,
+            True,
         )
 
 

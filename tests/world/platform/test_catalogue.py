@@ -14,7 +14,10 @@ def test_category_sizes_are_skewed_and_drawn_as_such() -> None:
     n = 50_000
     catalogue = draw_catalogue(1, 2, CatalogueParameters())
     assert catalogue.weight[0] > 10 * catalogue.weight[-1]
-    drawn = np.bincount(catalogue.pick_category(Draws((1,), 0, n).uniform("x")), minlength=24) / n
+    drawn = (
+        np.bincount(catalogue.pick_category(Draws((1,), 0, n).uniform("x")), minlength=24)
+        / n
+    )
     assert (np.abs(drawn - catalogue.weight) < 4.5 * np.sqrt(catalogue.weight / n)).all()
 
 

@@ -38,9 +38,15 @@ def test_every_column_has_a_meaning_and_a_part(three: Panel) -> None:
         for channel in schema.channels
         if channel in name
     }
-    plain = {name for name in names if not any(channel in name for channel in schema.channels)}
+    plain = {
+        name for name in names if not any(channel in name for channel in schema.channels)
+    }
     assert plain | generic == set(MEANINGS)
-    assert set(names) == {*schema.fixed_columns, *feature_names(schema.channels), "exploration"}
+    assert set(names) == {
+        *schema.fixed_columns,
+        *feature_names(schema.channels),
+        "exploration",
+    }
 
 
 def test_one_row_per_item_and_day(three: Panel) -> None:

@@ -22,7 +22,9 @@ def test_lag_columns_are_the_log_of_the_days_before(two: Panel) -> None:
         week = orders[day - 7 : day]
         assert np.allclose(lag[day], week[-1], atol=1e-6)
         assert np.allclose(mean[day], week.mean(axis=0), atol=1e-6)
-        assert np.allclose(trend[day], week[-3:].mean(axis=0) - week[:4].mean(axis=0), atol=1e-6)
+        assert np.allclose(
+            trend[day], week[-3:].mean(axis=0) - week[:4].mean(axis=0), atol=1e-6
+        )
 
 
 def test_budgets_follow_recent_sales_within_an_item(two: Panel) -> None:

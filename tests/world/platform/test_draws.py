@@ -4,7 +4,9 @@ import pytest
 from realloc.world.platform.draws import Draws, choose
 
 
-@pytest.mark.parametrize(("first", "count"), [(0, 1), (0, 1000), (3, 5), (999, 1), (517, 300)])
+@pytest.mark.parametrize(
+    ("first", "count"), [(0, 1), (0, 1000), (3, 5), (999, 1), (517, 300)]
+)
 def test_an_item_draws_the_same_in_every_block(first: int, count: int) -> None:
     whole = Draws((4, 2), 0, 1000).normal("noise", 7)
     assert np.array_equal(

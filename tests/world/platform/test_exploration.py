@@ -57,7 +57,9 @@ def test_exploration_ignores_sales_where_the_legacy_policy_follows_them(two: Pan
 
 
 def test_only_feasible_moves_have_a_chance() -> None:
-    menu = make_menu(2, ExplorationParameters(hold=0.4, steps=(50, 100), weights=(1.0, 3.0)))
+    menu = make_menu(
+        2, ExplorationParameters(hold=0.4, steps=(50, 100), weights=(1.0, 3.0))
+    )
     holding = np.array([[500, 500], [60, 940], [1000, 0], [1000, 0]], dtype=np.int32)
     opened = np.array([[True, True], [True, True], [True, True], [True, False]])
     # Arms: hold, ads → coupon by 50 and 100, coupon → ads by 50 and 100.
@@ -73,7 +75,9 @@ def test_only_feasible_moves_have_a_chance() -> None:
 
 def test_a_change_outside_the_menu_has_no_arm() -> None:
     menu = make_menu(2, ExplorationParameters())
-    assert find_arm(menu, np.array([[0, 0], [-20, 20], [7, -7]], dtype=np.int32)).tolist() == [
+    assert find_arm(
+        menu, np.array([[0, 0], [-20, 20], [7, -7]], dtype=np.int32)
+    ).tolist() == [
         0,
         1,
         -1,

@@ -31,7 +31,9 @@ def test_effects_of_legacy_moves_have_the_papers_size(two: Panel) -> None:
 @pytest.mark.parametrize("channels", [3, 4])
 def test_effects_keep_their_size_with_more_channels(channels: int) -> None:
     panel = look_at(Marketplace(seed=1, channels=channels), items=1500)
-    assert true_effects(panel)[panel.moved & panel.routine].std() == pytest.approx(0.018, abs=0.003)
+    assert true_effects(panel)[panel.moved & panel.routine].std() == pytest.approx(
+        0.018, abs=0.003
+    )
 
 
 def test_residuals_and_the_oracles_rank_correlation_are_the_papers(two: Panel) -> None:
@@ -58,7 +60,9 @@ def test_the_prediction_does_not_see_its_window() -> None:
     panel = look_at(Marketplace(seed=1), items=200)
     column = np.where(panel.late, 99.0, panel.column("orders"))
     index = panel.logs.table.schema.get_field_index("orders")
-    logs = replace(panel.logs, table=panel.logs.table.set_column(index, "orders", pa.array(column)))
+    logs = replace(
+        panel.logs, table=panel.logs.table.set_column(index, "orders", pa.array(column))
+    )
     assert np.array_equal(predict_orders(replace(panel, logs=logs)), predict_orders(panel))
 
 
@@ -69,7 +73,11 @@ def test_the_best_move_for_orders_often_costs_gmv_or_income(two: Panel) -> None:
     assert 0.35 < (best["income"] < 0).mean() < 0.70
     # A move to coupons that sells more orders usually costs income; one to ads seldom does.
     to_coupon = edge == 0
-    assert (best["income"][to_coupon] < 0).mean() > 0.5 > (best["income"][~to_coupon] < 0).mean()
+    assert (
+        (best["income"][to_coupon] < 0).mean()
+        > 0.5
+        > (best["income"][~to_coupon] < 0).mean()
+    )
 
 
 def test_movers_differ_from_the_others_before_they_move(two: Panel) -> None:

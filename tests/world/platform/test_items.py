@@ -20,7 +20,9 @@ CATALOGUE = draw_catalogue(1, 3, CatalogueParameters())
 
 
 def lot(first: int, count: int, parameters: ItemParameters | None = None) -> Items:
-    return draw_items(CATALOGUE, Draws((1, 0), first, count), parameters or ItemParameters())
+    return draw_items(
+        CATALOGUE, Draws((1, 0), first, count), parameters or ItemParameters()
+    )
 
 
 def test_an_item_is_the_same_in_every_lot() -> None:
@@ -29,7 +31,9 @@ def test_an_item_is_the_same_in_every_lot() -> None:
         assert np.array_equal(getattr(whole, name)[123:168], getattr(part, name)), name
 
 
-def test_starting_shares_are_whole_thousandths_on_the_simplex_with_zeros_where_never_used() -> None:
+def test_starting_shares_are_whole_thousandths_on_the_simplex_with_zeros_where_never_used() -> (
+    None
+):
     items = lot(0, 5000)
     assert (items.start.sum(axis=1) == GRID).all()
     assert (items.start >= 0).all()
@@ -50,25 +54,32 @@ def test_prices_are_log_normal_within_a_category() -> None:
     items = lot(0, 30_000)
     for category in range(3):
         mine = items.log_price[items.category == category]
-        assert abs(mine.mean() - CATALOGUE.log_price[category]) < 4.5 * 0.6 / np.sqrt(len(mine))
+        assert abs(mine.mean() - CATALOGUE.log_price[category]) < 4.5 * 0.6 / np.sqrt(
+            len(mine)
+        )
         assert abs(mine.std() - 0.6) < 4.5 * 0.6 / np.sqrt(2 * len(mine))
 
 
 def test_rounding_to_thousandths_keeps_closed_channels_at_zero() -> None:
     shares = to_thousandths(
-        np.array([[50.0, 0.0, 0.0], [0.0, 0.0, 0.0]]), np.array([[False, True, True], [True] * 3])
+        np.array([[50.0, 0.0, 0.0], [0.0, 0.0, 0.0]]),
+        np.array([[False, True, True], [True] * 3]),
     )
     assert shares.tolist() == [[0, 500, 500], [334, 333, 333]]
 
 
 def test_names_and_numbers_are_inverse() -> None:
-    assert parse_names(item_names(7, 9_999_999, 2)).tolist() == [[7, 9_999_999], [7, 10_000_000]]
+    assert parse_names(item_names(7, 9_999_999, 2)).tolist() == [
+        [7, 9_999_999],
+        [7, 10_000_000],
+    ]
 
 
 @pytest.mark.parametrize("name", ["sku 12", "1", "1-2-3", "a-b"])
 def test_foreign_ids_are_refused(name: str) -> None:
     with pytest.raises(
-        LogError, match="Expected item ids of the marketplace such as '0-0000012', got '" + name
+        LogError,
+        match="Expected item ids of the marketplace such as '0-0000012', got '" + name,
     ):
         parse_names(pa.array(["0-0000001", name]))
 

@@ -26,7 +26,9 @@ def test_moves_are_small_steps_of_the_menu_or_empty_a_channel(world: Panel) -> N
     assert size.max() <= 100
 
 
-def test_some_shares_become_zero_by_moves_and_closed_channels_stay_closed(world: Panel) -> None:
+def test_some_shares_become_zero_by_moves_and_closed_channels_stay_closed(
+    world: Panel,
+) -> None:
     assert (world.after[~world.opened] == 0).all()
     emptied = world.opened & (world.after == 0) & (world.before > 0)
     reopened = world.opened & (world.after > 0) & (world.before == 0)

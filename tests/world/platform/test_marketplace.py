@@ -20,11 +20,15 @@ def orders_by_name(logs: Logs) -> dict[tuple[str, object], float]:
 
 
 def test_the_same_seed_gives_the_same_logs_and_another_seed_other_items() -> None:
-    assert Marketplace(seed=5).sample(items=40, days=6).to_pandas().equals(SMALL.to_pandas())
+    assert (
+        Marketplace(seed=5).sample(items=40, days=6).to_pandas().equals(SMALL.to_pandas())
+    )
     other = Marketplace(seed=5).sample(items=40, days=6, seed=1)
     assert set(other.units.to_pylist()).isdisjoint(SMALL.units.to_pylist())
     assert abs(np.corrcoef(other.outcome, SMALL.outcome)[0, 1]) < 0.7
-    assert not np.array_equal(Marketplace(seed=6).sample(items=40, days=6).outcome, SMALL.outcome)
+    assert not np.array_equal(
+        Marketplace(seed=6).sample(items=40, days=6).outcome, SMALL.outcome
+    )
 
 
 def test_more_items_or_days_leave_the_others_as_they_are() -> None:
@@ -42,7 +46,9 @@ def test_the_state_of_any_selection_is_that_of_the_whole(two: Panel) -> None:
 def test_the_state_works_on_logs_of_several_sample_seeds() -> None:
     market = Marketplace(seed=5)
     other = market.sample(items=10, days=6, seed=9)
-    table = pa.concat_tables([other.table, SMALL.table]).unify_dictionaries().combine_chunks()
+    table = (
+        pa.concat_tables([other.table, SMALL.table]).unify_dictionaries().combine_chunks()
+    )
     both = Logs(schema=SMALL.schema, table=table, features=SMALL.features)
     expected = np.concatenate(
         [market.response(market.state(x), x.shares)["gmv"] for x in (other, SMALL)]
@@ -85,7 +91,9 @@ def test_the_card_tells_the_whole_exploration_menu() -> None:
     market = Marketplace()
     menu = market.card()["exploration_menu"]
     assert menu["hold"] == market.parameters.exploration.hold
-    changes = [(-move["step"] if move["from"] == "ads" else move["step"]) for move in menu["moves"]]
+    changes = [
+        (-move["step"] if move["from"] == "ads" else move["step"]) for move in menu["moves"]
+    ]
     assert changes == market.arms(market.sample(items=1, days=1)).moves[1:, 0].tolist()
 
 
@@ -113,7 +121,8 @@ def test_a_card_without_a_seed_is_refused() -> None:
     card = Marketplace().card()
     del card["seed"]
     with pytest.raises(
-        ConfigError, match="Expected `seed` in the card of the marketplace, but not found there"
+        ConfigError,
+        match="Expected `seed` in the card of the marketplace, but not found there",
     ):
         Marketplace.from_card(card)
 

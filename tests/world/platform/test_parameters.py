@@ -16,7 +16,10 @@ from realloc.world.platform import (
 FROZEN = "81c1604592105fa3"
 
 BAD = [
-    (lambda: CatalogueParameters(categories=0), "Expected categories >= 1 in the catalogue, got 0"),
+    (
+        lambda: CatalogueParameters(categories=0),
+        "Expected categories >= 1 in the catalogue, got 0",
+    ),
     (
         lambda: CatalogueParameters(shock_sd=-0.1),
         "Expected shock_sd >= 0 in the catalogue, got -0.1",
@@ -25,19 +28,31 @@ BAD = [
         lambda: ItemParameters(never_used=1.5),
         "Expected never_used from 0 to 1 in the items, got 1.5",
     ),
-    (lambda: ItemParameters(explored=-0.1), "Expected explored from 0 to 1 in the items, got -0.1"),
+    (
+        lambda: ItemParameters(explored=-0.1),
+        "Expected explored from 0 to 1 in the items, got -0.1",
+    ),
     (
         lambda: ItemParameters(wave_days_min=60.0),
         "Expected 0 < wave_days_min <= wave_days_max in the items, got 60.0",
     ),
-    (lambda: ItemParameters(taste_sd=-1.0), "Expected taste_sd >= 0 in the items, got -1.0"),
-    (lambda: BudgetParameters(noise_sd=-1.0), "Expected noise_sd >= 0 in the budgets, got -1.0"),
+    (
+        lambda: ItemParameters(taste_sd=-1.0),
+        "Expected taste_sd >= 0 in the items, got -1.0",
+    ),
+    (
+        lambda: BudgetParameters(noise_sd=-1.0),
+        "Expected noise_sd >= 0 in the budgets, got -1.0",
+    ),
     (
         lambda: BudgetParameters(chase=20.0),
         "Expected chase × elasticity from 0 to below 1 in the budgets",
     ),
     (lambda: ResponseParameters(scale=0.0), "Expected scale > 0 in the response, got 0.0"),
-    (lambda: ResponseParameters(synergy=-1.0), "Expected synergy >= 0 in the response, got -1.0"),
+    (
+        lambda: ResponseParameters(synergy=-1.0),
+        "Expected synergy >= 0 in the response, got -1.0",
+    ),
     (
         lambda: ResponseParameters(cost_high=0.9),
         "Expected 0 <= cost_low <= cost_high and cost_high × (1 + cost_spread) < 1",

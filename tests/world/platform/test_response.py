@@ -28,10 +28,16 @@ def test_gradient_agrees_with_finite_differences(world: Panel) -> None:
     gradient = world.market.gradient(state, p)
     for k in range(p.shape[1]):
         step = h * np.eye(p.shape[1])[k]
-        up, down = world.market.response(state, p + step), world.market.response(state, p - step)
+        up, down = (
+            world.market.response(state, p + step),
+            world.market.response(state, p - step),
+        )
         for name in OUTCOMES:
             assert np.allclose(
-                gradient[name][:, k], (up[name] - down[name]) / (2 * h), rtol=1e-6, atol=1e-8
+                gradient[name][:, k],
+                (up[name] - down[name]) / (2 * h),
+                rtol=1e-6,
+                atol=1e-8,
             ), name
 
 
@@ -70,7 +76,9 @@ def test_the_effect_depends_on_item_budget_and_weekday(two: Panel) -> None:
     assert slope.mean(axis=0).std() > 0.05  # between items
     within = slope - slope.mean(axis=0)
     assert within.std() > 0.01  # between an item's days
-    by_weekday = np.array([within[day::7].mean() for day in range(7)])  # the first day is a Monday
+    by_weekday = np.array(
+        [within[day::7].mean() for day in range(7)]
+    )  # the first day is a Monday
     assert by_weekday[5:].min() > by_weekday[:5].max() + 5 * np.ptp(by_weekday[:5])
 
 

@@ -31,7 +31,9 @@ def test_a_days_noise_changes_nothing_known_before_it_ended() -> None:
     plain, shaken = run(Draws((1, 0), 0, 300)), run(ShakenDraws((1, 0), 0, 300))
     for one, other in zip(plain[:5], shaken[:5], strict=True):
         for field in fields(one.past):
-            assert np.array_equal(getattr(one.past, field.name), getattr(other.past, field.name))
+            assert np.array_equal(
+                getattr(one.past, field.name), getattr(other.past, field.name)
+            )
         for name in ("budget", "before", "shares", "propensity"):
             assert np.array_equal(
                 getattr(one, name), getattr(other, name), equal_nan=name == "propensity"
@@ -55,10 +57,14 @@ def test_shares_lie_on_the_simplex_with_exact_zeros(three: Panel) -> None:
 
 
 @pytest.mark.parametrize("name", ["orders", "gmv", "income"])
-def test_outcomes_are_the_truth_plus_noise_that_knows_nothing(two: Panel, name: str) -> None:
+def test_outcomes_are_the_truth_plus_noise_that_knows_nothing(
+    two: Panel, name: str
+) -> None:
     q = two.market.parameters.response
     sds = {"orders": [q.noise_sd], "gmv": [q.noise_sd, q.basket_noise_sd]}
-    sd = np.sqrt(np.square(sds.get(name, [q.noise_sd, q.basket_noise_sd, q.margin_noise_sd])).sum())
+    sd = np.sqrt(
+        np.square(sds.get(name, [q.noise_sd, q.basket_noise_sd, q.margin_noise_sd])).sum()
+    )
     noise = two.column(name) - two.market.response(two.state, two.after)[name]
     n = len(noise)
     assert abs(noise.mean()) < 4.5 * sd / np.sqrt(n)

@@ -34,7 +34,9 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(("channels", "block"), [(2, 7), (3, 1), (3, 16), (9, 1)])
-def test_rows_do_not_depend_on_the_block_size(tmp_path: Path, channels: int, block: int) -> None:
+def test_rows_do_not_depend_on_the_block_size(
+    tmp_path: Path, channels: int, block: int
+) -> None:
     market = Marketplace(seed=3, channels=channels)
     one, other = (
         written(tmp_path / "whole", 1000, market),
@@ -67,7 +69,10 @@ def test_there_is_a_partition_per_date_and_a_file_per_block(tmp_path: Path) -> N
     )
     assert seen[0] == (40, 303)
     assert seen[-1] == (303, 303)
-    assert "date" not in pq.read_schema(result.folder / folders[0] / "items-00000.parquet").names
+    assert (
+        "date"
+        not in pq.read_schema(result.folder / folders[0] / "items-00000.parquet").names
+    )
 
 
 def test_the_card_beside_the_partitions_rebuilds_the_world(tmp_path: Path) -> None:
@@ -86,7 +91,8 @@ def truth_of(logs: Logs) -> pd.DataFrame:
     frame = logs.to_pandas()[["item_id", "date"]].astype(str)
     arms = pd.DataFrame(MARKET.arms(logs).probabilities).add_prefix("arm_")
     frame = pd.concat(
-        [frame, arms, pd.DataFrame(MARKET.response(MARKET.state(logs), logs.amounts))], axis=1
+        [frame, arms, pd.DataFrame(MARKET.response(MARKET.state(logs), logs.amounts))],
+        axis=1,
     )
     return frame.sort_values(["date", "item_id"], ignore_index=True)
 

@@ -35,7 +35,10 @@ def open_library(source: Path) -> Library | None:
     try:
         handle = ctypes.CDLL(str(library_of(source)))
         handle.realloc_source.restype = ctypes.c_char_p
-        if handle.realloc_source() != hashlib.sha256(source.read_bytes()).hexdigest().encode():
+        if (
+            handle.realloc_source()
+            != hashlib.sha256(source.read_bytes()).hexdigest().encode()
+        ):
             return None
     except (OSError, AttributeError):
         return None

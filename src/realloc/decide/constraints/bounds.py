@@ -7,11 +7,11 @@ that the unit never used and nobody opened, is bounded from both sides by its cu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from realloc.base.simplex import Integers, Rows
 from realloc.decide.constraints.constraints import ALL, SLACK, Constraints
 from realloc.decide.search.tree import Floats, Tree, build_tree, tighten
 
@@ -32,7 +32,7 @@ class Rules:
     high_money: Floats
 
     @property
-    def by_name(self) -> NDArray[np.int64]:
+    def by_name(self) -> Integers:
         """Ranks of the channels (K,): ties go by the name, whatever the columns' order."""
         return np.argsort(np.argsort(self.names[: self.tree.channels]))
 
@@ -53,7 +53,7 @@ class Bounds:
         """How far a node's bounds may cross before they conflict (V,): float error of shares."""
         return np.append(np.full(len(self.rules.names), SLACK), ROUNDED)
 
-    def take(self, rows: NDArray[np.integer[Any]]) -> tuple[Floats, Floats, Flags]:
+    def take(self, rows: Rows) -> tuple[Floats, Floats, Flags]:
         """What each node of the rows can reach (a, V), and where nothing is left."""
         return tighten(self.rules.tree, self.low[rows], self.high[rows], self.slack)
 
@@ -67,7 +67,10 @@ def make_rules(constraints: Constraints, channels: tuple[str, ...]) -> Rules:
     )
 
     def column(
-        asked: dict[str, float], of_groups: Sequence[float | None], empty: float, whole: float
+        asked: dict[str, float],
+        of_groups: Sequence[float | None],
+        empty: float,
+        whole: float,
     ) -> Floats:
         values = [asked.get(name, empty) for name in channels]
         values += [empty if value is None else value for value in of_groups]
@@ -88,7 +91,11 @@ def make_rules(constraints: Constraints, channels: tuple[str, ...]) -> Rules:
 
 
 def make_bounds(
-    constraints: Constraints, channels: tuple[str, ...], start: Floats, budget: Floats, used: Flags
+    constraints: Constraints,
+    channels: tuple[str, ...],
+    start: Floats,
+    budget: Floats,
+    used: Flags,
 ) -> Bounds:
     """Bounds of each row in shares; money counts only where the row has a budget."""
     rules = make_rules(constraints, channels)
@@ -99,11 +106,15 @@ def make_bounds(
             paid > 0, np.maximum(rules.low_share, rules.low_money / paid), rules.low_share
         )
         high = np.where(
-            paid > 0, np.minimum(rules.high_share, rules.high_money / paid), rules.high_share
+            paid > 0,
+            np.minimum(rules.high_share, rules.high_money / paid),
+            rules.high_share,
         )
     frozen = np.isin(channels, constraints.frozen)
     opened = (
-        np.ones(K, dtype=bool) if ALL in constraints.open else np.isin(channels, constraints.open)
+        np.ones(K, dtype=bool)
+        if ALL in constraints.open
+        else np.isin(channels, constraints.open)
     )
     closed = ~(used | opened | (start > 0))
     # A closed channel keeps its floor, if it has one: that is a conflict, and is explained as one.
@@ -152,7 +163,9 @@ def _terms(bounds: Bounds, row: int, node: int, kind: str, reach: Floats) -> lis
     under = tree.under(node)
     within = reach[under].sum()
     is_floor = kind == "floor"
-    binds = bounds.low[row, node] >= within if is_floor else bounds.high[row, node] <= within
+    binds = (
+        bounds.low[row, node] >= within if is_floor else bounds.high[row, node] <= within
+    )
     if not under or (node != tree.root and binds):
         return [_term(bounds, row, node, kind)]
     holding = [child for child in under if reach[child] > 0] if is_floor else under

@@ -41,11 +41,15 @@ class Group:
                 "A single channel's bounds go into `floors` and `caps`."
             )
         _check_shares(self.name, {"floor": self.floor, "cap": self.cap})
-        _check_money(self.name, {"floor_money": self.floor_money, "cap_money": self.cap_money})
+        _check_money(
+            self.name, {"floor_money": self.floor_money, "cap_money": self.cap_money}
+        )
         _check_order(self.name, self.floor, self.cap)
         _check_order(self.name, self.floor_money, self.cap_money)
         if (self.floor, self.cap, self.floor_money, self.cap_money) == (None,) * 4:
-            raise ConfigError(f"Expected a floor or a cap for {self.name} of {WHERE}, got neither.")
+            raise ConfigError(
+                f"Expected a floor or a cap for {self.name} of {WHERE}, got neither."
+            )
 
     @property
     def name(self) -> str:
@@ -76,10 +80,14 @@ class Constraints:
     largest_move_per_day: float | None = (
         None  # share of the day's budget over all units; held by the portfolio step
     )
-    smallest_move: float | None = None  # a recommendation that moves less is not worth making
+    smallest_move: float | None = (
+        None  # a recommendation that moves less is not worth making
+    )
     smallest_move_money: float | None = None
     grid: float | None = None  # every channel's share changes by a whole multiple of it
-    open: tuple[str, ...] = ()  # may be opened although the unit never used them; ("*",) means all
+    open: tuple[
+        str, ...
+    ] = ()  # may be opened although the unit never used them; ("*",) means all
 
     def __post_init__(self) -> None:
         _lists_to_tuples(self, "frozen", "groups", "open")
@@ -106,7 +114,13 @@ class Constraints:
 
     def named(self) -> list[str]:
         """Every channel the constraints name, in order of appearance."""
-        names = [*self.floors, *self.caps, *self.floors_money, *self.caps_money, *self.frozen]
+        names = [
+            *self.floors,
+            *self.caps,
+            *self.floors_money,
+            *self.caps_money,
+            *self.frozen,
+        ]
         names += [channel for group in self.groups for channel in group.channels]
         names += [channel for channel in self.open if channel != ALL]
         return list(dict.fromkeys(names))
@@ -115,7 +129,9 @@ class Constraints:
         """Refuse names that are no channels of the schema, with the nearest one."""
         for name in self.named():
             if name not in channels:
-                raise ConfigError(f"Unknown channel {name!r} in {WHERE}.{nearest(name, channels)}")
+                raise ConfigError(
+                    f"Unknown channel {name!r} in {WHERE}.{nearest(name, channels)}"
+                )
 
     def _check_numbers(self) -> None:
         for kind in ("floors", "caps"):
@@ -207,7 +223,9 @@ def _lists_to_tuples(instance: Any, *names: str) -> None:
 
 def _as_group(value: Any) -> Any:
     return (
-        from_table(Group, value, "[[constraints.groups]]") if isinstance(value, Mapping) else value
+        from_table(Group, value, "[[constraints.groups]]")
+        if isinstance(value, Mapping)
+        else value
     )
 
 

@@ -17,10 +17,22 @@ from numpy.typing import ArrayLike, NDArray
 from realloc.base import simplex
 from realloc.base.errors import ConfigError, LogError
 from realloc.base.simplex import Integers, total_variation
-from realloc.decide.constraints.bounds import ROUNDED, Bounds, Flags, explain_clash, make_bounds
+from realloc.decide.constraints.bounds import (
+    ROUNDED,
+    Bounds,
+    Flags,
+    explain_clash,
+    make_bounds,
+)
 from realloc.decide.constraints.constraints import SLACK, WHERE, Constraints
 from realloc.decide.constraints.minor_units import round_within
-from realloc.decide.constraints.repair import Moves, Repaired, Rows, repair_rows, settle_rows
+from realloc.decide.constraints.repair import (
+    Moves,
+    Repaired,
+    Rows,
+    repair_rows,
+    settle_rows,
+)
 from realloc.decide.search.tree import Floats
 
 ON_GRID = 1e-9
@@ -60,7 +72,9 @@ class Limits:
             high = self.bounds.high[rows, node]
             held = tree.total(node, candidates)
             allowed &= (held >= low[:, None] - SLACK) & (held <= high[:, None] + SLACK)
-        return allowed & ~self._too_far(rows, candidates) & ~self._off_grid(rows, candidates)
+        return (
+            allowed & ~self._too_far(rows, candidates) & ~self._off_grid(rows, candidates)
+        )
 
     def binding(self, rows: Rows, candidates: Floats) -> NDArray[np.str_]:
         """The first constraint that forbids each candidate (a, C); empty if it is allowed."""
@@ -85,7 +99,10 @@ class Limits:
                 note(f"frozen {names[node]}", below | above)
             else:
                 note(f"floor of {names[node]}", below)
-                note(f"never used {names[node]}", above & self.bounds.closed[rows, node][:, None])
+                note(
+                    f"never used {names[node]}",
+                    above & self.bounds.closed[rows, node][:, None],
+                )
                 note(f"cap of {names[node]}", above)
         note("largest move", self._too_far(rows, candidates))
         note("grid", self._off_grid(rows, candidates))
@@ -114,11 +131,13 @@ class Limits:
         """
         tree = self.bounds.rules.tree
         digits = self.money_digits
-        units = simplex.round_money(shares, self.bounds.budget, digits, self.bounds.rules.by_name)
-        sums = tree.sums(np.asarray(shares, dtype=np.float64))
-        holds = ((sums >= self.bounds.low - ROUNDED) & (sums <= self.bounds.high + ROUNDED)).all(
-            axis=1
+        units = simplex.round_money(
+            shares, self.bounds.budget, digits, self.bounds.rules.by_name
         )
+        sums = tree.sums(np.asarray(shares, dtype=np.float64))
+        holds = (
+            (sums >= self.bounds.low - ROUNDED) & (sums <= self.bounds.high + ROUNDED)
+        ).all(axis=1)
         rows = np.flatnonzero(holds & (units.sum(axis=1) > 0))
         part = _rows_of(self.bounds, rows)
         units[rows] = round_within(
@@ -138,7 +157,10 @@ class Limits:
         largest: Floats = self.moves.largest[rows]
         if not np.isfinite(largest).any():
             return np.zeros(candidates.shape[:2], dtype=bool)
-        return total_variation(candidates, self.start[rows][:, None]) > largest[:, None] + SLACK
+        return (
+            total_variation(candidates, self.start[rows][:, None])
+            > largest[:, None] + SLACK
+        )
 
     def _off_grid(self, rows: Rows, candidates: Floats) -> Flags:
         grid = self.moves.grid
@@ -172,12 +194,17 @@ def compile_limits(
         _of_budget(constraints.largest_move_money, spent, np.inf),
     )
     smallest = np.maximum(
-        constraints.smallest_move or 0.0, _of_budget(constraints.smallest_move_money, spent, 0.0)
+        constraints.smallest_move or 0.0,
+        _of_budget(constraints.smallest_move_money, spent, 0.0),
     )
     moves = Moves(
-        largest, constraints.grid, (constraints.largest_move, constraints.largest_move_money)
+        largest,
+        constraints.grid,
+        (constraints.largest_move, constraints.largest_move_money),
     )
-    return Limits(bounds, start, moves, smallest, repair_rows(bounds, start, moves), money_digits)
+    return Limits(
+        bounds, start, moves, smallest, repair_rows(bounds, start, moves), money_digits
+    )
 
 
 def _rows_of(bounds: Bounds, rows: Rows) -> Bounds:

@@ -53,7 +53,9 @@ def round_within(
     low, high, possible = _whole_bounds(bounds, shares, home, total, digits)
     sums = tree.sums(units)
     out = possible & ((sums < low) | (sums > high)).any(axis=1)
-    units[out] = nearest_point(tree, quota[out], low[out], high[out], quota[out], Whole(rank))
+    units[out] = nearest_point(
+        tree, quota[out], low[out], high[out], quota[out], Whole(rank)
+    )
     limit = most_units(np.minimum(largest, 1.0), total)
     far = possible & (simplex.total_variation(units, home) > limit)
     whole = Whole(rank, home[far])

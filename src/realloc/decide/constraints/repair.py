@@ -7,17 +7,15 @@ of groups too, unless nothing but the bound itself is left to a group (then with
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.base.simplex import total_variation
+from realloc.base.simplex import Mask, Rows, total_variation
 from realloc.decide.constraints.bounds import Bounds, explain_breach, explain_clash
 from realloc.decide.constraints.constraints import SLACK
 from realloc.decide.search.tree import Floats, Whole, nearest_point, tighten
 
-Rows = NDArray[np.integer[Any]]
 MARGIN = 4e-16  # per channel: float error of a sum, whichever way it is added up
 
 
@@ -25,7 +23,9 @@ MARGIN = 4e-16  # per channel: float error of a sum, whichever way it is added u
 class Repaired:
     """Where the search may start from."""
 
-    shares: Floats  # (n, K): the current ones where they keep all bounds, or where nothing does
+    shares: (
+        Floats  # (n, K): the current ones where they keep all bounds, or where nothing does
+    )
     anchor: Floats  # (n, K): what the grid counts from; the current shares if they lead anywhere
     problem: NDArray[np.str_]  # (n,): what clashes; empty where the shares keep all bounds
 
@@ -46,7 +46,9 @@ def repair_rows(bounds: Bounds, start: Floats, moves: Moves) -> Repaired:
     shares = start.copy()
     anchor = start.copy()
     problem = np.full(len(start), "", dtype=object)
-    rows = np.flatnonzero(_breaks(bounds, np.arange(len(start)), start) & (bounds.budget > 0))
+    rows = np.flatnonzero(
+        _breaks(bounds, np.arange(len(start)), start) & (bounds.budget > 0)
+    )
     low, high, clash = bounds.take(rows)
     stuck = clash.any(axis=1)
     for row in rows[stuck].tolist():
@@ -77,12 +79,19 @@ def repair_rows(bounds: Bounds, start: Floats, moves: Moves) -> Repaired:
 
 
 def settle_rows(
-    bounds: Bounds, rows: Rows, wanted: Floats, start: Floats, repaired: Repaired, moves: Moves
+    bounds: Bounds,
+    rows: Rows,
+    wanted: Floats,
+    start: Floats,
+    repaired: Repaired,
+    moves: Moves,
 ) -> Floats:
     """The allowed shares at or next to the wanted ones (a, K), without float error."""
     home = repaired.shares[rows]
     if moves.grid is not None:
-        shares, fits = _to_grid(bounds, rows, wanted, repaired.anchor[rows], moves, start[rows])
+        shares, fits = _to_grid(
+            bounds, rows, wanted, repaired.anchor[rows], moves, start[rows]
+        )
         shares = np.where(fits[:, None], shares, home)
     else:
         unmoved = np.abs(wanted - start[rows]) <= SLACK
@@ -90,7 +99,7 @@ def settle_rows(
     return _shorten(bounds, rows, shares, home, start[rows], moves.largest[rows])
 
 
-def _breaks(bounds: Bounds, rows: Rows, shares: Floats) -> NDArray[np.bool_]:
+def _breaks(bounds: Bounds, rows: Rows, shares: Floats) -> Mask:
     """Rows whose shares break a bound, if only in the last bit; sums may have float error."""
     root = bounds.rules.tree.root
     sums = bounds.rules.tree.sums(shares)
@@ -101,7 +110,9 @@ def _breaks(bounds: Bounds, rows: Rows, shares: Floats) -> NDArray[np.bool_]:
 def _snap(bounds: Bounds, rows: Rows, shares: Floats, start: Floats) -> Floats:
     """The nearest shares within all bounds; the rest goes to channels that moved anyway."""
     tree = bounds.rules.tree
-    shares = np.clip(shares, bounds.low[rows, : tree.channels], bounds.high[rows, : tree.channels])
+    shares = np.clip(
+        shares, bounds.low[rows, : tree.channels], bounds.high[rows, : tree.channels]
+    )
     moved = (np.abs(shares - start) > SLACK).astype(np.float64)
     sums = tree.sums(shares)
     low = bounds.low[rows]
@@ -115,9 +126,13 @@ def _snap(bounds: Bounds, rows: Rows, shares: Floats, start: Floats) -> Floats:
     close = ((sums < low + hair / 2) & (hair > 0) & (low > 0)) | (
         (sums > high - hair / 2) & (hair > 0) & (high < 1)
     )
-    low, high, _ = tighten(tree, low + hair * close * (low > 0), high - hair * close * (high < 1))
+    low, high, _ = tighten(
+        tree, low + hair * close * (low > 0), high - hair * close * (high < 1)
+    )
     settled = nearest_point(tree, shares, low, high, moved)
-    return np.where((_breaks(bounds, rows, shares) | close.any(axis=1))[:, None], settled, shares)
+    return np.where(
+        (_breaks(bounds, rows, shares) | close.any(axis=1))[:, None], settled, shares
+    )
 
 
 def _shorten(
@@ -146,7 +161,7 @@ def _to_grid(
     anchor: Floats,
     moves: Moves,
     start: Floats | None = None,
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Mask]:
     """The nearest allowed shares on the grid around the anchor, and where there are some."""
     tree = bounds.rules.tree
     grid = moves.grid or 1.0
@@ -158,7 +173,12 @@ def _to_grid(
     high[:, -1] = 0
     low, high, clash = tighten(tree, low, high)
     count = nearest_point(
-        tree, np.rint((wanted - anchor) / grid), low, high, anchor, Whole(bounds.rules.by_name)
+        tree,
+        np.rint((wanted - anchor) / grid),
+        low,
+        high,
+        anchor,
+        Whole(bounds.rules.by_name),
     )
     shares = np.where(count == 0, anchor, anchor + grid * count)
     shares = _snap(bounds, rows, shares, start)

@@ -58,7 +58,10 @@ def _solve_exactly(
         -problem.gain[core[group], option] / problem.gain_scale,
         integrality=np.ones(len(group)),
         bounds=Bounds(0, np.inf),
-        constraints=[(use * scale[:, None], -np.inf, room * scale), (membership, count, count)],
+        constraints=[
+            (use * scale[:, None], -np.inf, room * scale),
+            (membership, count, count),
+        ],
         options=OPTIONS | {"node_limit": nodes},
     )
     if result.x is None:

@@ -7,7 +7,6 @@ the best gain within the limits. Letters as in `knapsack.py`; λ prices.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.simplex import Floats
 from realloc.decide.portfolio.knapsack import Knapsack
@@ -77,12 +76,14 @@ def _propose(
     """Prices in the box at which the highest cut is lowest, and how far below the best value."""
     from scipy.optimize import linprog
 
-    unit = problem.gain_scale / problem.scale  # prices in the program are multiples of it, near 1
+    unit = (
+        problem.gain_scale / problem.scale
+    )  # prices in the program are multiples of it, near 1
     n = problem.count.sum()
     slopes = np.array([cut.slope for cut in cuts]) / problem.scale / n  # (C, R)
     heights = np.array([cut.value - best.value for cut in cuts]) / problem.gain_scale / n
     at = np.array([(cut.prices - best.prices) / unit for cut in cuts])
-    rows: NDArray[np.float64] = np.column_stack([slopes, -np.ones(len(cuts))])
+    rows: Floats = np.column_stack([slopes, -np.ones(len(cuts))])
     low = np.maximum(-radius, -best.prices / unit)
     result = linprog(
         np.append(np.zeros(len(unit)), 1.0),

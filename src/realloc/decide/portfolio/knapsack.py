@@ -40,7 +40,9 @@ class Knapsack:
         Of equal units the first get the option that gains most.
         """
         order = np.argsort(-self.gain, axis=1, kind="stable")
-        options = np.repeat(order.ravel(), np.take_along_axis(counts, order, axis=1).ravel())
+        options = np.repeat(
+            order.ravel(), np.take_along_axis(counts, order, axis=1).ravel()
+        )
         option = np.empty_like(options)
         option[np.argsort(self.group, kind="stable")] = options
         return option

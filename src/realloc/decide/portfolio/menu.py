@@ -7,10 +7,9 @@ that their sums are exact.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
-from realloc.base.simplex import LARGEST_MINOR, Floats, Integers
+from realloc.base.simplex import LARGEST_MINOR, Floats, Integers, Mask
 
 LARGEST_TOTAL = 2**62  # a sum over units and a limit can still be compared in int64
 
@@ -21,7 +20,7 @@ class Menu:
 
     gain: Floats  # (n, J) predicted or lower-bound gain; option 0 gains 0
     use: Integers  # (n, J, R) minor units; may be negative
-    possible: NDArray[np.bool_]  # (n, J) false where an option is only padding
+    possible: Mask  # (n, J) false where an option is only padding
 
     def __post_init__(self) -> None:
         shapes = (self.gain.shape, self.use.shape, self.possible.shape)

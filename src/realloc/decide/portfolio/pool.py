@@ -94,7 +94,9 @@ def offer(
     """Offer the row's recommendation and ways out of the capped channels, in parts."""
     for name, most in pools.items():
         if name not in channels:
-            raise ConfigError(f"Unknown channel {name!r} in the pools.{nearest(name, channels)}")
+            raise ConfigError(
+                f"Unknown channel {name!r} in the pools.{nearest(name, channels)}"
+            )
         if not 0 <= most < np.inf:
             raise ConfigError(
                 f"Expected a finite amount of at least 0 in the pool of {name!r}, got {most}."
@@ -173,7 +175,9 @@ def share_out(
         use=use,
         possible=np.concatenate([one.possible for one in offers]),
     )
-    limits = np.array([np.floor(cap * unit + 1e-6) for cap in caps.values()], dtype=np.int64)
+    limits = np.array(
+        [np.floor(cap * unit + 1e-6) for cap in caps.values()], dtype=np.int64
+    )
     choice = choose(menu, limits, tuple(caps), ChoiceConfig(digits=pooled.digits))
     ends = np.cumsum([len(one.gain) for one in offers])
     options = np.split(choice.option, ends[:-1])

@@ -23,7 +23,9 @@ from realloc.decide.portfolio.menu import LARGEST_TOTAL, Menu
 class ChoiceConfig:
     """How much the integer program decides, and how money is written in messages."""
 
-    core: int = 100  # groups of equal units it decides; ten times more while it finds no choice
+    core: int = (
+        100  # groups of equal units it decides; ten times more while it finds no choice
+    )
     nodes: int = 200  # of its search
     digits: int = 2  # minor units per unit of money, 10^digits; only for messages
 
@@ -117,7 +119,11 @@ def _value(menu: Menu, option: Integers) -> float:
 def _check_limits(menu: Menu, limits: Integers, names: tuple[str, ...]) -> Integers:
     limits = np.asarray(limits)
     resources = menu.use.shape[2]
-    if limits.shape != (resources,) or len(names) != resources or limits.dtype.kind not in "iu":
+    if (
+        limits.shape != (resources,)
+        or len(names) != resources
+        or limits.dtype.kind not in "iu"
+    ):
         raise ConfigError(
             f"Expected {resources} whole limits in minor units and as many names, one per resource "
             f"of the menu, got {limits.tolist()} and {names}."
@@ -130,9 +136,13 @@ def _check_limits(menu: Menu, limits: Integers, names: tuple[str, ...]) -> Integ
     return limits.astype(np.int64)
 
 
-def _check_reachable(menu: Menu, limits: Integers, names: tuple[str, ...], digits: int) -> None:
+def _check_reachable(
+    menu: Menu, limits: Integers, names: tuple[str, ...], digits: int
+) -> None:
     """Every cap must hold when all units use the least of its resource that they can."""
-    least = np.where(menu.possible[:, :, None], menu.use, LARGEST_MINOR).min(axis=1).sum(axis=0)
+    least = (
+        np.where(menu.possible[:, :, None], menu.use, LARGEST_MINOR).min(axis=1).sum(axis=0)
+    )
     for name, limit, reached in zip(names, limits.tolist(), least.tolist(), strict=True):
         if reached > limit:
             raise ConfigError(

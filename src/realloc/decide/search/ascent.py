@@ -21,7 +21,9 @@ Objective = Callable[[Rows, Floats, Floats], Floats]
 # (−inf: may not) and of channels that give (inf: may not)
 Slopes = Callable[[Rows, Floats], tuple[Floats, Floats]]
 
-LEAST_RISE = 1e-9  # improvements below it, as a part of the best score so far, are float error
+LEAST_RISE = (
+    1e-9  # improvements below it, as a part of the best score so far, are float error
+)
 FINER = (0.5, 0.25)  # of the smallest step, so that an end can come close to a border
 # Parts of the way to a candidate: along a curved border the next end is often a little back.
 ASIDE = (1.0, 0.95)
@@ -55,12 +57,16 @@ def search_ascent(
         least = held[active] + LEAST_RISE * (1 + np.abs(held[active]))
         score = np.where(score > least[:, None], score, -np.inf)
 
-        def about(rule: SupportFunction, active: Rows = active, ends: Floats = ends) -> Rule:
+        def about(
+            rule: SupportFunction, active: Rows = active, ends: Floats = ends
+        ) -> Rule:
             return lambda rows, columns: rule(
                 active[rows], start[active[rows]], ends[rows[:, None], columns]
             )
 
-        best = best_allowed(score, about(allowed), None if possible is None else about(possible))
+        best = best_allowed(
+            score, about(allowed), None if possible is None else about(possible)
+        )
         going = np.flatnonzero(best >= 0)
         if not len(going):
             break
@@ -82,7 +88,9 @@ def search_ascent(
 def sizes(config: SearchConfig) -> Floats:
     """Of transfers, the largest first."""
     smallest = min(config.steps)
-    return np.array(sorted({*config.steps, *(part * smallest for part in FINER)}, reverse=True))
+    return np.array(
+        sorted({*config.steps, *(part * smallest for part in FINER)}, reverse=True)
+    )
 
 
 def choose_edges(held: Floats, slopes: tuple[Floats, Floats] | None, most: int) -> Integers:

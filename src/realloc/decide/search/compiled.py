@@ -44,7 +44,9 @@ class SupportRegion:
     scale_variance: Floats
     limit: float
     margin: float
-    patterns: NDArray[np.uint64]  # sets of active channels that were logged, as sums of `codes`
+    patterns: NDArray[
+        np.uint64
+    ]  # sets of active channels that were logged, as sums of `codes`
     codes: NDArray[np.uint64]  # (K,)
     smallest_share: float  # whose logarithm is taken
     intervals: int  # of a way to an end, whose points between are asked about
@@ -142,7 +144,9 @@ class CompiledSearch:
             known=_array(region.patterns, np.uint64),
             codes=_array(region.codes, np.uint64),
             bounded_nodes=_array(nodes, np.int64),
-            members=np.array([[k in inside for k in range(K)] for inside in members], np.uint8),
+            members=np.array(
+                [[k in inside for k in range(K)] for inside in members], np.uint8
+            ),
             base=_array(self.base),
             start=_array(limits.start),
             coefficients=_array([gain.coefficients for gain in self.gains], np.float32),

@@ -47,7 +47,9 @@ def try_first_steps(
     few = len(edges(base.shape[1])) <= settings.most_edges
     field = None if few else weigh_slopes(problem.outcomes, rows, base)
     # Steps that a rule forbids are tried, too, so that the rule can be named.
-    pairs = choose_edges(base, None if field is None else (field, field), settings.most_edges)
+    pairs = choose_edges(
+        base, None if field is None else (field, field), settings.most_edges
+    )
     ends = candidates(base, base, pairs, np.array(settings.steps), settings.max_length)
     gain, sigma = weigh_gains(local.outcomes, rows, base, ends)
     omega = problem.support.omega(rows, ends) if config.lambda_support else None
@@ -63,7 +65,9 @@ def try_first_steps(
     blocked_once = good & (supported.astype(int) + possible + safe == 2)
     best = score.argmax(axis=1)
     for kind in (blocked_once, free):
-        best = np.where(kind.any(axis=1), np.where(kind, score, -np.inf).argmax(axis=1), best)
+        best = np.where(
+            kind.any(axis=1), np.where(kind, score, -np.inf).argmax(axis=1), best
+        )
     return FirstSteps(
         end=ends[rows, best],
         some_gain=np.asarray((gain > 0).any(axis=1)),
@@ -77,7 +81,9 @@ def try_first_steps(
     )
 
 
-def _supported_steps(problem: Problem, base: Floats, ends: Floats, unblocked: Floats) -> Mask:
+def _supported_steps(
+    problem: Problem, base: Floats, ends: Floats, unblocked: Floats
+) -> Mask:
     """Which first steps (n, C) are supported.
 
     If a supported step is blocked by nothing else, only the best such step is marked: the support

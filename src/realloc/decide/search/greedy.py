@@ -6,19 +6,16 @@ the same way.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
-from realloc.base.simplex import Floats, edge_directions
+from realloc.base.simplex import Floats, Integers, Mask, Rows, edge_directions
 
-Rows = NDArray[np.integer[Any]]
 # (rows of the batch, current shares (a, K), candidates (a, C, K)) → gains (a, C)
 GainFunction = Callable[[Rows, Floats, Floats], Floats]
 # (rows of the batch, starts (a, K), candidates (a, C, K)) → allowed (a, C)
-SupportFunction = Callable[[Rows, Floats, Floats], NDArray[np.bool_]]
+SupportFunction = Callable[[Rows, Floats, Floats], Mask]
 
 SLACK = 1e-12  # float error of summed steps: neither a longer way nor a share below 0 or above it
 
@@ -32,7 +29,9 @@ class SearchConfig:
     max_length: float  # Euclidean length of the whole trace; one transfer of δ is √2·δ long
     threshold: float = 0.0  # smallest gain of a step worth taking
     max_turns: int = 40  # of the ascent
-    most_edges: int = 30  # transfers the ascent tries per turn: the steepest, if there are more
+    most_edges: int = (
+        30  # transfers the ascent tries per turn: the steepest, if there are more
+    )
 
     def __post_init__(self) -> None:
         if not self.steps or min(self.steps) <= 0:
@@ -49,7 +48,7 @@ class Trace:
     """Where a search went."""
 
     points: Floats  # (n, R+1, K), the last point repeated after the search stopped
-    steps: NDArray[np.int64]  # (n,) accepted transfers
+    steps: Integers  # (n,) accepted transfers
     length: Floats  # (n,) Euclidean length of the trace
     gain: Floats  # (n,) sum of the gains that were promised
 
@@ -63,7 +62,9 @@ def transfers(channels: int, steps: tuple[float, ...]) -> tuple[Floats, Floats]:
     """All moves δ(e_l − e_k), (C, K), and their lengths √2·δ, (C,)."""
     sizes = np.asarray(steps, dtype=np.float64)
     moves = sizes[:, None, None] * edge_directions(channels)
-    return moves.reshape(-1, channels), np.sqrt(2) * np.repeat(sizes, channels * (channels - 1))
+    return moves.reshape(-1, channels), np.sqrt(2) * np.repeat(
+        sizes, channels * (channels - 1)
+    )
 
 
 def search_greedy(

@@ -6,22 +6,19 @@ asking about every candidate.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Integers, Mask, Rows
 
-Rows = NDArray[np.integer[Any]]
 # (rows of the scores (r,), columns (r, c)) → whether each is allowed (r, c)
-Rule = Callable[[Rows, Rows], NDArray[np.bool_]]
+Rule = Callable[[Rows, Rows], Mask]
 
 GROWTH = 4
 FEW = 1000  # candidates asked about at once: a call costs more than so few candidates do
 
 
-def best_allowed(score: Floats, rule: Rule, quick: Rule | None = None) -> NDArray[np.int64]:
+def best_allowed(score: Floats, rule: Rule, quick: Rule | None = None) -> Integers:
     """The column of each row's highest allowed score (n, C), the first of equals; −1 if none is.
 
     Scores of −inf are never allowed. `quick` is a cheap rule that forbids nothing that `rule`
@@ -45,15 +42,15 @@ def best_allowed(score: Floats, rule: Rule, quick: Rule | None = None) -> NDArra
         columns = order[left, done : done + size]
         possible = (rule if quick is None else quick)(open_[left], columns)
         possible &= np.arange(done, done + columns.shape[1]) < count[left, None]
-        best[open_[left]] = _first(open_[left], columns, possible, None if quick is None else rule)
+        best[open_[left]] = _first(
+            open_[left], columns, possible, None if quick is None else rule
+        )
         done = done + size
         size = size * GROWTH
     return best
 
 
-def _first(
-    rows: Rows, columns: Rows, possible: NDArray[np.bool_], rule: Rule | None
-) -> NDArray[np.int64]:
+def _first(rows: Rows, columns: Rows, possible: Mask, rule: Rule | None) -> Integers:
     """The first possible of each row's columns (r, c) that the rule allows; −1 if none is."""
     first = np.full(len(rows), -1)
     left = np.flatnonzero(possible.any(axis=1))
@@ -61,7 +58,9 @@ def _first(
         place = possible[left].argmax(axis=1)
         column = columns[left, place]
         allowed = (
-            np.ones(len(left), bool) if rule is None else rule(rows[left], column[:, None])[:, 0]
+            np.ones(len(left), bool)
+            if rule is None
+            else rule(rows[left], column[:, None])[:, 0]
         )
         first[left[allowed]] = column[allowed]
         possible[left, place] = False

@@ -5,12 +5,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.base.simplex import Floats, channels_first
+from realloc.base.simplex import Floats, Rows, channels_first
 
 Floats32 = NDArray[np.float32]
 
@@ -24,13 +23,13 @@ class Polynomials:
     axes: Floats32  # (K, D) from a difference of shares to d
     degree: int
 
-    def __call__(self, rows: NDArray[np.integer[Any]], start: Floats, ends: Floats) -> Floats:
+    def __call__(self, rows: Rows, start: Floats, ends: Floats) -> Floats:
         """Gains of starts (a, K) → ends (a, m, K) of some of the rows: (a, m)."""
         gain = self._value(rows, ends)
         at_home = not (start != self.start[rows]).any()  # there it is 0
         return gain if at_home else gain - self._value(rows, start[:, None])
 
-    def _value(self, rows: NDArray[np.integer[Any]], places: Floats) -> Floats32:
+    def _value(self, rows: Rows, places: Floats) -> Floats32:
         way = (channels_first(places) - self.start[rows].T[..., None]).astype(np.float32)
         d = [(axis[:, None, None] * way).sum(axis=0) for axis in self.axes.T]
         return evaluate(iter(self.coefficients[rows].T[..., None]), d, self.degree)
@@ -50,7 +49,9 @@ def exponents(dimensions: int, degree: int) -> Iterator[tuple[int, ...]]:
             yield (*rest, power)
 
 
-def evaluate(coefficients: Iterator[Floats32], d: Sequence[Floats32], degree: int) -> Floats32:
+def evaluate(
+    coefficients: Iterator[Floats32], d: Sequence[Floats32], degree: int
+) -> Floats32:
     """The polynomial at moves d, D times (a, m).
 
     Horner's rule in the last direction, with polynomials of the others as coefficients.

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Integers, Mask
 
 DIGITS = 6  # of a remainder: float noise below it breaks no tie
 
@@ -25,7 +24,9 @@ class Tree:
     """What lies directly under each inner node, and which channels lie under it at all."""
 
     channels: int
-    children: tuple[tuple[int, ...], ...]  # per inner node, the smallest group first, the root last
+    children: tuple[
+        tuple[int, ...], ...
+    ]  # per inner node, the smallest group first, the root last
     members: tuple[tuple[int, ...], ...]
 
     @property
@@ -49,7 +50,10 @@ class Tree:
 
     def sums(self, shares: Floats) -> Floats:
         """Of the last axis: (..., K) → (..., V)."""
-        inner = [shares[..., list(members)].sum(axis=-1, keepdims=True) for members in self.members]
+        inner = [
+            shares[..., list(members)].sum(axis=-1, keepdims=True)
+            for members in self.members
+        ]
         return np.concatenate([shares, *inner], axis=-1)
 
 
@@ -73,7 +77,7 @@ def build_tree(channels: int, groups: Sequence[tuple[int, ...]]) -> Tree:
 
 def tighten(
     tree: Tree, low: Floats, high: Floats, slack: float | Floats = 0.0
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Floats, Mask]:
     """What each node can reach, (n, V) each, and where nothing is left (by more than `slack`)."""
     low = low.copy()
     high = high.copy()
@@ -92,8 +96,10 @@ def tighten(
 class Whole:
     """Round to whole units: the order of equal remainders, and what to stay near."""
 
-    rank: NDArray[np.int64]  # (K,)
-    home: Floats | None = None  # (n, K): round towards it, instead of by the largest remainder
+    rank: Integers  # (K,)
+    home: Floats | None = (
+        None  # (n, K): round towards it, instead of by the largest remainder
+    )
 
 
 def nearest_point(
@@ -120,22 +126,30 @@ def nearest_point(
     value = np.empty_like(low)
     value[:, :K] = np.clip(wanted, low[:, :K], high[:, :K])
     for node, under in enumerate(tree.children, start=K):
-        value[:, node] = np.clip(value[:, list(under)].sum(axis=1), low[:, node], high[:, node])
+        value[:, node] = np.clip(
+            value[:, list(under)].sum(axis=1), low[:, node], high[:, node]
+        )
     weights = tree.sums(weights)
     home = None if whole is None or whole.home is None else tree.sums(whole.home)
     for node in range(tree.root, K - 1, -1):
         under = tree.under(node)
         rest = value[:, node] - value[:, under].sum(axis=1)
-        spread = _spread(value[:, under], rest, low[:, under], high[:, under], weights[:, under])
+        spread = _spread(
+            value[:, under], rest, low[:, under], high[:, under], weights[:, under]
+        )
         if whole is not None:
             rank = np.array([whole.rank[tree.inside(child)].min() for child in under])
             near = None if home is None else home[:, under]
-            spread = _round(spread, value[:, node], low[:, under], high[:, under], (rank, near))
+            spread = _round(
+                spread, value[:, node], low[:, under], high[:, under], (rank, near)
+            )
         value[:, under] = spread
     return value[:, :K]
 
 
-def _spread(value: Floats, rest: Floats, low: Floats, high: Floats, weights: Floats) -> Floats:
+def _spread(
+    value: Floats, rest: Floats, low: Floats, high: Floats, weights: Floats
+) -> Floats:
     """Give (or take, where `rest` is negative) in proportion to the weights, never past a bound."""
     room = np.maximum(np.where(rest[:, None] > 0, high - value, value - low), 0)
     need = np.abs(rest)
@@ -160,7 +174,7 @@ def _round(
     total: Floats,
     low: Floats,
     high: Floats,
-    order: tuple[NDArray[np.int64], Floats | None],
+    order: tuple[Integers, Floats | None],
 ) -> Floats:
     """Whole units within bounds that sum to `total` (n,): floor, then one unit each in order."""
     rank, home = order
@@ -176,7 +190,8 @@ def _round(
         up = left[:, None] > 0
         free = np.where(up, units < high, units > low)
         queue = np.lexsort(
-            (np.where(up, ranks, -ranks), np.where(up, -remainder, remainder), ~free), axis=1
+            (np.where(up, ranks, -ranks), np.where(up, -remainder, remainder), ~free),
+            axis=1,
         )
         served = (np.argsort(queue, axis=1) < np.abs(left)[:, None]) & free
         units += np.where(up, 1.0, -1.0) * served

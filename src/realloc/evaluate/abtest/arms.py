@@ -49,7 +49,9 @@ class Arms:
 
 def read_arms(source: Any, config: AbtestConfig) -> Arms:
     """Read the table of a running or finished test."""
-    predicted = [name for name in (config.predicted, config.predicted_lower) if name is not None]
+    predicted = [
+        name for name in (config.predicted, config.predicted_lower) if name is not None
+    ]
     table = _Table(source, config, (config.arm, *predicted))
     treated = table.per_unit("arm", config.arm, _arm_codes(table, config)) > 0
     clusters = table.clusters()
@@ -70,7 +72,9 @@ def read_arms(source: Any, config: AbtestConfig) -> Arms:
     if counts.min() < 2:
         kind = "clusters" if config.cluster else "units"
         name = config.control if counts.argmin() == 0 else config.treatment
-        raise LogError(f"Expected at least two {kind} in each arm, got {counts.min()} in {name!r}.")
+        raise LogError(
+            f"Expected at least two {kind} in each arm, got {counts.min()} in {name!r}."
+        )
     return arms
 
 
@@ -102,10 +106,14 @@ class Names:
 class _Table:
     """The columns a test needs, read once."""
 
-    def __init__(self, source: Any, config: AbtestConfig, further: Sequence[str] = ()) -> None:
+    def __init__(
+        self, source: Any, config: AbtestConfig, further: Sequence[str] = ()
+    ) -> None:
         self.config = config
         keys = [config.unit, config.cluster, config.time, *further]
-        columns = [c for metric in config.metrics for c in (*metric.measured, *metric.earlier)]
+        columns = [
+            c for metric in config.metrics for c in (*metric.measured, *metric.earlier)
+        ]
         names = list(dict.fromkeys(name for name in (*keys, *columns) if name is not None))
         opened = open_source(source)
         for name in names:
@@ -169,7 +177,9 @@ class _Table:
         for metric in self.config.metrics:
             for name in metric.measured:
                 values[name] = _sums(self.units.codes, self.numbers(name))
-            for name in metric.earlier:  # summed over days, they would let the test's length in
+            for (
+                name
+            ) in metric.earlier:  # summed over days, they would let the test's length in
                 values[name], torn = self._spread(self.numbers(name))
                 if len(torn):
                     raise LogError(

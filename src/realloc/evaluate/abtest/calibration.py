@@ -93,7 +93,9 @@ class Binned:
     whole: bool  # predictions for control units, too
 
 
-def calibrate(arms: Arms, config: AbtestConfig, beta: float, threshold: float) -> Calibration:
+def calibrate(
+    arms: Arms, config: AbtestConfig, beta: float, threshold: float
+) -> Calibration:
     """Compare predicted gains with the arms' difference.
 
     `beta` and `threshold` are those that the model decided with.
@@ -102,7 +104,9 @@ def calibrate(arms: Arms, config: AbtestConfig, beta: float, threshold: float) -
     units = len(arms.treated)
     quantile = float(stats.t.isf(config.alpha / 2, max(int(arms.clusters.max()) - 1, 1)))
     fit = _fit(binned, quantile, units)
-    change, new_beta, new_threshold = recommend_change(fit, beta, threshold, arms.rows / units)
+    change, new_beta, new_threshold = recommend_change(
+        fit, beta, threshold, arms.rows / units
+    )
     half = quantile * np.sqrt(np.diag(binned.covariance))
     columns = (
         binned.predicted,
@@ -146,7 +150,9 @@ def _bin(arms: Arms, config: AbtestConfig) -> Binned:
     codes = make_bins(gain, treated) if whole else np.zeros(len(gain), dtype=np.int64)
     known = treated | whole
     size = np.bincount(codes[known])
-    realised, covariance = differences(_adjusted(arms, config), treated, codes, arms.clusters)
+    realised, covariance = differences(
+        _adjusted(arms, config), treated, codes, arms.clusters
+    )
     return Binned(
         predicted=np.bincount(codes[known], gain[known]) / size,
         predicted_lower=np.bincount(codes[known], lower[known]) / size,
@@ -177,7 +183,9 @@ def _fit(binned: Binned, quantile: float, n: int) -> CalibrationFit:
         share=estimate("share", uplift / promised, variance / promised**2),
         slope=estimate("slope", line[1], covariance[1, 1]),
         intercept=estimate("intercept", line[0], covariance[0, 0]),
-        surplus=estimate("surplus", uplift - float(parts @ binned.predicted_lower), variance),
+        surplus=estimate(
+            "surplus", uplift - float(parts @ binned.predicted_lower), variance
+        ),
     )
 
 

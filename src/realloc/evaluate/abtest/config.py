@@ -48,7 +48,11 @@ class Metric:
                 "them."
             )
         if (self.before if self.is_ratio else self.numerator_before) is not None:
-            wanted = "`numerator_before` and `denominator_before`" if self.is_ratio else "`before`"
+            wanted = (
+                "`numerator_before` and `denominator_before`"
+                if self.is_ratio
+                else "`before`"
+            )
             raise ConfigError(
                 f"Expected {wanted} in {where}, as this metric is a "
                 f"{'ratio' if self.is_ratio else 'mean'}."
@@ -58,7 +62,9 @@ class Metric:
             ("direction", self.direction, DIRECTIONS),
         ):
             if given not in known:
-                raise ConfigError(f"Unknown `{key}` {given!r} in {where}.{nearest(given, known)}")
+                raise ConfigError(
+                    f"Unknown `{key}` {given!r} in {where}.{nearest(given, known)}"
+                )
         if self.margin is not None and self.margin < 0:
             raise ConfigError(
                 f"Expected a `margin` of at least 0 in {where}, got {self.margin}. It is how much "
@@ -84,7 +90,9 @@ class Metric:
     def measured(self) -> tuple[str, ...]:
         """Columns of the test itself."""
         return tuple(
-            name for name in (self.value, self.numerator, self.denominator) if name is not None
+            name
+            for name in (self.value, self.numerator, self.denominator)
+            if name is not None
         )
 
     @property
@@ -111,7 +119,9 @@ class AbtestConfig:
     # Parts of the planned test at which somebody looks, the last one 1.
     looks: tuple[float, ...] = (1.0,)
     look: int | None = None  # which of them this is, from 1; None: the last
-    predicted: str | None = None  # column of the model's predicted gain, of both arms if possible
+    predicted: str | None = (
+        None  # column of the model's predicted gain, of both arms if possible
+    )
     predicted_lower: str | None = None
     predicted_metric: str | None = None  # which mean metric the gain is of
 
@@ -126,7 +136,9 @@ class AbtestConfig:
                 f"Expected two names of arms in [abtest], got {self.control!r} twice."
             )
         if not 0 < self.split < 1:
-            raise ConfigError(f"Expected `split` of [abtest] between 0 and 1, got {self.split}.")
+            raise ConfigError(
+                f"Expected `split` of [abtest] between 0 and 1, got {self.split}."
+            )
         if not 0 < self.alpha <= 0.2:
             raise ConfigError(
                 f"Expected `alpha` of [abtest] above 0 and up to 0.2, got {self.alpha}."

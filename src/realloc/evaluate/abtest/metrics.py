@@ -103,7 +103,11 @@ class Effect:
     @property
     def gain(self) -> tuple[float, float]:
         """The interval with its good side up."""
-        return (self.low, self.high) if self.metric.direction == "up" else (-self.high, -self.low)
+        return (
+            (self.low, self.high)
+            if self.metric.direction == "up"
+            else (-self.high, -self.low)
+        )
 
     def __str__(self) -> str:
         sign = self.metric.sign and f" {self.metric.sign}"

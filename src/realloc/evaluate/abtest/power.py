@@ -30,9 +30,13 @@ class PlannedMetric:
     level: float  # before the test
     units: int  # randomized units or clusters in both arms
     effect: float  # found with probability `power`
-    margin: float | None  # of a guardrail: told to hold with that probability, if above the effect
+    margin: (
+        float | None
+    )  # of a guardrail: told to hold with that probability, if above the effect
     power: float
-    alpha: float  # two-sided, of the last look and with the goals' correction at its strictest
+    alpha: (
+        float  # two-sided, of the last look and with the goals' correction at its strictest
+    )
     variance_reduction: float  # expected of CUPED; NaN without it
 
     def describe(self, kind: str) -> str:
@@ -107,7 +111,9 @@ def plan_test(
     planned: list[PlannedMetric] = []
     for metric in config.metrics:
         # A goal has to win against all others first, at what the last look leaves of α.
-        rivals = 1 if metric.is_guardrail or config.correction == "none" else len(config.goals)
+        rivals = (
+            1 if metric.is_guardrail or config.correction == "none" else len(config.goals)
+        )
         alpha = nominal_alpha(config.looks, len(config.looks), config.alpha / rivals)
         rates = ErrorRates(alpha, power, config.split)
         planned.append(_plan_metric(arms, metric, rates, units, effect))

@@ -95,11 +95,15 @@ def read_out(
     if not split.ok:
         effects = [replace(effect, decision="not comparable") for effect in effects]
     else:
-        effects = [replace(effect, decision=decide(effect, config.alpha)) for effect in effects]
+        effects = [
+            replace(effect, decision=decide(effect, config.alpha)) for effect in effects
+        ]
         if config.predicted:
             calibration = calibrate(arms, config, beta, threshold)
     decision, verdict = conclude(split, effects, config)
-    return Readout(split, tuple(effects), calibration, decision, verdict, _notes(arms, config))
+    return Readout(
+        split, tuple(effects), calibration, decision, verdict, _notes(arms, config)
+    )
 
 
 def _notes(arms: Arms, config: AbtestConfig) -> tuple[str, ...]:

@@ -53,7 +53,9 @@ def _limit(place: Floats, mass: Floats, step: float, due: float, reach: float) -
     """The height, at most `reach`, that a path leaves up- or downwards with probability `due`."""
 
     def excess(limit: float) -> float:
-        leave = stats.norm.sf((limit - place) / step) + stats.norm.cdf((-limit - place) / step)
+        leave = stats.norm.sf((limit - place) / step) + stats.norm.cdf(
+            (-limit - place) / step
+        )
         return float(leave @ mass) - due
 
     if excess(reach) >= 0:

@@ -23,14 +23,18 @@ def decide(effect: Effect, alpha: float) -> str:
     if margin is None:
         if effect.p_adjusted >= alpha:
             return "no difference found"
-        return "better" if (effect.value > 0) == (effect.metric.direction == "up") else "worse"
+        return (
+            "better" if (effect.value > 0) == (effect.metric.direction == "up") else "worse"
+        )
     low, high = effect.gain
     if low > -margin:
         return "held"
     return "broken" if high < -margin else "cannot be told"
 
 
-def conclude(split: SplitCheck, effects: Sequence[Effect], config: AbtestConfig) -> tuple[str, str]:
+def conclude(
+    split: SplitCheck, effects: Sequence[Effect], config: AbtestConfig
+) -> tuple[str, str]:
     """The decision and the sentence that gives its reasons."""
 
     def listed(*decisions: str) -> str:
@@ -56,7 +60,10 @@ def conclude(split: SplitCheck, effects: Sequence[Effect], config: AbtestConfig)
         return GO_ON, f"No launch yet: {won}, but {unsure}. More units or days would tell."
     looks = len(config.looks)
     if config.look_number < looks:
-        return GO_ON, f"Go on: look {config.look_number} of {looks} and nothing is told yet."
+        return (
+            GO_ON,
+            f"Go on: look {config.look_number} of {looks} and nothing is told yet.",
+        )
     rest = listed("no difference found", "cannot be told")
     return KEEP, f"No difference found: {rest}. Control stays."
 

@@ -67,7 +67,9 @@ def advise(policy: Policy, logs: Logs, progress: Progress = silent) -> Advice:
 def _decide(policy: Policy, logs: Logs, progress: Progress) -> Decision:
     if isinstance(policy, ReAlloc):
         config = policy.config
-        return recommend_rows(policy.fitted, logs, config, config.constraints, progress=progress)
+        return recommend_rows(
+            policy.fitted, logs, config, config.constraints, progress=progress
+        )
     answer = policy.recommend(logs.to_arrow())
     columns = {name: answer[name].to_numpy() for name in answer.column_names}
     shares = [columns[f"share_{channel}"] for channel in logs.schema.channels]

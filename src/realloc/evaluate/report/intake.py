@@ -40,7 +40,11 @@ def take_logs(
     spoiled = ""
     errors = [finding for finding in loaded.findings if finding.level == "error"]
     columns = {finding.column for finding in errors}
-    if loaded.logs is None and schema.propensity is not None and columns == {schema.propensity}:
+    if (
+        loaded.logs is None
+        and schema.propensity is not None
+        and columns == {schema.propensity}
+    ):
         spoiled = explain(errors)
         loaded = load(source, replace(schema, propensity=None), on_progress=on_progress)
     if loaded.logs is None:

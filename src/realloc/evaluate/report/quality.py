@@ -19,7 +19,12 @@ def check_section(check: Check, *lines: str) -> Section:
     )
     shown = [*check.errors, *check.warnings][:MOST_FINDINGS]
     rows = tuple(
-        (finding.level, finding.code, f"{finding.what}. {finding.meaning}".strip(), finding.advice)
+        (
+            finding.level,
+            finding.code,
+            f"{finding.what}. {finding.meaning}".strip(),
+            finding.advice,
+        )
         for finding in shown
     )
     return Section(
@@ -27,7 +32,10 @@ def check_section(check: Check, *lines: str) -> Section:
         lines=(*lines, *variation, count),
         heads=("level", "finding", "what it means", "what to do") if rows else (),
         rows=rows,
-        figures=(Estimate.point("errors", errors, 0), Estimate.point("warnings", warnings, 0)),
+        figures=(
+            Estimate.point("errors", errors, 0),
+            Estimate.point("warnings", warnings, 0),
+        ),
     )
 
 
@@ -44,7 +52,9 @@ def nuisance_section(model: ReAlloc, logs: Logs) -> Section:
         r2 = nuisances.outcome_r2
         slope = "" if nuisances.slope is None else f"{nuisances.slope:.3f}"
         rows.append((name, "constant" if r2 is None else f"{r2:.1%}", slope, signed(t)))
-        figures.append(Estimate.point(f"{name}_r2", NAN if r2 is None else r2, nuisances.rows))
+        figures.append(
+            Estimate.point(f"{name}_r2", NAN if r2 is None else r2, nuisances.rows)
+        )
         figures.append(Estimate.point(f"{name}_significance", t, learned.committee.rows))
     main = state.main.nuisances
     # Shares, then what is left of both.

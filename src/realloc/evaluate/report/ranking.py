@@ -14,7 +14,14 @@ from realloc.decide.types import Policy
 from realloc.evaluate.replay import MatchedReplayConfig, against_chance, matched_replay
 from realloc.evaluate.report.advice import PredictsGain, advise
 from realloc.evaluate.report.config import ReportConfig
-from realloc.evaluate.report.section import FIGURE_HEADS, Section, bar, figure_rows, plain, span
+from realloc.evaluate.report.section import (
+    FIGURE_HEADS,
+    Section,
+    bar,
+    figure_rows,
+    plain,
+    span,
+)
 from realloc.evaluate.report.traffic import New
 from realloc.evaluate.result import Estimate
 from realloc.logs import Logs
@@ -64,8 +71,12 @@ def rank(
     routine = _routine(logs, randomized, notes)
     start = config.start or _start(routine, new, logs)
     settings = MatchedReplayConfig(categories=config.categories, features=config.features)
-    replay = matched_replay(routine, policy.gain, start, settings, moved_and_supported, progress)
-    notes.append(f"Moves from {start} on; what was predictable is learned from the dates before.")
+    replay = matched_replay(
+        routine, policy.gain, start, settings, moved_and_supported, progress
+    )
+    notes.append(
+        f"Moves from {start} on; what was predictable is learned from the dates before."
+    )
     if not new.any:
         notes.append("The model learned from these rows, so the ranking flatters it.")
     notes += replay.notes

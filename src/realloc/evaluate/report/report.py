@@ -119,8 +119,12 @@ def evaluation_report(
     sections = (  # the decision first, its foundations last
         _glance(evidence, advice),
         uplift_section(evidence.goal, advice, worth),
-        worth_section(worth, new.any) if worth else Section(title=TITLE, missing=(why_not,)),
-        guardrail_section(schema.guardrails, evidence.guardrails, _predicted(policy, advice)),
+        worth_section(worth, new.any)
+        if worth
+        else Section(title=TITLE, missing=(why_not,)),
+        guardrail_section(
+            schema.guardrails, evidence.guardrails, _predicted(policy, advice)
+        ),
         ranked.section,
         action_section(advice),
         moves_section(advice),
@@ -132,7 +136,11 @@ def evaluation_report(
 
 
 def _schema_of(policy: Policy, source: Any) -> Schema:
-    known = policy.known_schema if isinstance(policy, ReAlloc) else getattr(policy, "schema", None)
+    known = (
+        policy.known_schema
+        if isinstance(policy, ReAlloc)
+        else getattr(policy, "schema", None)
+    )
     if isinstance(known, Schema):
         return known
     if isinstance(source, Logs):

@@ -39,7 +39,9 @@ def bar(name: str, estimate: Estimate, limit: float | None = None) -> Bar:
     return Bar(name, estimate.value, estimate.low, estimate.high, limit)
 
 
-def figure_rows(table: EstimateTable, labels: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
+def figure_rows(
+    table: EstimateTable, labels: Mapping[str, str]
+) -> tuple[tuple[str, ...], ...]:
     """A row under `FIGURE_HEADS` for every labelled estimate that has a value;
     lifts with their sign.
     """
@@ -68,4 +70,6 @@ def plain(value: float) -> str:
 
 def span(estimate: Estimate, show: Callable[[float], str] = signed) -> str:
     """The interval as text; empty where there is none."""
-    return f"[{show(estimate.low)}, {show(estimate.high)}]" if isfinite(estimate.low) else ""
+    return (
+        f"[{show(estimate.low)}, {show(estimate.high)}]" if isfinite(estimate.low) else ""
+    )

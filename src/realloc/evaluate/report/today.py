@@ -32,13 +32,17 @@ def support_section(policy: Policy, advice: Advice) -> Section:
     if isinstance(policy, ReAlloc):
         unseen = policy.fitted.encoder.encode(advice.logs).report
         often = sorted(
-            (-part, f"{name} ({part:.0%})") for name, part in unseen.items() if part >= NOTICEABLE
+            (-part, f"{name} ({part:.0%})")
+            for name, part in unseen.items()
+            if part >= NOTICEABLE
         )
         if often:
             names = ", ".join(name for _, name in often)
             lines.append(f"Values that training never saw, by part of the rows: {names}.")
     quantiles = [f"{q:.2f}" for q in np.quantile(advice.support, [0.05, 0.25, 0.5, 0.75])]
-    lines.append(f"Support at the 5th, 25th, 50th and 75th percentile: {', '.join(quantiles)}.")
+    lines.append(
+        f"Support at the 5th, 25th, 50th and 75th percentile: {', '.join(quantiles)}."
+    )
     return Section(title="Support coverage", lines=tuple(lines), figures=(inside,))
 
 

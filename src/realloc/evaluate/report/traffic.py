@@ -15,7 +15,11 @@ from realloc.base.errors import ConfigError, LogError
 from realloc.base.simplex import Floats, Integers, Mask, Rows
 from realloc.decide.types import Policy
 from realloc.evaluate.events import Events
-from realloc.evaluate.propensity import check_propensities, estimate_propensities, possible_arms
+from realloc.evaluate.propensity import (
+    check_propensities,
+    estimate_propensities,
+    possible_arms,
+)
 from realloc.evaluate.randomized import (
     SAME_MOVE,
     SUM_TOLERANCE,
@@ -70,10 +74,14 @@ def find_new(policy: Policy, logs: Logs) -> New:
     Only our own models say what they learned from: for others, no row counts as new.
     """
     if not isinstance(policy, ReAlloc):
-        sentence = "It is not known which rows the policy learned from, so none counts as new."
+        sentence = (
+            "It is not known which rows the policy learned from, so none counts as new."
+        )
         return New(np.zeros(len(logs), dtype=bool), sentence)
     logged = policy.fitted.support.logged
-    names = np.asarray(logs.units.cast("string").to_numpy(zero_copy_only=False), dtype=np.str_)
+    names = np.asarray(
+        logs.units.cast("string").to_numpy(zero_copy_only=False), dtype=np.str_
+    )
     if not np.isin(names[np.unique(logs.unit_codes)], logged.unit).any():
         sentence = "The model learned from none of the units of this log."
         return New(np.ones(len(logs), dtype=bool), sentence)
@@ -124,7 +132,9 @@ def find_drawn(logs: Logs, events: Events, wanted: Mask, config: ReportConfig) -
             "earlier dates, or a later one."
         )
     start = logs.shares[events.previous[at]]
-    notes = [f"{len(at):,} randomized rows of {len(np.unique(logs.unit_codes[at])):,} units."]
+    notes = [
+        f"{len(at):,} randomized rows of {len(np.unique(logs.unit_codes[at])):,} units."
+    ]
     if config.arms:
         return _stated_menu(logs, at, start, config, notes)
     moves, drawn = observed_menu(start, logs.shares[at])
@@ -290,7 +300,9 @@ def _probabilities(logs: Logs, config: ReportConfig) -> Floats:
 def _numbers(logs: Logs, name: str) -> Floats:
     """A column that [report] names; flags are 1 and 0."""
     if name not in logs.table.column_names:
-        raise ConfigError(f"Expected a column {name!r} that [report] names, but the log has none.")
+        raise ConfigError(
+            f"Expected a column {name!r} that [report] names, but the log has none."
+        )
     column = logs.table[name]
     if pa.types.is_dictionary(column.type):
         raise ConfigError(

@@ -45,7 +45,9 @@ class GuardrailReading:
     def __str__(self) -> str:
         if self.lift is None:
             return f"The guardrail {self.name} could not be measured."
-        about = f"({signed(self.lift.value)} a row {span(self.lift)}, may lose {self.margin:g})"
+        about = (
+            f"({signed(self.lift.value)} a row {span(self.lift)}, may lose {self.margin:g})"
+        )
         if self.decision == "cannot be told":
             return (
                 f"What {self.name} loses cannot be told {about}. More randomized rows, or a margin "
@@ -64,7 +66,9 @@ class VerdictEvidence:
     lift: Estimate | None = None  # over keeping the mix, on randomized rows
     why_no_lift: str = ""
     is_new: bool = False  # the model did not learn from the rows of the lift
-    off_menu: float = 0.0  # part of the randomized rows whose recommended move was never drawn
+    off_menu: float = (
+        0.0  # part of the randomized rows whose recommended move was never drawn
+    )
     most_off_menu: float = 0.2
     guardrails: tuple[GuardrailReading, ...] = ()
     rho: Estimate | None = None  # of the ranking
@@ -76,7 +80,9 @@ class VerdictEvidence:
 
     def guardrails_that(self, *decisions: str) -> list[str]:
         """Sentences on the guardrails of these decisions."""
-        return [str(reading) for reading in self.guardrails if reading.decision in decisions]
+        return [
+            str(reading) for reading in self.guardrails if reading.decision in decisions
+        ]
 
     def about(self, lift: Estimate) -> str:
         """The lift as the end of a sentence."""
@@ -109,7 +115,9 @@ def _against(evidence: VerdictEvidence) -> list[str]:
         reasons.append("The model moves nothing, so there is nothing to launch.")
     lift = evidence.lift
     if lift is not None and lift.high < 0:
-        reasons.append(f"On {lift.n:,} randomized rows the moves lose: {evidence.about(lift)}")
+        reasons.append(
+            f"On {lift.n:,} randomized rows the moves lose: {evidence.about(lift)}"
+        )
     reasons += evidence.guardrails_that("broken")
     if lift is None and evidence.ranks_badly:
         reasons.append(
@@ -142,7 +150,9 @@ def _doubts(evidence: VerdictEvidence) -> list[str]:
         )
     reasons += evidence.guardrails_that("not measured", "broken", "cannot be told")
     if evidence.ranks_badly:
-        reasons.append("On routine traffic, predicted gains rank matched moves worse than chance.")
+        reasons.append(
+            "On routine traffic, predicted gains rank matched moves worse than chance."
+        )
     return reasons
 
 

@@ -51,7 +51,13 @@ LABELS = {
     "largest_weight": "largest weight",
     "outcome_model_r2": "part of the outcome that was predictable",
 }
-LIFTS = ("dr_lift_over_hold", "dr_lift", "clipped_dr_lift", "self_normalised_dr_lift", "snips_lift")
+LIFTS = (
+    "dr_lift_over_hold",
+    "dr_lift",
+    "clipped_dr_lift",
+    "self_normalised_dr_lift",
+    "snips_lift",
+)
 GUARDRAIL_HEADS = (
     "guardrail",
     "predicted a unit",
@@ -146,7 +152,9 @@ def goal_of(decision: DecisionConfig, logs: Logs) -> Floats:
         return np.asarray(logs.outcome)
     outcomes = {name: logs.guardrail(name) for name in logs.schema.guardrails}
     outcomes[logs.schema.outcome] = logs.outcome
-    return np.sum([weight * outcomes[name] for name, weight in decision.weights.items()], axis=0)
+    return np.sum(
+        [weight * outcomes[name] for name, weight in decision.weights.items()], axis=0
+    )
 
 
 def goal_name(decision: DecisionConfig, schema: Schema) -> str:
@@ -180,7 +188,9 @@ def worth_section(worth: Worth, is_new: bool) -> Section:
 
 
 def guardrail_section(
-    names: tuple[str, ...], readings: tuple[GuardrailReading, ...], predicted: Mapping[str, float]
+    names: tuple[str, ...],
+    readings: tuple[GuardrailReading, ...],
+    predicted: Mapping[str, float],
 ) -> Section:
     """Measured on randomized rows, and what the model predicts for its moves."""
     if not names:
@@ -236,7 +246,9 @@ def uplift_section(goal: str, advice: Advice, worth: Worth | None) -> Section:
         "on these rows"
     )
     if worth.promised.value > 0:
-        part = [plain(end / worth.promised.value) for end in (lift.value, lift.low, lift.high)]
+        part = [
+            plain(end / worth.promised.value) for end in (lift.value, lift.low, lift.high)
+        ]
         measured += f"; {part[0]} of it is found [{part[1]}, {part[2]}]"
     return Section(
         title="Expected uplift",

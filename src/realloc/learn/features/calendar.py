@@ -26,4 +26,6 @@ def encode(times: NDArray[np.datetime64], cycle: str) -> Block:
     days = times.astype("datetime64[D]").astype(np.float64)
     angle = 2 * np.pi * days / DAYS[cycle]
     values = np.sqrt(2.0) * np.stack([np.sin(angle), np.cos(angle)], axis=1)
-    return Block(values.astype(np.float32), (f"sine of the {cycle}", f"cosine of the {cycle}"))
+    return Block(
+        values.astype(np.float32), (f"sine of the {cycle}", f"cosine of the {cycle}")
+    )

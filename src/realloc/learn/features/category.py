@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from realloc.base.simplex import Floats
 from realloc.learn.features.number import Block
+from realloc.learn.scaling import Floats32
 
 UNSEEN = -1
 MISSING = -2
@@ -49,7 +50,9 @@ def encode(column: pa.DictionaryArray, levels: Levels) -> Block:
     table, suffixes = _hashed(levels) if levels.width else _one_hot(levels)
     unseen = index == UNSEEN
     flags = np.stack([index == MISSING, unseen], axis=1).astype(np.float32)
-    values = np.where((index >= 0)[:, None], table[np.maximum(index, 0)], 0.0).astype(np.float32)
+    values = np.where((index >= 0)[:, None], table[np.maximum(index, 0)], 0.0).astype(
+        np.float32
+    )
     return Block(
         np.concatenate([values, flags], axis=1),
         (*suffixes, " missing", " unseen"),
@@ -57,12 +60,12 @@ def encode(column: pa.DictionaryArray, levels: Levels) -> Block:
     )
 
 
-def _one_hot(levels: Levels) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+def _one_hot(levels: Levels) -> tuple[Floats32, tuple[str, ...]]:
     names = levels.levels or ("",)
     return np.eye(len(names), dtype=np.float32), tuple(f" = {name}" for name in names)
 
 
-def _hashed(levels: Levels) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+def _hashed(levels: Levels) -> tuple[Floats32, tuple[str, ...]]:
     """Unit-variance directions from 64 hash bits a column, and the standardised log frequency."""
     directions = np.stack([_direction(level, levels.width) for level in levels.levels])
     often = np.log(np.array(levels.frequency))
@@ -71,7 +74,7 @@ def _hashed(levels: Levels) -> tuple[NDArray[np.float32], tuple[str, ...]]:
     return table, (*(f" # {i}" for i in range(levels.width)), " frequency")
 
 
-def _direction(level: str, width: int) -> NDArray[np.float64]:
+def _direction(level: str, width: int) -> Floats:
     digest = hashlib.shake_128(level.encode()).digest(8 * width)
     uniform = np.frombuffer(digest, dtype="<u8") / 2.0**64
     return (uniform - 0.5) * np.sqrt(12.0)

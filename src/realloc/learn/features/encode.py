@@ -26,10 +26,14 @@ Floats = NDArray[np.float32]
 class FeatureConfig:
     """How states are encoded (table `[features]`)."""
 
-    clip: float = 8.0  # robust standard deviations beyond which a number counts as that many
+    clip: float = (
+        8.0  # robust standard deviations beyond which a number counts as that many
+    )
     one_hot: int = 24  # categories with up to so many levels get a column each
     hash_width: int = 8  # columns of a category with more levels
-    calendar: bool = True  # day of the week and of the year, where the log spans enough of them
+    calendar: bool = (
+        True  # day of the week and of the year, where the log spans enough of them
+    )
     lags: int = 0  # earlier rows of the same unit to look back at; 0: none
 
     def __post_init__(self) -> None:
@@ -82,7 +86,10 @@ class Encoder:
         result.
         """
         self._check_channels(logs)
-        numbers = [number.log(logs.budget), *(_numbers(logs, name) for name in self.numbers)]
+        numbers = [
+            number.log(logs.budget),
+            *(_numbers(logs, name) for name in self.numbers),
+        ]
         scales = [self.budget, *self.numbers.values()]
         scaled = number.encode_all(np.stack(numbers, axis=1), scales, self.clip)
         blocks = list(zip(("log budget", *self.numbers), scaled, strict=True))
@@ -94,7 +101,9 @@ class Encoder:
             blocks.extend(lags.encode(logs, self.history, self.clip))
         return Encoded(
             values=np.concatenate([block.values for _, block in blocks], axis=1),
-            names=tuple(f"{name}{suffix}" for name, block in blocks for suffix in block.suffixes),
+            names=tuple(
+                f"{name}{suffix}" for name, block in blocks for suffix in block.suffixes
+            ),
             report={name: block.unseen for name, block in blocks if block.unseen},
         )
 
@@ -115,7 +124,9 @@ class Encoder:
         return table, arrays
 
     @classmethod
-    def from_parts(cls, table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "Encoder":
+    def from_parts(
+        cls, table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> "Encoder":
         """The encoder that `to_parts` gave."""
 
         def scale(part: Mapping[str, Any]) -> number.Scale:
@@ -131,7 +142,9 @@ class Encoder:
             categories={name: levels(part) for name, part in table["categories"]},
             cycles=tuple(table["cycles"]),
             clip=table["clip"],
-            history=lags.Lags.from_parts(table["history"], arrays) if table["history"] else None,
+            history=lags.Lags.from_parts(table["history"], arrays)
+            if table["history"]
+            else None,
         )
 
     def _check_channels(self, logs: Logs) -> None:
@@ -146,7 +159,9 @@ def fit_encoder(logs: Logs, config: FeatureConfig | None = None) -> Encoder:
     """Learn scales and levels from training rows."""
     config = config or FeatureConfig()
     if not len(logs):
-        raise LogError("Expected rows to fit features on, but this part of the log is empty.")
+        raise LogError(
+            "Expected rows to fit features on, but this part of the log is empty."
+        )
     numbers: dict[str, number.Scale] = {}
     categories: dict[str, category.Levels] = {}
     for name in logs.features:
@@ -166,7 +181,7 @@ def fit_encoder(logs: Logs, config: FeatureConfig | None = None) -> Encoder:
     )
 
 
-def _numbers(logs: Logs, name: str) -> NDArray[np.float64]:
+def _numbers(logs: Logs, name: str) -> Floats:
     """A number, flag or date as float64 with NaN for missing; dates count in days."""
     if name not in logs.features:
         raise LogError(
@@ -174,7 +189,9 @@ def _numbers(logs: Logs, name: str) -> NDArray[np.float64]:
         )
     column = logs.table[name]
     if pa.types.is_dictionary(column.type):
-        raise LogError(f"Expected numbers in the feature {name!r} as in training, got categories.")
+        raise LogError(
+            f"Expected numbers in the feature {name!r} as in training, got categories."
+        )
     return as_floats(column)
 
 

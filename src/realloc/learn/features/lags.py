@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from realloc.base.simplex import Floats, Integers
 from realloc.learn.features import number
 from realloc.learn.features.memory import Memory, UnitHistory, look_back, nothing
 from realloc.learn.features.number import Block, Scale
@@ -19,8 +20,6 @@ from realloc.logs.reading.columns import DAY_MICROS
 
 MOST_LAGS = 28  # four weeks of days
 SCALES = ("outcome", "budget_change", "days_since")
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +47,9 @@ class Lags:
         return table, self.memory.to_arrays()
 
     @classmethod
-    def from_parts(cls, table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "Lags":
+    def from_parts(
+        cls, table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> "Lags":
         """The lags that `to_parts` gave."""
         return cls(
             count=table["count"],
@@ -79,7 +80,9 @@ def encode(logs: Logs, lags: Lags, clip: float) -> Iterator[tuple[str, Block]]:
     past = look_back(logs, lags.memory)
     yield from _outcomes(past, lags, clip)
     shares = past.rows.shares.T
-    for channel, share, scale in zip(logs.schema.channels, shares, lags.shares, strict=True):
+    for channel, share, scale in zip(
+        logs.schema.channels, shares, lags.shares, strict=True
+    ):
         yield f"last share of {channel}", _column(_last(past, share), scale, clip)
     yield "log budget change", _column(_budget_change(logs, past), lags.budget_change, clip)
     yield "log days since the last row", _column(_days_since(past), lags.days_since, clip)
@@ -109,7 +112,10 @@ def _outcomes(
     for back in range(1, lags.count + 1):
         total += np.nan_to_num(_at(scaled, end - back, first))
     mean = total / np.clip(end - first, 1, lags.count)
-    yield f"mean of the last {lags.count} outcomes", Block(mean[:, None].astype(np.float32), ("",))
+    yield (
+        f"mean of the last {lags.count} outcomes",
+        Block(mean[:, None].astype(np.float32), ("",)),
+    )
 
 
 def _budget_change(logs: Logs, past: UnitHistory) -> Floats:
@@ -128,7 +134,7 @@ def _last(past: UnitHistory, values: Floats) -> Floats:
     return _at(values, past.end - 1, past.first)
 
 
-def _at(values: Floats, at: NDArray[np.int64], first: NDArray[np.int64]) -> Floats:
+def _at(values: Floats, at: Integers, first: Integers) -> Floats:
     """Values at positions, NaN for those before `first`."""
     return np.append(values, np.nan)[np.where(at >= first, at, -1)]
 

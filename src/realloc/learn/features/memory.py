@@ -14,13 +14,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
+from realloc.base.simplex import Floats, Integers, Mask
 from realloc.learn.row_arrays import RowArrays
 from realloc.logs import Logs
 from realloc.logs.reading.arrow import compute as pc
 from realloc.logs.reading.columns import decoded, is_text
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +87,14 @@ class Memory:
         both = replace(both, codes=place[both.codes])
         rank = np.arange(len(both)) >= len(self.rows)
         by_time, is_new = _sort(both, rank)
-        is_last = np.append(is_new[1:], True)[: len(both)]  # of the highest rank at its time
+        is_last = np.append(is_new[1:], True)[
+            : len(both)
+        ]  # of the highest rank at its time
         kept = both.take(by_time[is_last])
         ends = np.searchsorted(kept.codes, kept.codes, side="right")
-        return Memory(words.take(pa.array(order)), kept.take(np.arange(len(kept)) >= ends - most))
+        return Memory(
+            words.take(pa.array(order)), kept.take(np.arange(len(kept)) >= ends - most)
+        )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """As plain arrays: text ids as one UTF-8 text and where each of them ends."""
@@ -123,7 +125,7 @@ class Memory:
         return cls(units, rows)
 
 
-def join_text(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def join_text(texts: pa.Array) -> tuple[NDArray[np.uint8], Integers]:
     """Texts as one UTF-8 text and where each of them ends."""
     parts = [text.encode() for text in texts.to_pylist()]
     ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
@@ -164,7 +166,7 @@ class UnitHistory:
     rows: HistoryRows
     first: Integers
     end: Integers
-    is_fresh: NDArray[np.bool_]  # the memory does not know the unit
+    is_fresh: Mask  # the memory does not know the unit
 
 
 def look_back(logs: Logs, memory: Memory) -> UnitHistory:
@@ -178,7 +180,9 @@ def look_back(logs: Logs, memory: Memory) -> UnitHistory:
     codes = np.unique(today.codes)
     remembered = memory.of(codes[codes < len(memory.units)])
     both = remembered.join(today)
-    rank = np.where(np.arange(len(both)) < len(remembered), 1, 2 * np.isfinite(both.outcome))
+    rank = np.where(
+        np.arange(len(both)) < len(remembered), 1, 2 * np.isfinite(both.outcome)
+    )
     order, is_new = _sort(both, rank)
     group = np.empty(len(both), np.int64)
     group[order] = np.cumsum(is_new) - 1
@@ -188,7 +192,7 @@ def look_back(logs: Logs, memory: Memory) -> UnitHistory:
     return UnitHistory(rows, begins[end], end, today.codes >= len(memory.units))
 
 
-def _sort(rows: HistoryRows, rank: NDArray[Any]) -> tuple[Integers, NDArray[np.bool_]]:
+def _sort(rows: HistoryRows, rank: NDArray[Any]) -> tuple[Integers, Mask]:
     """The order by unit, time and rank, and where a new unit or time starts in it; ties never go by
     position.
     """
@@ -233,4 +237,6 @@ def _rows_of(logs: Logs, memory: Memory) -> tuple[HistoryRows, pa.Array]:
 
 def _ids(logs: Logs) -> pa.Array:
     units = logs.units
-    return decoded(units, logs.schema.unit) if is_text(units.type) else units.cast(pa.int64())
+    return (
+        decoded(units, logs.schema.unit) if is_text(units.type) else units.cast(pa.int64())
+    )

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from realloc.base.simplex import Floats
+from realloc.learn.scaling import Floats32
 
 NORMAL_IQR = 1.349  # interquartile range of a standard normal
 ROUNDING = 1e-12  # of the largest value: what differs by less is one number
@@ -29,12 +31,12 @@ class Block:
     the like of.
     """
 
-    values: NDArray[np.float32]
+    values: Floats32
     suffixes: tuple[str, ...]
     unseen: float = 0.0
 
 
-def fit(values: NDArray[np.float64]) -> Scale:
+def fit(values: Floats) -> Scale:
     """Learn a scale.
 
     Where the middle half is constant up to rounding the standard deviation serves, and 1 for a
@@ -43,7 +45,9 @@ def fit(values: NDArray[np.float64]) -> Scale:
     given = values[np.isfinite(values)]
     if not len(given):
         return Scale(centre=0.0, spread=1.0, low=0.0, high=0.0, has_missing=True)
-    low, first, centre, third, high = np.quantile(given, [0.0, 0.25, 0.5, 0.75, 1.0]).tolist()
+    low, first, centre, third, high = np.quantile(
+        given, [0.0, 0.25, 0.5, 0.75, 1.0]
+    ).tolist()
     rounding = ROUNDING * max(abs(low), abs(high))
     spread = (third - first) / NORMAL_IQR
     if spread <= rounding:
@@ -57,14 +61,14 @@ def fit(values: NDArray[np.float64]) -> Scale:
     )
 
 
-def log(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def log(values: Floats) -> Floats:
     """The logarithm to nine digits, NaN where there is none: sums that should be equal differ in
     the sixteenth.
     """
     return np.log(values, out=np.full(len(values), np.nan), where=values > 0).round(9)
 
 
-def encode(values: NDArray[np.float64], scale: Scale, clip: float) -> Block:
+def encode(values: Floats, scale: Scale, clip: float) -> Block:
     """(n, 1), or (n, 2) with the flag for missing.
 
     Values missing for the first time count as unseen.
@@ -73,7 +77,7 @@ def encode(values: NDArray[np.float64], scale: Scale, clip: float) -> Block:
 
 
 def encode_all(
-    values: NDArray[np.float64],
+    values: Floats,
     scales: Sequence[Scale],
     clip: float,
 ) -> list[Block]:

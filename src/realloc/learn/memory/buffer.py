@@ -6,8 +6,8 @@ Windows share the capacity evenly; what a small window does not need goes to the
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from realloc.base.simplex import Floats, Integers, Rows
 from realloc.learn.memory.labels import Labels
 
 
@@ -20,8 +20,8 @@ def remember(memory: Labels | None, fresh: Labels, capacity: int) -> Labels:
 def may_stay(
     memory: Labels | None,
     capacity: int,
-    rank: NDArray[np.float64],
-) -> NDArray[np.int64]:
+    rank: Floats,
+) -> Integers:
     """The rows of a new window, of ranks (n,), among which `remember` will choose; the others need
     no labels.
     """
@@ -34,19 +34,17 @@ def may_stay(
     return np.sort(np.argsort(rank, kind="stable")[:most])
 
 
-def lowest_ranks(
-    window: NDArray[np.integer], rank: NDArray[np.float64], capacity: int
-) -> NDArray[np.int64]:
+def lowest_ranks(window: Rows, rank: Floats, capacity: int) -> Integers:
     """The rows that stay, in their order: of every window those of lowest rank."""
     numbers, counts = np.unique(window, return_counts=True)
-    kept: list[NDArray[np.int64]] = []
+    kept: list[Integers] = []
     for number, quota in zip(numbers, share_capacity(counts, capacity), strict=True):
         rows = np.flatnonzero(window == number)
         kept.append(rows[np.argsort(rank[rows], kind="stable")[:quota]])
     return np.sort(np.concatenate(kept))
 
 
-def share_capacity(counts: NDArray[np.integer], capacity: int) -> NDArray[np.int64]:
+def share_capacity(counts: Rows, capacity: int) -> Integers:
     """How many rows each window may keep: as even as possible, newest first where it does not
     divide.
 

@@ -5,9 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from realloc.base.simplex import Floats, Integers, Rows
+
 Singles = NDArray[np.float32]
 
-BY_ROW = ("x", "shares", "source", "target", "step", "window", "rank")  # the row is the first axis
+BY_ROW = (
+    "x",
+    "shares",
+    "source",
+    "target",
+    "step",
+    "window",
+    "rank",
+)  # the row is the first axis
 
 
 @dataclass(frozen=True)
@@ -21,13 +31,13 @@ class Labels:
     step: Singles  # (n, q) δ
     pair: Singles  # (M, n, q) y
     field: Singles  # (M, n, q, K) g
-    window: NDArray[np.int64]  # (n,) which round
-    rank: NDArray[np.float64]  # (n,) uniform draws that decide who stays in a bounded memory
+    window: Integers  # (n,) which round
+    rank: Floats  # (n,) uniform draws that decide who stays in a bounded memory
 
     def __len__(self) -> int:
         return len(self.x)
 
-    def take(self, rows: NDArray[np.integer]) -> "Labels":
+    def take(self, rows: Rows) -> "Labels":
         """Some of the rows."""
         by_row = {name: getattr(self, name)[rows] for name in BY_ROW}
         return Labels(**by_row, pair=self.pair[:, rows], field=self.field[:, rows])
@@ -35,7 +45,8 @@ class Labels:
     def join(self, other: "Labels") -> "Labels":
         """These rows and then the others."""
         by_row = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in BY_ROW
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in BY_ROW
         }
         pair = np.concatenate([self.pair, other.pair], axis=1)
         field = np.concatenate([self.field, other.field], axis=1)

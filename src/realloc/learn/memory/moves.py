@@ -15,18 +15,16 @@ import torch
 from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
-from realloc.base.simplex import edges
+from realloc.base.simplex import Floats, Integers, edges
 from realloc.learn.memory.config import MoveConfig
 from realloc.learn.memory.labels import Labels, Singles
 from realloc.learn.row_arrays import RowArrays
 from realloc.learn.teacher.fit import Teacher
 from realloc.learn.window import Window
 
-Floats = NDArray[np.float64]
-
 CHUNK = 4096
 # ranks of a window's rows (n,) → the rows that a memory may keep
-Stays = Callable[[Floats], NDArray[np.int64]]
+Stays = Callable[[Floats], Integers]
 
 
 @dataclass(frozen=True)

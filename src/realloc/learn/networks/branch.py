@@ -77,7 +77,9 @@ class Branch(nn.Module):
             width=shape.width,
         )
         self.context = Stack(members, stack, seed)
-        self.directions = nn.Parameter(torch.randn(members, K, W, generator=generator) * K**-0.5)
+        self.directions = nn.Parameter(
+            torch.randn(members, K, W, generator=generator) * K**-0.5
+        )
         self.offsets = nn.Parameter(torch.randn(members, 1, W, generator=generator) * 0.5)
 
     @property
@@ -100,7 +102,11 @@ class OpenedPlain:
 
     def value(self, z: Tensor) -> Tensor:
         """f at z."""
-        x = self.x if z.ndim == self.x.ndim else self.x.unsqueeze(2).expand(-1, -1, z.shape[2], -1)
+        x = (
+            self.x
+            if z.ndim == self.x.ndim
+            else self.x.unsqueeze(2).expand(-1, -1, z.shape[2], -1)
+        )
         together = torch.cat([x, z], dim=-1)
         return self.network(together.flatten(1, -2))[..., 0].view(z.shape[:-1])
 

@@ -23,7 +23,11 @@ class TrainConfig:
     def __post_init__(self) -> None:
         check_types(self, "the training config")
         counts = (self.epochs, self.batch, self.patience, self.most_steps)
-        if min(counts) < 1 or self.rate <= 0 or min(self.weight_decay, self.least_steps) < 0:
+        if (
+            min(counts) < 1
+            or self.rate <= 0
+            or min(self.weight_decay, self.least_steps) < 0
+        ):
             raise ConfigError(
                 "Expected epochs, batch, patience and most_steps of at least 1, rate above 0, "
                 "weight_decay and least_steps of at least 0."

@@ -28,7 +28,9 @@ class Layer:
         """Outputs (t, M, T, out) of inputs (t, M, T, in)."""
         hidden = x @ self.weight
         hidden += self.bias
-        hidden *= 1 / np.sqrt(np.square(hidden).mean(axis=-1, keepdims=True) + np.float32(EPS))
+        hidden *= 1 / np.sqrt(
+            np.square(hidden).mean(axis=-1, keepdims=True) + np.float32(EPS)
+        )
         hidden *= self.gain
         hidden += self.shift
         return silu(hidden)
@@ -95,7 +97,9 @@ def read_network(weights: Mapping[str, Floats32], inputs: int, outputs: int) -> 
 def silu(x: Floats32) -> Floats32:
     """x σ(x)."""
     out = np.negative(x)
-    with np.errstate(over="ignore"):  # far below 0 the exponential is infinite and the value 0
+    with np.errstate(
+        over="ignore"
+    ):  # far below 0 the exponential is infinite and the value 0
         np.exp(out, out=out)
     out += 1
     return np.divide(x, out, out=out)

@@ -44,7 +44,9 @@ def train(
     """Train all members at once, leave each at its best epoch, return held-out losses (M,)."""
     generator = torch.Generator().manual_seed(seed)
     parameters = [p for p in module.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(parameters, lr=config.rate, weight_decay=config.weight_decay)
+    optimizer = torch.optim.AdamW(
+        parameters, lr=config.rate, weight_decay=config.weight_decay
+    )
     steps = max(1, min(len(rows) for rows in split.train) // config.batch)
     needed = -(-config.least_steps // steps)
     allowed = max(1, config.most_steps // steps)
@@ -55,7 +57,9 @@ def train(
     best_weights = [p.detach().clone() for p in parameters]
     stale = torch.zeros(len(best), dtype=torch.int64)
     for epoch in range(epochs):
-        order = [rows[torch.randperm(len(rows), generator=generator)] for rows in split.train]
+        order = [
+            rows[torch.randperm(len(rows), generator=generator)] for rows in split.train
+        ]
         for step in range(steps):
             part = slice(step * config.batch, (step + 1) * config.batch)
             size = min(len(rows[part]) for rows in order)
@@ -88,7 +92,9 @@ def one_cycle(
     # torch divides by zero where warming up takes exactly one step.
     if warm * steps == 1:
         warm /= 2
-    return torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=warm)
+    return torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, rate, total_steps=steps, pct_start=warm
+    )
 
 
 @torch.no_grad()

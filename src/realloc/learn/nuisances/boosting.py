@@ -115,7 +115,10 @@ class Trees:
         ).construct()
 
     def _fit(self, target: Floats, start: Floats, objective: str) -> lgb.Booster:
-        for part, rows in ((self.train, self.job.train), (self.held_out, self.job.held_out)):
+        for part, rows in (
+            (self.train, self.job.train),
+            (self.held_out, self.job.held_out),
+        ):
             part.set_label(target[rows]).set_init_score(start[rows])
         return lgb.train(
             {**self.options, "objective": objective},

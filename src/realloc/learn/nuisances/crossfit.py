@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
 from realloc.learn.nuisances.boosting import fit_boosting
@@ -26,6 +25,7 @@ from realloc.learn.nuisances.sample import (
     check_sample,
 )
 from realloc.learn.nuisances.stacking import StackingChoice, choose, gram, simplex_weights
+from realloc.learn.scaling import Floats32
 
 FITS = {"network": fit_networks, "boosting": fit_boosting}
 
@@ -40,7 +40,7 @@ class Nuisances:
 
 
 def cross_fit(
-    x: NDArray[np.float32],
+    x: Floats32,
     shares: Floats,
     outcome: Floats,
     folds: Indices,
@@ -129,7 +129,9 @@ def _combine(
         choice = choose(parts, names)
         choices.append(choice)
         mixed[rows] = np.tensordot(choice.weights, away[:, rows], axes=1)
-        stacked[rows] = np.tensordot(simplex_weights(np.sum(parts, axis=0)), away[:, rows], axes=1)
+        stacked[rows] = np.tensordot(
+            simplex_weights(np.sum(parts, axis=0)), away[:, rows], axes=1
+        )
 
     def error(predicted: Floats) -> float:
         squares = ((truth - predicted) ** 2).reshape(len(truth), -1)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.learn.nuisances.sample import Floats, NuisanceSample
+from realloc.learn.scaling import Floats32
 
 NOTICEABLE = 0.05  # absolute correlation below which a dependence is small, however sure
 FORMS = {"linear": "", "rank": "the rank of ", "square": "the square of "}
@@ -37,7 +37,9 @@ class Candidates:
         """One sentence."""
         errors = ", ".join(f"{name} {error:.5g}" for name, error in self.errors.items())
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
-        return f"Out-of-fold squared error of the {target}: {errors}. Mean weights: {weights}."
+        return (
+            f"Out-of-fold squared error of the {target}: {errors}. Mean weights: {weights}."
+        )
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,21 @@ class Diagnostics:
         for name in ("outcome_dependence", "share_dependence"):
             values[name] = Dependence(**table[name])
         for name in ("outcome", "shares"):
-            values[name] = Candidates(**table[name] | {"chosen": tuple(table[name]["chosen"])})
+            values[name] = Candidates(
+                **table[name] | {"chosen": tuple(table[name]["chosen"])}
+            )
         return cls(**values)
 
-    def lines(self, features: Sequence[str] = (), channels: Sequence[str] = ()) -> list[str]:
+    def lines(
+        self, features: Sequence[str] = (), channels: Sequence[str] = ()
+    ) -> list[str]:
         """Sentences for a report."""
         names = channels or [f"channel {k}" for k in range(len(self.share_r2))]
-        lines = [_outcome_line(self), self.outcome.line("outcome"), self.shares.line("shares")]
+        lines = [
+            _outcome_line(self),
+            self.outcome.line("outcome"),
+            self.shares.line("shares"),
+        ]
         for name, r2, left in zip(names, self.share_r2, self.share_left, strict=True):
             lines.append(_share_line(name, r2, left))
         lines.append(_dependence_line(self.outcome_dependence, features, names))
@@ -131,7 +141,7 @@ def calibration(
     return slope, float(level - slope * at)
 
 
-def strongest(x: NDArray[np.float32], residuals: Floats, *, of_shares: bool) -> Dependence:
+def strongest(x: Floats32, residuals: Floats, *, of_shares: bool) -> Dependence:
     """The largest |correlation| of residuals (n, t) with features (n, d), squares and ranks."""
     from scipy import stats
 

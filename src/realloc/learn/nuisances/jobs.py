@@ -39,7 +39,9 @@ class Prediction:
     @classmethod
     def at(cls, job: FitJob, outcome: Floats, shares: Floats) -> "Prediction":
         """A job's part of predictions for all rows, (n,) and (n, K)."""
-        return cls(outcome[job.held_out], shares[job.held_out], outcome[job.away], shares[job.away])
+        return cls(
+            outcome[job.held_out], shares[job.held_out], outcome[job.away], shares[job.away]
+        )
 
 
 def plan_jobs(sample: NuisanceSample, repeats: int, seed: int) -> list[FitJob]:

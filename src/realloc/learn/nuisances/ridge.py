@@ -9,11 +9,11 @@ from it: most of what features say is smooth, and they only need to learn the re
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.learn.nuisances.jobs import FitJob, Prediction
 from realloc.learn.nuisances.link import LARGEST_LOG, Link, fit_link
 from realloc.learn.nuisances.sample import Floats, Indices, NuisanceSample, to_simplex
+from realloc.learn.scaling import Floats32
 
 PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1)
 MOST_COLUMNS = 600
@@ -100,9 +100,11 @@ def expansions(d: int, rows: int) -> list[Indices]:
     return [options[0], *[pairs for pairs in options[1:] if d + pairs.shape[1] <= most]]
 
 
-def _expand(x: NDArray[np.float32], pairs: Indices) -> Floats:
+def _expand(x: Floats32, pairs: Indices) -> Floats:
     near = np.clip(x, -FARTHEST, FARTHEST).astype(np.float64)
-    return np.concatenate([x.astype(np.float64), near[:, pairs[0]] * near[:, pairs[1]]], axis=1)
+    return np.concatenate(
+        [x.astype(np.float64), near[:, pairs[0]] * near[:, pairs[1]]], axis=1
+    )
 
 
 def _moments(
@@ -126,14 +128,18 @@ def _moments(
         level += (w * targets[part]).sum(axis=0)
         square += weighted.T @ phi
         cross += weighted.T @ targets[part]
-    return Moments(total, level, square - np.outer(total, total), cross - np.outer(total, level))
+    return Moments(
+        total, level, square - np.outer(total, total), cross - np.outer(total, level)
+    )
 
 
 def _solutions(moments: Moments) -> list[Floats]:
     """Slopes (p, t) for every penalty, from one decomposition; constant columns get none."""
     variance = np.diag(moments.covariance)
     second = variance + moments.center**2
-    scale = np.where(variance > 1e-10 * second, np.sqrt(np.maximum(variance, 1e-300)), np.inf)
+    scale = np.where(
+        variance > 1e-10 * second, np.sqrt(np.maximum(variance, 1e-300)), np.inf
+    )
     values, vectors = np.linalg.eigh(moments.covariance / np.outer(scale, scale))
     rotated = vectors.T @ (moments.cross / scale[:, None])
     return [
@@ -143,7 +149,7 @@ def _solutions(moments: Moments) -> list[Floats]:
 
 
 def _predict(
-    x: NDArray[np.float32],
+    x: Floats32,
     pairs: Indices,
     moments: Moments,
     slopes: Floats,

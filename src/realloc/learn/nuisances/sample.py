@@ -6,19 +6,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realloc.base.errors import LogError
+from realloc.base.simplex import Floats
+from realloc.learn.scaling import Floats32
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 FEW_ROWS = 20  # fewer rows to learn from are refused
-LARGEST_FEATURE = 1e6  # encoded features are of the order 1; float32 networks overflow far above
+LARGEST_FEATURE = (
+    1e6  # encoded features are of the order 1; float32 networks overflow far above
+)
 
 
 @dataclass(frozen=True)
 class NuisanceSample:
     """n rows: x (n, d), shares (n, K), outcome, weights and fold (n,), folds counted from 0."""
 
-    x: NDArray[np.float32]
+    x: Floats32
     shares: Floats
     outcome: Floats
     weights: Floats

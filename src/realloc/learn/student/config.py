@@ -26,9 +26,7 @@ class StudentConfig:
     rate: float = 1e-2
     weight_decay: float = 1e-2
     held_out: float = 0.1
-    least_steps: int = (
-        350  # however few the rows: targets are exact, little can be overfit; half in later rounds
-    )
+    least_steps: int = 350  # however few the rows: targets are exact, little can be overfit; half in later rounds
 
     def __post_init__(self) -> None:
         check_types(self, "[student]")
@@ -36,12 +34,17 @@ class StudentConfig:
             raise ConfigError(
                 f"Unknown `pair` {self.pair!r} in [student].{nearest(self.pair, PAIRS)}"
             )
-        if min(self.lambda_pair, self.lambda_jac) < 0 or self.lambda_pair + self.lambda_jac == 0:
+        if (
+            min(self.lambda_pair, self.lambda_jac) < 0
+            or self.lambda_pair + self.lambda_jac == 0
+        ):
             raise ConfigError(
                 "Expected `lambda_pair` and `lambda_jac` of at least 0, and one of them above 0."
             )
         if not (1 <= self.width <= WIDEST and 1 <= self.trunk <= WIDEST):
-            raise ConfigError(f"Expected `width` and `trunk` of [student] from 1 to {WIDEST}.")
+            raise ConfigError(
+                f"Expected `width` and `trunk` of [student] from 1 to {WIDEST}."
+            )
         if not 0 <= self.ema < 1 or not 0 < self.held_out < 1:
             raise ConfigError(
                 "Expected `ema` from 0 to below 1 and `held_out` between 0 and 1 in [student]."

@@ -63,13 +63,20 @@ def distill(
     report = partial(progress, "student: distillation")
     how = config.training(first=former is None)
     train(
-        network, lambda rows: student_loss(network, targets, rows, config), split, how, seed, report
+        network,
+        lambda rows: student_loss(network, targets, rows, config),
+        split,
+        how,
+        seed,
+        report,
     )
     student = to_potential(network, scaling)
     return student if former is None else average(former, student, config.ema)
 
 
-def new_network(memory: Labels, scaling: Scaling, config: StudentConfig, seed: int) -> Branch:
+def new_network(
+    memory: Labels, scaling: Scaling, config: StudentConfig, seed: int
+) -> Branch:
     """A network that is zero everywhere, and flat along channels that never moved."""
     shape = BranchShape(
         inputs=memory.x.shape[1],
@@ -87,16 +94,22 @@ def to_network(potential: Potential) -> Branch:
     """The potential as a network that can learn."""
     members, channels, trunk = potential.directions.shape
     first = potential.weights[f"{CONTEXT}weights.0"]
-    shape = BranchShape(inputs=first.shape[1], channels=channels, width=first.shape[2], trunk=trunk)
+    shape = BranchShape(
+        inputs=first.shape[1], channels=channels, width=first.shape[2], trunk=trunk
+    )
     network = Branch(members, shape, seed=0)
-    weights = {name: torch.from_numpy(values.copy()) for name, values in potential.weights.items()}
+    weights = {
+        name: torch.from_numpy(values.copy()) for name, values in potential.weights.items()
+    }
     network.load_state_dict(weights)
     return network
 
 
 def to_potential(network: Branch, scaling: Scaling) -> Potential:
     """What the network has learned, without torch."""
-    weights = {name: np.array(values.numpy()) for name, values in network.state_dict().items()}
+    weights = {
+        name: np.array(values.numpy()) for name, values in network.state_dict().items()
+    }
     return Potential(weights, scaling)
 
 
@@ -117,7 +130,9 @@ def open_channels(former: Potential, scaling: Scaling) -> Potential:
     return replace(former, scaling=opened)
 
 
-def student_loss(network: Branch, targets: Targets, rows: Tensor, config: StudentConfig) -> Tensor:
+def student_loss(
+    network: Branch, targets: Targets, rows: Tensor, config: StudentConfig
+) -> Tensor:
     """The distillation loss of every member on its rows (M, b), over the mean square: (M,)."""
     member = torch.arange(len(rows))[:, None]
     z = targets.z[rows]
@@ -127,7 +142,9 @@ def student_loss(network: Branch, targets: Targets, rows: Tensor, config: Studen
     slopes = at.slopes(z)
     u = slopes * targets.inverse
     u = u - u.mean(-1, keepdim=True)
-    loss = config.lambda_jac * (u - targets.field[member, rows]).square().sum(-1).mean((1, 2))
+    loss = config.lambda_jac * (u - targets.field[member, rows]).square().sum(-1).mean(
+        (1, 2)
+    )
     if config.lambda_pair:
         safe = step.where(step > 0, 1.0)
         if config.pair == "difference":
@@ -145,7 +162,9 @@ def prepare(memory: Labels, scaling: Scaling) -> Targets:
     step = torch.from_numpy(memory.step)
     move = torch.zeros_like(shares)
     move.scatter_add_(2, torch.from_numpy(memory.target).long()[..., None], step[..., None])
-    move.scatter_add_(2, torch.from_numpy(memory.source).long()[..., None], -step[..., None])
+    move.scatter_add_(
+        2, torch.from_numpy(memory.source).long()[..., None], -step[..., None]
+    )
     field = torch.from_numpy(memory.field) / scaling.outcome
     inverse = torch.from_numpy(scaling.inverse)
     return Targets(

@@ -17,10 +17,9 @@ from functools import cached_property, lru_cache
 from math import comb, factorial, prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.numerics.row_stable import in_tiles
-from realloc.base.simplex import Floats, tangent_basis
+from realloc.base.simplex import Floats, Integers, tangent_basis
 from realloc.decide.search.polynomials import Polynomials, exponents
 from realloc.learn.networks.forward import silu
 from realloc.learn.scaling import Floats32
@@ -56,8 +55,17 @@ def near(
     """
     Q = tangent_basis(start.shape[1])
     along = (inverse[:, None] * Q * radius).astype(np.float32)  # (K, D)
-    bend = None if trunk is None else _bend((along.T @ trunk.directions).T.tobytes(), len(along.T))
-    if trunk is None or bend is None or bend.terms > MOST or bend.reach.max(initial=0) > FURTHEST:
+    bend = (
+        None
+        if trunk is None
+        else _bend((along.T @ trunk.directions).T.tobytes(), len(along.T))
+    )
+    if (
+        trunk is None
+        or bend is None
+        or bend.terms > MOST
+        or bend.reach.max(initial=0) > FURTHEST
+    ):
         return None
     coefficients = bend.coefficients(trunk.argument, trunk.w)
     own, _ = bend.by_degree[0]
@@ -91,7 +99,7 @@ class Bend:
         return comb(DEGREE + self.slopes.shape[1], DEGREE)
 
     @cached_property
-    def by_degree(self) -> list[tuple[NDArray[np.int64], Floats32]]:
+    def by_degree(self) -> list[tuple[Integers, Floats32]]:
         """For degrees 1 and up: which terms, and what a unit's coefficient of the degree gives to
         each (U, terms).
         """
@@ -102,7 +110,9 @@ class Bend:
         ]
         degrees = powers.sum(axis=1)
         places = [np.flatnonzero(degrees == degree) for degree in range(1, DEGREE + 1)]
-        return [(own, np.ascontiguousarray(parts[:, own], dtype=np.float32)) for own in places]
+        return [
+            (own, np.ascontiguousarray(parts[:, own], dtype=np.float32)) for own in places
+        ]
 
     def coefficients(self, argument: Floats32, w: Floats32) -> Floats32:
         """Of rows with arguments at their start (n, U) and weights (n, U): (n, terms)."""
@@ -122,6 +132,6 @@ class Bend:
         return found
 
 
-def _arrangements(powers: NDArray[np.int64]) -> int:
+def _arrangements(powers: Integers) -> int:
     """How often a term occurs in the power of a sum: 2 for d₁d₂ in (d₁ + d₂)²."""
     return factorial(int(powers.sum())) // prod(factorial(int(one)) for one in powers)

@@ -12,23 +12,25 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Rows
 from realloc.learn.networks.forward import Network, read_network, silu
 from realloc.learn.scaling import Floats32, Scaling
 from realloc.learn.student.local_polynomial import Polynomials, Trunk, near
 
-AT_ONCE = 1 << 18  # hidden values held at a time, so that they stay in the processor's cache
+AT_ONCE = (
+    1 << 18
+)  # hidden values held at a time, so that they stay in the processor's cache
 CONTEXT = "context."
-Rows = NDArray[np.integer]
 
 
 @dataclass(frozen=True, eq=False)
 class Potential:
     """M members of s in units of the outcome, by the weights that the training left."""
 
-    weights: Mapping[str, Floats32]  # `directions` V (M, K, W), `offsets` (M, 1, W), `context.…`
+    weights: Mapping[
+        str, Floats32
+    ]  # `directions` V (M, K, W), `offsets` (M, 1, W), `context.…`
     scaling: Scaling
 
     @property
@@ -64,7 +66,9 @@ class Potential:
             a=np.ascontiguousarray(out[..., :K]),
             s=np.ascontiguousarray(shifts).reshape(len(x), M * W),
             w=np.ascontiguousarray(out[..., K + W :]).reshape(len(x), M * W),
-            directions=np.ascontiguousarray(self.directions.transpose(1, 0, 2)).reshape(K, M * W),
+            directions=np.ascontiguousarray(self.directions.transpose(1, 0, 2)).reshape(
+                K, M * W
+            ),
             scaling=self.scaling,
         )
 
@@ -104,7 +108,9 @@ class PotentialAt:
         """u of every member at shares (a, K): (M, a, K)."""
         width = self.w.shape[1] // self.members
         bend = self._bend(rows, shares).reshape(len(rows), self.members, width)  # (a, M, W)
-        along = self.directions.reshape(len(self.directions), self.members, width)  # (K, M, W)
+        along = self.directions.reshape(
+            len(self.directions), self.members, width
+        )  # (K, M, W)
         slopes = self.a[rows] + np.stack([(bend * v).sum(axis=-1) for v in along], axis=-1)
         return np.moveaxis(self.scaling.field(slopes), 1, 0)
 
@@ -121,7 +127,9 @@ class PotentialAt:
         None where polynomials would not be faster, or not near enough.
         """
         argument = self._arguments(self.scaling.shares(start), self.s)
-        trunk = Trunk(self.directions, argument, self.w, self.summed) if len(start) else None
+        trunk = (
+            Trunk(self.directions, argument, self.w, self.summed) if len(start) else None
+        )
         scale = self.scaling.outcome / self.members
         return near(trunk, self.scaling.inverse, scale, start, radius)
 
@@ -143,14 +151,18 @@ class PotentialAt:
 
     def _gain(self, rows: Rows, start: Floats, ends: Floats) -> Floats:
         """Of starts (a, K), ends (a, m, K), member by member: (a, m, M)."""
-        z = self.scaling.shares(np.concatenate([start[:, None], ends], axis=1))  # (a, 1 + m, K)
+        z = self.scaling.shares(
+            np.concatenate([start[:, None], ends], axis=1)
+        )  # (a, 1 + m, K)
         M = self.members
         values = np.empty((*z.shape[:2], M))
         size = max(1, AT_ONCE // (z.shape[1] * self.w.shape[1]))
         for first in range(0, len(z), size):
             part = slice(first, first + size)
             states = rows[part]
-            bent = silu(self._arguments(z[part], self.s[states][:, None]))  # (a, 1 + m, M·W)
+            bent = silu(
+                self._arguments(z[part], self.s[states][:, None])
+            )  # (a, 1 + m, M·W)
             bent *= self.w[states][:, None]
             values[part] = bent.reshape(*bent.shape[:2], M, bent.shape[2] // M).sum(axis=-1)
             for k in range(z.shape[2]):

@@ -13,7 +13,9 @@ class SupportConfig:
     """Where the logs hold evidence (table `[support]`)."""
 
     level: float = 0.95  # part of the logged actions that lies inside the region
-    margin: float = 3.0  # standard errors of its own border by which a place has to be inside
+    margin: float = (
+        3.0  # standard errors of its own border by which a place has to be inside
+    )
     coordinates: str = "auto"  # log_ratio where every logged share is above 0, else sphere
     members: int = 16  # refits on resampled units that say how sure the border is
     rows: int = 50_000  # logged actions that are remembered, balanced by window

@@ -43,7 +43,9 @@ def bend(kind: str, shares: Floats) -> Floats:
 
 def pattern_codes(shares: Floats) -> NDArray[np.uint64]:
     """A number for the set of active channels of each row (..., K): equal for equal sets."""
-    return (active_pattern(shares) * channel_codes(shares.shape[-1])).sum(axis=-1, dtype=np.uint64)
+    return (active_pattern(shares) * channel_codes(shares.shape[-1])).sum(
+        axis=-1, dtype=np.uint64
+    )
 
 
 @lru_cache(maxsize=64)

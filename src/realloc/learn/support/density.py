@@ -17,18 +17,15 @@ from numpy.typing import NDArray
 
 from realloc.base.numerics.row_stable import in_tiles
 from realloc.base.progress import Progress, silent
-from realloc.base.simplex import Floats, channels_first, tangent_basis
+from realloc.base.simplex import Floats, Integers, Rows, channels_first, tangent_basis
+from realloc.learn.scaling import Floats32
 from realloc.learn.support.basis import Basis, fit_basis
 from realloc.learn.support.config import SupportConfig
 from realloc.learn.support.coordinates import bend, choose, locate
 from realloc.learn.support.location import Location, fit_location, refit
 from realloc.learn.support.logged import Logged
 
-Rows = NDArray[np.integer]
-
-THINNEST = (
-    1e-3  # part of the mean variance below which a direction counts as one that logs never took
-)
+THINNEST = 1e-3  # part of the mean variance below which a direction counts as one that logs never took
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,12 @@ class Density:
         p = len(self.location.centre)
         members = self.centres.transpose(1, 0, 2).reshape(p, -1)
         return np.concatenate(
-            [self.location.centre, self.location.log_scale[:, None], members, self.log_scales.T],
+            [
+                self.location.centre,
+                self.location.log_scale[:, None],
+                members,
+                self.log_scales.T,
+            ],
             axis=1,
         )
 
@@ -82,13 +84,14 @@ class Density:
         )
         return axes, self.origin @ self.whiten
 
-    def at(self, x: NDArray[np.float32], limit_error: float = 0.0) -> "Border":
+    def at(self, x: Floats32, limit_error: float = 0.0) -> "Border":
         """The density of n states.
 
         `limit_error`: standard error of the radius that places will be compared with.
         """
         sums = in_tiles(lambda tiles: tiles @ self._every, self.basis.design(x))
-        D, M = self.location.centre.shape[1], len(self.centres)
+        D = self.location.centre.shape[1]
+        M = len(self.centres)
         every = np.ascontiguousarray(sums.T)
         centre, log_scale, centres, log_scales = np.split(every, [D, D + 1, D + 1 + M * D])
         log_scale = log_scale[0]
@@ -97,7 +100,11 @@ class Density:
         scale_variance = np.square(log_scales - log_scale).mean(axis=0)
         centre = np.ascontiguousarray(centre.T)
         return Border(
-            self, centre, np.exp(log_scale), centre_variance + limit_error**2, scale_variance
+            self,
+            centre,
+            np.exp(log_scale),
+            centre_variance + limit_error**2,
+            scale_variance,
         )
 
 
@@ -119,13 +126,14 @@ class Border:
         if not margin:
             return r
         return r + margin * np.sqrt(
-            self.centre_variance[rows, None] + np.square(r) * self.scale_variance[rows, None]
+            self.centre_variance[rows, None]
+            + np.square(r) * self.scale_variance[rows, None]
         )
 
 
 def fit_density(
     logged: Logged,
-    folds: NDArray[np.int64],
+    folds: Integers,
     config: SupportConfig,
     seed: int,
     progress: Progress = silent,
@@ -157,7 +165,12 @@ def fit_density(
 
 
 def _members(
-    location: Location, design: Floats, v: Floats, unit: NDArray[np.str_], count: int, seed: int
+    location: Location,
+    design: Floats,
+    v: Floats,
+    unit: NDArray[np.str_],
+    count: int,
+    seed: int,
 ) -> list[Location]:
     """Refits on resampled units (a Bayesian bootstrap)."""
     random = np.random.default_rng(seed)
@@ -178,7 +191,9 @@ def _whitening(design: Floats, u: Floats) -> tuple[Floats, Floats]:
     centred = u - origin
     rest = centred - design @ np.linalg.solve(design.T @ design + ridge, design.T @ centred)
     size = np.linalg.norm(rest, axis=1)
-    kept = rest[size <= np.quantile(size, 0.95)]  # far ones would say how far, not in which shape
+    kept = rest[
+        size <= np.quantile(size, 0.95)
+    ]  # far ones would say how far, not in which shape
     values, vectors = np.linalg.eigh(np.cov(kept.T).reshape(u.shape[1], -1))
     values = np.maximum(values, THINNEST * values.mean() + 1e-12)
     return origin, (

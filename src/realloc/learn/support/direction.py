@@ -10,16 +10,13 @@ the distance of the k-th neighbour: 1 in the midst, 0 where there are none.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Rows
 from realloc.decide.model import Neighbours
 from realloc.learn.support.conformal import ConformalRanks
 from realloc.learn.support.density import Border, Density
 from realloc.learn.support.logged import Logged
-
-Rows = NDArray[np.integer]
 
 MOST_DIMENSIONS = 12  # beyond which an index is no faster than looking at every row
 LEAF = 32  # points that are looked at one by one: a third faster than scipy's 10

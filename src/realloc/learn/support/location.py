@@ -18,8 +18,11 @@ from scipy.special import gammaln
 from realloc.base.simplex import Floats
 
 TAILS = (2.5, 4.0, 6.0, 9.0, 14.0, 25.0, 60.0, 1000.0)  # degrees of freedom to choose from
-ROUNDS, SETTLE = 12, 3
-WEAK, STRONG = 1e-6, 1e8  # bounds of a coefficient's precision
+ROUNDS = 12
+SETTLE = 3
+# bounds of a coefficient's precision
+WEAK = 1e-6
+STRONG = 1e8
 NARROWEST = -12.0  # of log s
 SMALLEST = 1e-100  # square of a coefficient: of columns that never vary it is 0
 CHUNK = 1024  # rows whose products stay in the processor's cache
@@ -77,8 +80,10 @@ def look(found: Location, rows: Rows) -> Turn:
 
 def start(design: Floats, v: Floats) -> Location:
     """Nothing but a constant: medians, and the spread around them."""
-    p, D = design.shape[1], v.shape[1]
-    centre, log_scale = np.zeros((p, D)), np.zeros(p)
+    p = design.shape[1]
+    D = v.shape[1]
+    centre = np.zeros((p, D))
+    log_scale = np.zeros(p)
     centre[0] = np.median(v, axis=0)
     log_scale[0] = np.log(np.median(np.abs(v - centre[0])) / 0.6745 + 1e-9)
     weak = np.full(p, 1.0)
@@ -95,7 +100,9 @@ def fit_location(design: Floats, v: Floats) -> Location:
     turn = look(start(design, v), rows)
     for number in range(ROUNDS):
         turn = look(step(turn, rows, relevance=number >= SETTLE), rows)
-        turn = replace(turn, found=replace(turn.found, tail=choose_tail(turn.squared, v.shape[1])))
+        turn = replace(
+            turn, found=replace(turn.found, tail=choose_tail(turn.squared, v.shape[1]))
+        )
     return turn.found
 
 
@@ -112,8 +119,11 @@ def refit(former: Location, design: Floats, v: Floats, weights: Floats) -> Locat
 
 def step(turn: Turn, rows: Rows, relevance: bool) -> Location:
     """One turn of reweighting, for the location and then for the scale."""
-    former, design, v = turn.found, rows.design, rows.v
-    D, nu = v.shape[1], former.tail
+    former = turn.found
+    design = rows.design
+    v = rows.v
+    D = v.shape[1]
+    nu = former.tail
     scale = np.exp(2 * np.maximum(turn.log_scale, NARROWEST))
     by_row = rows.weights * (nu + D) / (nu + turn.squared) / scale  # (n,)
     factor, inverse = _inverse(weigh_gram(design, by_row), former.centre_precision)
@@ -124,12 +134,16 @@ def step(turn: Turn, rows: Rows, relevance: bool) -> Location:
     if relevance:
         used = 1 - centre_precision * np.diag(inverse)
         centre_precision = _bounded(
-            np.maximum(used, 1e-12) * D / np.maximum(np.square(centre).sum(axis=1), SMALLEST)
+            np.maximum(used, 1e-12)
+            * D
+            / np.maximum(np.square(centre).sum(axis=1), SMALLEST)
         )
 
     squared = np.square(v - design @ centre).sum(axis=1) / scale
     score = rows.weights * ((nu + D) * squared / (nu + squared) - D)
-    factor, inverse = _inverse(2 * D * nu / (nu + D + 2) * rows.gram, former.scale_precision)
+    factor, inverse = _inverse(
+        2 * D * nu / (nu + D + 2) * rows.gram, former.scale_precision
+    )
     change = cho_solve(factor, design.T @ score - former.scale_precision * former.log_scale)
     log_scale = former.log_scale + np.clip(change, -1, 1)
     scale_precision = former.scale_precision
@@ -143,7 +157,8 @@ def step(turn: Turn, rows: Rows, relevance: bool) -> Location:
 
 def weigh_gram(design: Floats, weights: Floats) -> Floats:
     """Σ w x xᵀ of rows (n, p) with weights (n,) of at least 0: (p, p)."""
-    found, root = np.zeros((design.shape[1], design.shape[1])), np.sqrt(weights)[:, None]
+    found = np.zeros((design.shape[1], design.shape[1]))
+    root = np.sqrt(weights)[:, None]
     for first in range(0, len(design), CHUNK):
         part = design[first : first + CHUNK] * root[first : first + CHUNK]
         found += part.T @ part

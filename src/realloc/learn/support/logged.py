@@ -13,7 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from realloc.base.simplex import Floats, Integers, Mask
 from realloc.learn.row_arrays import RowArrays
+from realloc.learn.scaling import Floats32
 from realloc.logs import Logs
 
 FEWEST_MOVED = 200  # in a first window with fewer, every row counts
@@ -23,12 +25,12 @@ FEWEST_MOVED = 200  # in a first window with fewer, every row counts
 class Logged(RowArrays):
     """States (n, d), shares (n, K), unit and time of n logged actions, their window and rank."""
 
-    x: NDArray[np.float32]
-    shares: NDArray[np.float64]
+    x: Floats32
+    shares: Floats
     unit: NDArray[np.str_]
     time: NDArray[np.datetime64]
-    window: NDArray[np.int64]
-    rank: NDArray[np.float64]
+    window: Integers
+    rank: Floats
 
     def __len__(self) -> int:
         return len(self.x)
@@ -41,12 +43,14 @@ class Logged(RowArrays):
         """
         days = self.time.astype("datetime64[D]")
         times = np.where(
-            self.time == days, days.astype(str), self.time.astype("datetime64[s]").astype(str)
+            self.time == days,
+            days.astype(str),
+            self.time.astype("datetime64[s]").astype(str),
         )
         return np.char.add(np.char.add(self.unit, "@"), times)
 
     @cached_property
-    def used_by(self) -> tuple[NDArray[np.str_], NDArray[np.bool_]]:
+    def used_by(self) -> tuple[NDArray[np.str_], Mask]:
         """All units in order (U,), and which channels each was ever seen to use (U, K)."""
         names, code = np.unique(self.unit, return_inverse=True)
         used = np.zeros((len(names), self.shares.shape[1]), dtype=bool)
@@ -55,13 +59,15 @@ class Logged(RowArrays):
 
 
 def remember_logged(
-    former: Logged | None, logs: Logs, x: NDArray[np.float32], window: int, capacity: int, seed: int
+    former: Logged | None, logs: Logs, x: Floats32, window: int, capacity: int, seed: int
 ) -> Logged:
     """The memory with the actions of one more window, never more than `capacity` rows."""
     from realloc.learn.memory.buffer import lowest_ranks
 
     rank = np.random.default_rng(seed).random(len(logs))
-    names = np.asarray(logs.units.cast("string").to_numpy(zero_copy_only=False), dtype=np.str_)
+    names = np.asarray(
+        logs.units.cast("string").to_numpy(zero_copy_only=False), dtype=np.str_
+    )
     moved = np.flatnonzero(_has_moved(former, logs, names))
     if former is None and len(moved) < FEWEST_MOVED:
         moved = np.arange(len(logs))
@@ -78,13 +84,14 @@ def remember_logged(
     return everything.take(lowest_ranks(everything.window, everything.rank, capacity))
 
 
-def _has_moved(former: Logged | None, logs: Logs, names: NDArray[np.str_]) -> NDArray[np.bool_]:
+def _has_moved(former: Logged | None, logs: Logs, names: NDArray[np.str_]) -> Mask:
     """Rows (n,) with other shares than their unit's row before, in the window or in memory.
 
     A unit's very first row has moved.
     """
     order = np.lexsort((logs.times, logs.unit_codes))
-    units, shares = logs.unit_codes[order], np.asarray(logs.shares)[order]
+    units = logs.unit_codes[order]
+    shares = np.asarray(logs.shares)[order]
     first = np.append(True, units[1:] != units[:-1])
     before = np.roll(shares, 1, axis=0)
     before[first] = np.nan if former is None else _last_shares(former, names[units[first]])
@@ -93,7 +100,7 @@ def _has_moved(former: Logged | None, logs: Logs, names: NDArray[np.str_]) -> ND
     return found
 
 
-def _last_shares(former: Logged, names: NDArray[np.str_]) -> NDArray[np.float64]:
+def _last_shares(former: Logged, names: NDArray[np.str_]) -> Floats:
     """What memory knows of the units' last shares, (m, K); NaN where it knows nothing."""
     known, code = np.unique(former.unit, return_inverse=True)
     latest = np.zeros(len(known), dtype=np.intp)

@@ -74,7 +74,8 @@ def from_parts(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
             np.where(spread > 0, spread, np.inf),
         ),
         location=Location(
-            **{name: arrays[f"location.{name}"] for name in LOCATION}, tail=float(table["tail"])
+            **{name: arrays[f"location.{name}"] for name in LOCATION},
+            tail=float(table["tail"]),
         ),
         **{name: arrays[f"density.{name}"] for name in DENSITY},
     )
@@ -82,7 +83,9 @@ def from_parts(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
     support = Support(logged, density, ConformalRanks(arrays["ranks"]), config)
     support.__dict__["direction"] = _read_direction(table["direction"], arrays, density)
     with np.errstate(over="raise", invalid="raise", divide="raise"):
-        support.at(logged.x[:1])  # what does not fit is found here, not at the first decision
+        support.at(
+            logged.x[:1]
+        )  # what does not fit is found here, not at the first decision
     return support
 
 
@@ -114,12 +117,17 @@ def _check_values(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     shares = arrays["logged.shares"]
     terms = len(arrays["basis.mean"])
     continuous = arrays["basis.continuous"]
-    dimensions = {"log_ratio": shares.shape[1] - 1, "sphere": shares.shape[1]}[table["kind"]]
+    dimensions = {"log_ratio": shares.shape[1] - 1, "sphere": shares.shape[1]}[
+        table["kind"]
+    ]
     sums = np.abs(shares.sum(axis=1) - 1)
     wrong = {
         "there are no remembered actions": len(shares) == 0,
-        "remembered shares are not on the simplex": np.any(shares < 0) or np.any(sums > 1e-9),
-        "held-out radii do not rise from 0": np.any(np.diff(arrays["ranks"], prepend=0.0) < 0),
+        "remembered shares are not on the simplex": np.any(shares < 0)
+        or np.any(sums > 1e-9),
+        "held-out radii do not rise from 0": np.any(
+            np.diff(arrays["ranks"], prepend=0.0) < 0
+        ),
         "the coordinates are of another kind": len(arrays["density.origin"]) != dimensions,
         "the terms are others": terms != len(continuous) + 2 * int(continuous.sum())
         or len(arrays["location.centre"]) != terms + 1,

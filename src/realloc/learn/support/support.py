@@ -7,24 +7,21 @@ too. Scores are conformal ranks from 0 to 1: level 0.95 means a score of 0.05.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Mask, Rows
 from realloc.decide.model import Neighbours
 from realloc.decide.search.compiled import SupportRegion
+from realloc.learn.scaling import Floats32
 from realloc.learn.support.config import SupportConfig
 from realloc.learn.support.conformal import ConformalRanks
 from realloc.learn.support.coordinates import SMALLEST, channel_codes, pattern_codes
 from realloc.learn.support.density import Border, Density, fit_density
 from realloc.learn.support.direction import Direction, fit_direction
 from realloc.learn.support.logged import Logged
-
-Rows = NDArray[np.integer[Any]]
-Mask = NDArray[np.bool_]
 
 INTERVALS = 10  # of a way, as in the paper
 INSIDE = (np.arange(1, INTERVALS) / INTERVALS)[:, None]
@@ -54,11 +51,12 @@ class Support:
     @cached_property
     def limit_error(self) -> float:
         """Standard error of the calibrated radius: of a quantile of n held-out actions."""
-        level, n = self.config.level, len(self.logged)
+        level = self.config.level
+        n = len(self.logged)
         off = np.sqrt(level * (1 - level) / n)
         return (self.ranks.at(min(level + off, 1 - 1 / n)) - self.ranks.at(level - off)) / 2
 
-    def at(self, x: NDArray[np.float32]) -> "StateSupport":
+    def at(self, x: Floats32) -> "StateSupport":
         """The support of n states."""
         return StateSupport(
             self, self.density.at(x, self.limit_error), self.ranks.at(self.config.level)
@@ -84,7 +82,8 @@ class StateSupport:
         found = ends_of_ways[:, 1:] & ends_of_ways[:, :1]
         row, column = np.nonzero(found)
         for part in np.array_split(np.arange(len(row)), len(row) // AT_ONCE + 1):
-            here, there = start[row[part]][:, None], ends[row[part], column[part]][:, None]
+            here = start[row[part]][:, None]
+            there = ends[row[part], column[part]][:, None]
             between = (1 - INSIDE) * here + INSIDE * there  # (a, 9, K)
             kept = (
                 self.border.radius(rows[row[part]], between, self.support.config.margin)
@@ -102,7 +101,8 @@ class StateSupport:
 
         There logged moves are asked for, too.
         """
-        density, border = self.support.density, self.border
+        density = self.support.density
+        border = self.border
         if density.kind != "log_ratio":
             return None
         axes, shift = density.axes
@@ -124,7 +124,9 @@ class StateSupport:
     def omega(self, rows: Rows, ends: Floats) -> Floats:
         """Directional support of ends (a, m, K): (a, m)."""
         a, m, K = ends.shape
-        found = self.support.direction.omega(self.border, np.repeat(rows, m), ends.reshape(-1, K))
+        found = self.support.direction.omega(
+            self.border, np.repeat(rows, m), ends.reshape(-1, K)
+        )
         return found.reshape(a, m)
 
     def score(self, rows: Rows, start: Floats, end: Floats) -> Floats:
@@ -152,7 +154,8 @@ class StateSupport:
         return near
 
     def _known_pattern(self, shares: Floats) -> Mask:
-        codes, known = pattern_codes(shares), self.support.patterns
+        codes = pattern_codes(shares)
+        known = self.support.patterns
         return known[np.minimum(np.searchsorted(known, codes), len(known) - 1)] == codes
 
 

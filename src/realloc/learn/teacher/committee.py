@@ -13,9 +13,9 @@ was learned and nothing will be moved.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Integers
+from realloc.learn.scaling import Floats32
 
 APART = 0.05
 
@@ -33,10 +33,10 @@ class CommitteeWeights:
 
 
 def weigh(
-    residual: NDArray[np.float32],
-    contrasts: list[NDArray[np.float32]],
-    weights: NDArray[np.float32],
-    units: NDArray[np.int64],
+    residual: Floats32,
+    contrasts: list[Floats32],
+    weights: Floats32,
+    units: Integers,
     prior: list[float],
 ) -> CommitteeWeights:
     """Shrunk non-negative least squares of `residual` (n,) on `contrasts`, where rows have all."""
@@ -46,7 +46,9 @@ def weigh(
     y = residual[known].astype(np.float64)
     w = weights[known].astype(np.float64)
     root = np.sqrt(w)
-    solved = _solve(A * root[:, None], y * root, np.array(prior) / sum(prior), float(w.sum()))
+    solved = _solve(
+        A * root[:, None], y * root, np.array(prior) / sum(prior), float(w.sum())
+    )
 
     def error(fitted: Floats) -> float:
         return float(np.average(np.square(y - fitted), weights=w))

@@ -36,7 +36,9 @@ class TeacherConfig:
                 f"Expected `few_rows` of [teacher] of at least 0, got {self.few_rows}."
             )
         if not 1 <= self.members <= 100:
-            raise ConfigError(f"Expected `members` of [teacher] from 1 to 100, got {self.members}.")
+            raise ConfigError(
+                f"Expected `members` of [teacher] from 1 to 100, got {self.members}."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +78,9 @@ class SurfaceTraining:
     def __post_init__(self) -> None:
         check_types(self, self.TABLE)
         if self.width < 1:
-            raise ConfigError(f"Expected `width` of {self.TABLE} of at least 1, got {self.width}.")
+            raise ConfigError(
+                f"Expected `width` of {self.TABLE} of at least 1, got {self.width}."
+            )
         self.training()
 
     def training(self) -> TrainConfig:
@@ -100,7 +104,9 @@ class NetworkConfig(SurfaceTraining):
     factual: float = 1.0  # weight of the first term of the loss
     residual: float = 0.5  # λ_res
     gradient: float = 0.5  # λ_grad
-    centred: bool = True  # heads of the state, see `learn/teacher/loss.py`; off: loss as printed
+    centred: bool = (
+        True  # heads of the state, see `learn/teacher/loss.py`; off: loss as printed
+    )
     width: int = 64
     trunk: int = 32
     epochs: int = 20
@@ -116,7 +122,9 @@ class NetworkConfig(SurfaceTraining):
                 f"and one of them above 0, got {list(weights)}."
             )
         if self.trunk < 1:
-            raise ConfigError(f"Expected `trunk` of [network] of at least 1, got {self.trunk}.")
+            raise ConfigError(
+                f"Expected `trunk` of [network] of at least 1, got {self.trunk}."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

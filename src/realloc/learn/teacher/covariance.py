@@ -101,7 +101,9 @@ class GainCovariance:
 
     def _along_moves(self, x: Floats32, z: Floats32) -> Floats32:
         """V along orthonormal directions of moves, of tiles of states and places: (t, T, D, D)."""
-        phi = self._slopes(x, z) @ self.factor  # (t, D, T, r): one product per tile and direction
+        phi = (
+            self._slopes(x, z) @ self.factor
+        )  # (t, D, T, r): one product per tile and direction
         variance = self._slope.own(x) + self._curve.own(x) * self._reach
         own_misfit = variance * self.alone**2 if self.misfit is None else self.misfit
         prior = (variance + own_misfit).astype(np.float32, copy=False)
@@ -140,7 +142,9 @@ class GainCovariance:
         amplitude = self.kernel[f"amplitude.{part}"]
         linear = np.exp(self.kernel[f"linear.{part}"])
         return Context(
-            bump=make_bump(np.exp(-self.kernel[f"length.{part}"]), float(amplitude), self.x),
+            bump=make_bump(
+                np.exp(-self.kernel[f"length.{part}"]), float(amplitude), self.x
+            ),
             linear=linear,
             amplitude=np.float32(np.exp(amplitude)),
             constant=np.float32(np.exp(self.kernel[f"constant.{part}"])),

@@ -7,13 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from realloc.base.progress import Progress, silent
+from realloc.base.simplex import Floats
 from realloc.learn.nuisances.crossfit import Nuisances
 from realloc.learn.teacher.committee import CommitteeWeights, weigh
-from realloc.learn.teacher.config import FactualConfig, KernelConfig, NetworkConfig, TeacherConfig
+from realloc.learn.teacher.config import (
+    FactualConfig,
+    KernelConfig,
+    NetworkConfig,
+    TeacherConfig,
+)
 from realloc.learn.teacher.covariance import GainCovariance
 from realloc.learn.teacher.gaussian import fit_kernel
 from realloc.learn.teacher.kernel import Kernel
@@ -29,7 +34,6 @@ REACH = 0.2  # longest move about which surfaces are asked
 MOVES = 3000  # about which surfaces are asked
 # The sparse surface errs little and unlike the others: its prior weight is so many times theirs.
 SPARSE_PRIOR = 3.0
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,9 @@ class KernelSurface:
         return in_chunks(len(x), CHUNK, part)
 
     def _contexts(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return self.kernel.context("slope", x, self.x), self.kernel.context("curve", x, self.x)
+        return self.kernel.context("slope", x, self.x), self.kernel.context(
+            "curve", x, self.x
+        )
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,9 @@ class GramSums:
         moment = torch.tensordot(weights, self.moment, dims=1).double()
         pull = 0 if prior is None else noise * prior.double()
         gram.diagonal().add_(noise)
-        return torch.cholesky_solve((moment + pull)[:, None], torch.linalg.cholesky(gram))[:, 0]
+        return torch.cholesky_solve((moment + pull)[:, None], torch.linalg.cholesky(gram))[
+            :, 0
+        ]
 
 
 def fit_kernel(
@@ -114,7 +118,9 @@ def fit_kernel(
     kernel = learn_kernel(sample, config, generator, progress, start)
     with torch.no_grad():
         rows = torch.randperm(len(sample.y), generator=generator)[: config.inducing]
-        surface = KernelSurface(kernel, sample.x[rows], sample.z[rows], torch.zeros(len(rows), 1))
+        surface = KernelSurface(
+            kernel, sample.x[rows], sample.z[rows], torch.zeros(len(rows), 1)
+        )
         whiten = _whitening(surface)
         sums = _sum_groups(sample, surface, whiten, progress)
         noise = float(kernel.noise.exp())
@@ -156,7 +162,9 @@ def learn_kernel(
             order = torch.randperm(n, generator=generator)
         rows = counted[order[:size]]
         order = order[size:]
-        loss = negative_log_likelihood(kernel, sample.x[rows], sample.z[rows], sample.y[rows])
+        loss = negative_log_likelihood(
+            kernel, sample.x[rows], sample.z[rows], sample.y[rows]
+        )
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
@@ -200,7 +208,9 @@ def _sum_groups(
     for g in range(count):
         for rows in torch.where(group == g)[0].split(CHUNK):
             root = sample.weights[rows].sqrt()[:, None]
-            covariance = surface.kernel(sample.x[rows], sample.z[rows], surface.x, surface.z)
+            covariance = surface.kernel(
+                sample.x[rows], sample.z[rows], surface.x, surface.z
+            )
             features = covariance @ whiten.T * root
             gram[g].addmm_(features.T, features)
             moment[g] += features.T @ (sample.y[rows] * root[:, 0])
@@ -239,7 +249,9 @@ def _crowding(sums: GramSums, noise: float) -> float:
     # One by one: all of them in double precision are a third of a gigabyte.
     explained = torch.stack([gram.double() @ w for gram in sums.gram])
     score = sums.moment.double() - explained  # (G, m)
-    factor = torch.linalg.cholesky(total + noise * torch.eye(len(total), dtype=torch.float64))
+    factor = torch.linalg.cholesky(
+        total + noise * torch.eye(len(total), dtype=torch.float64)
+    )
     spread = (score * torch.cholesky_solve(score.T, factor).T).sum()
     expected = noise * torch.cholesky_solve(total, factor).diagonal().sum()
     return max(1.0, float(spread / expected)) if float(expected) > 0 else 1.0

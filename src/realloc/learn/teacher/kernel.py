@@ -22,10 +22,12 @@ AMPLITUDE = {
     "slope": -2.5,
     "curve": -4.0,
 }  # log variances to start from; outcomes have variance 1
-LENGTH, LINEAR, REACH, NOISE = 1.6, -4.5, 0.3, -0.3  # logs
-CHANNELS = (
-    3  # for which these were chosen; more of them share what moves are worth and lie further apart
-)
+# logarithms to start from
+LENGTH = 1.6
+LINEAR = -4.5
+REACH = 0.3
+NOISE = -0.3
+CHANNELS = 3  # for which these were chosen; more of them share what moves are worth and lie further apart
 
 
 class Kernel(nn.Module):
@@ -65,7 +67,9 @@ class Kernel(nn.Module):
         found = [part @ weights for part in self._slopes(contexts, z, other)]
         return torch.stack(found, dim=-1).transpose(0, 1)
 
-    def slope_features(self, x: Tensor, z: Tensor, other_x: Tensor, other: Tensor) -> list[Tensor]:
+    def slope_features(
+        self, x: Tensor, z: Tensor, other_x: Tensor, other: Tensor
+    ) -> list[Tensor]:
         """∂k/∂z_k between rows and others, (n, m) for each of the K channels."""
         contexts = self.context("slope", x, other_x), self.context("curve", x, other_x)
         return list(self._slopes(contexts, z, other))

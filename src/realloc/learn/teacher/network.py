@@ -64,7 +64,10 @@ def fit_network(
 ) -> Fit:
     """Train all members at once, from `start` if given; the units of fold i stop member i."""
     shape = BranchShape(
-        inputs=sample.x.shape[1], channels=sample.z.shape[1], width=config.width, heads=HEADS
+        inputs=sample.x.shape[1],
+        channels=sample.z.shape[1],
+        width=config.width,
+        heads=HEADS,
     )
     if isinstance(config, FactualConfig):
         branch = Plain(members, shape, seed)

@@ -36,7 +36,9 @@ def fit_covariance(parts: KernelParts, scaling: TensorScaling) -> GainCovariance
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
     settled = torch.eye(len(gram), dtype=torch.float64) - parts.noise * inverse
     factor = parts.whiten.T.double() @ square_root(settled)
-    kernel = {name: np.array(values.numpy()) for name, values in parts.kernel.state_dict().items()}
+    kernel = {
+        name: np.array(values.numpy()) for name, values in parts.kernel.state_dict().items()
+    }
     return GainCovariance(
         kernel=kernel,
         x=np.array(parts.x.numpy()),
@@ -60,7 +62,10 @@ def to_kernel(covariance: GainCovariance) -> Kernel:
     """The kernel, for a search that goes on from its lengths."""
     kernel = Kernel(covariance.x.shape[1])
     kernel.load_state_dict(
-        {name: torch.from_numpy(values.copy()) for name, values in covariance.kernel.items()}
+        {
+            name: torch.from_numpy(values.copy())
+            for name, values in covariance.kernel.items()
+        }
     )
     return kernel.requires_grad_(False)
 
@@ -84,10 +89,14 @@ def slim(covariance: GainCovariance) -> GainCovariance:
     _, axes = torch.linalg.eigh(phi.T @ phi)  # what settles least comes first
     taken = (phi @ axes).square()
     variance = kernel.slope_variance(x)
-    misfit = variance * covariance.alone**2 if covariance.misfit is None else covariance.misfit
+    misfit = (
+        variance * covariance.alone**2 if covariance.misfit is None else covariance.misfit
+    )
     prior = (along.square().sum(0)[:, None] * (variance + misfit)).flatten()
     # V at every inducing row, along every move
     left = (prior - taken.sum(1)).clamp_min(1e-6 * prior)
-    worst = (taken.cumsum(1) / left[:, None]).amax(0)  # if all directions up to here are left out
+    worst = (taken.cumsum(1) / left[:, None]).amax(
+        0
+    )  # if all directions up to here are left out
     kept = axes[:, int((worst <= LEFT_OUT).sum()) :]
     return replace(covariance, factor=np.array((factor @ kept).numpy()))

@@ -14,25 +14,26 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Integers, Rows
 
 MOST = 2000  # different mixes; logs with more are not of this kind
 LEAST_REPEATS = 5  # readings beyond the first of their mix; fewer do not tell a variance
 SURE = 0.99  # that mixes differ at all
 SAME = 1e-6  # moved share below which two mixes are one
-CELLS = 999_983  # per share; a prime, so that no usual fraction lies on the border of two cells
+CELLS = (
+    999_983  # per share; a prime, so that no usual fraction lies on the border of two cells
+)
 
 
 @dataclass(frozen=True, eq=False)
 class RepeatedMixes:
     """Logged mixes (G, K), mean residuals around 0 and units of each (G,), and both variances."""
 
-    shares: NDArray[np.float64]
-    residual: NDArray[np.float64]
-    count: NDArray[np.int64]
+    shares: Floats
+    residual: Floats
+    count: Integers
     lasting: float  # σ_a²
     noise: float  # σ_ε²
 
@@ -57,18 +58,19 @@ class RepeatedMixes:
         The surface's σ̂ as far as it still counts, and what is unknown of each mix.
         """
         rho = np.append(self.rho, 0.0)
-        here, there = rho[self._find(start)][:, None], rho[self._find(ends)]
+        here = rho[self._find(start)][:, None]
+        there = rho[self._find(ends)]
         smooth = (1 - np.minimum(here, there)) * surface
         return np.sqrt(np.square(smooth) + self.lasting * ((1 - here) + (1 - there)))
 
-    def _find(self, shares: Floats) -> NDArray[np.int64]:
+    def _find(self, shares: Floats) -> Integers:
         """The number of the mix at shares (..., K), G where none is."""
         _, found = self.tree.query(shares, p=1, distance_upper_bound=2 * SAME)
         return np.asarray(found, dtype=np.int64)
 
 
 def fit_mixes(
-    shares: Floats, units: NDArray[np.integer], weights: Floats, residual: Callable[[], Floats]
+    shares: Floats, units: Rows, weights: Floats, residual: Callable[[], Floats]
 ) -> RepeatedMixes | None:
     """Learn both variances from repeats of shares (n, K) by different units.
 
@@ -87,17 +89,20 @@ def fit_mixes(
     if len(owner) - len(np.unique(owner)) < LEAST_REPEATS:
         return None
     w = weights[counted]
-    reading = np.bincount(pair.ravel(), w * residual()[counted]) / np.bincount(pair.ravel(), w)
+    reading = np.bincount(pair.ravel(), w * residual()[counted]) / np.bincount(
+        pair.ravel(), w
+    )
     present, owner = np.unique(owner, return_inverse=True)
     return _separate(shares[first[present]], reading, owner)
 
 
-def _separate(mixes: Floats, reading: Floats, owner: NDArray[np.int64]) -> RepeatedMixes | None:
+def _separate(mixes: Floats, reading: Floats, owner: Integers) -> RepeatedMixes | None:
     """Variance components of readings (J,) by their mix.
 
     Within mixes the noise, between them what lasts.
     """
-    J, G = len(reading), len(mixes)
+    J = len(reading)
+    G = len(mixes)
     count = np.bincount(owner, minlength=G)
     mean = np.bincount(owner, reading, minlength=G) / count
     noise = float(np.square(reading - mean[owner]).sum() / (J - G))

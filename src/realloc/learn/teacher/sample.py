@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from realloc.base.simplex import Floats
 from realloc.learn.scaling import Scaling
 
-Floats = NDArray[np.float64]
 # A share with a smaller standard deviation never moved: nothing can be learned about it.
 STILL = 1e-4
 
@@ -34,7 +34,9 @@ class TensorScaling:
 
     def numpy(self) -> Scaling:
         """The same for whoever decides without torch."""
-        return Scaling(np.array(self.centre.numpy()), np.array(self.inverse.numpy()), self.outcome)
+        return Scaling(
+            np.array(self.centre.numpy()), np.array(self.inverse.numpy()), self.outcome
+        )
 
 
 def as_tensor(values: NDArray[Any], dtype: type[np.generic] = np.float32) -> Tensor:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from realloc.base.progress import Progress, silent
+from realloc.base.simplex import Floats, Integers
 from realloc.learn.teacher.sample import TeacherSample
 from realloc.learn.teacher.surface import Fit, contrast_of, in_chunks
 
@@ -31,8 +31,6 @@ WEAK = 1e-6
 STRONG = 1e8
 CHUNK = 4096
 LARGEST = 10_000_000  # numbers of a chunk's curvature
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -201,7 +199,11 @@ def choose_columns(
 
 
 def sum_groups(
-    wide: Floats, parts: Floats, residual: Floats, columns: SparseColumns, sample: TeacherSample
+    wide: Floats,
+    parts: Floats,
+    residual: Floats,
+    columns: SparseColumns,
+    sample: TeacherSample,
 ) -> SparseSums:
     """One pass over the rows."""
     count = sample.count * GROUPS
@@ -217,7 +219,9 @@ def sum_groups(
         for first in range(0, len(group), CHUNK):
             rows = group[first : first + CHUNK]
             root = np.sqrt(weights[rows])
-            features = wide[rows][:, columns.state] * parts[rows][:, columns.part] * root[:, None]
+            features = (
+                wide[rows][:, columns.state] * parts[rows][:, columns.part] * root[:, None]
+            )
             r = residual[rows] * root
             gram[g] += features.T @ features
             moment[g] += features.T @ r
@@ -240,7 +244,9 @@ def relevant(sums: SparseSums, counted: Floats, group: Integers) -> Coefficients
         mean = inverse @ moment / noise
         used = np.bincount(group, 1 - precision * np.diag(inverse))
         size = np.bincount(group, np.square(mean))
-        precision = np.clip(np.maximum(used, 1e-10) / np.maximum(size, 1e-100), WEAK, STRONG)[group]
+        precision = np.clip(
+            np.maximum(used, 1e-10) / np.maximum(size, 1e-100), WEAK, STRONG
+        )[group]
         left = square - 2 * mean @ moment + mean @ gram @ mean
         noise = max(left / max(n - used.sum(), 1.0), 1e-12)
     return Coefficients(mean, precision, noise)

@@ -95,10 +95,14 @@ def check_source(
     today: date | None = None,
 ) -> Check:
     """Check anything that `read_logs` takes, without raising for what its rows hold."""
-    return check_loaded(load(source, schema, on_progress=on_progress, today=today), schema, config)
+    return check_loaded(
+        load(source, schema, on_progress=on_progress, today=today), schema, config
+    )
 
 
-def check_loaded(loaded: Loaded, schema: Schema, config: CheckConfig | None = None) -> Check:
+def check_loaded(
+    loaded: Loaded, schema: Schema, config: CheckConfig | None = None
+) -> Check:
     """Check what came of reading."""
     if loaded.logs is None:
         return Check(_sorted(loaded.findings), None, loaded.features, schema)

@@ -91,7 +91,9 @@ def shares(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Fi
             "Vary splits within units, at random and a little.",
         )
     if variation.zero_cells > 0:
-        frequent = [f"{name or 'none'}: {count:,}" for name, count in variation.patterns[:3]]
+        frequent = [
+            f"{name or 'none'}: {count:,}" for name, count in variation.patterns[:3]
+        ]
         yield Finding(
             "zeros",
             "info",

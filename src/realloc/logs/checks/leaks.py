@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from realloc.base.simplex import Mask
 from realloc.logs import names
 from realloc.logs.checks.finding import Finding
 from realloc.logs.reading.arrow import compute as pc
@@ -82,7 +83,7 @@ def find_leaks(logs: Logs) -> dict[str, tuple[str, float]]:
     return leaks
 
 
-def _whole_units(codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _whole_units(codes: NDArray[np.int32]) -> Mask:
     """Rows of whole units, spread over the log, about as many as a sample needs."""
     stride = -(-len(codes) // SAMPLE_ROWS)
     kept = codes % stride == 0
@@ -182,7 +183,9 @@ def _useless(logs: Logs, name: str, advice: str) -> Finding | None:
         missing += int(pc.sum(pc.is_nan(column)).as_py() or 0)
     if missing >= rows:
         what = f"Feature {name!r} is missing in every row"
-        return Finding("all_missing", "warning", what, "It tells nothing.", advice, column=name)
+        return Finding(
+            "all_missing", "warning", what, "It tells nothing.", advice, column=name
+        )
     category = pa.types.is_dictionary(column.type)
     values = column.combine_chunks().indices if category else column
     extremes = pc.min_max(values)

@@ -14,7 +14,9 @@ class CheckConfig:
     fewest_units: int = 2
     few_rows: int = 1000  # fewer: a warning
     few_units: int = 20
-    few_rows_per_channel: int = 50  # fewer rows for each channel, or that use one: a warning
+    few_rows_per_channel: int = (
+        50  # fewer rows for each channel, or that use one: a warning
+    )
     budget_jump: float = 100.0  # a unit's budget from one period to the next, as a factor
 
     def __post_init__(self) -> None:
@@ -29,4 +31,6 @@ class CheckConfig:
                 "least 0."
             )
         if self.budget_jump <= 1:
-            raise ConfigError(f"Expected `budget_jump` of [check] above 1, got {self.budget_jump}.")
+            raise ConfigError(
+                f"Expected `budget_jump` of [check] above 1, got {self.budget_jump}."
+            )

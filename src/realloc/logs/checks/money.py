@@ -95,7 +95,8 @@ def currency(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[
         return
     text = pc.utf8_upper(pc.utf8_trim_whitespace(logs.table[name].cast(pa.string())))
     counts = {
-        pair["values"]: pair["counts"] for pair in text.drop_null().value_counts().to_pylist()
+        pair["values"]: pair["counts"]
+        for pair in text.drop_null().value_counts().to_pylist()
     }
     if len(counts) < 2:
         return

@@ -4,12 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from realloc.logs.checks.finding import Finding, Level
-
-Mask = NDArray[np.bool_]
 
 
 class Rule(NamedTuple):
@@ -105,7 +100,10 @@ RULES: dict[str, Rule] = {
         "Nothing to do if that is right.",
     ),
     "missing_budget": Rule(
-        "warning", "The budget in column {column!r} is missing", ASIDE, "Fill it in if it is known."
+        "warning",
+        "The budget in column {column!r} is missing",
+        ASIDE,
+        "Fill it in if it is known.",
     ),
     "missing_outcome": Rule(
         "warning",

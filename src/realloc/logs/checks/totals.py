@@ -9,8 +9,8 @@ units share is taken out.
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from realloc.base.simplex import Integers
 from realloc.logs.checks.finding import Finding
 from realloc.logs.table import Floats, Logs
 
@@ -48,7 +48,7 @@ def find_totals(logs: Logs) -> Iterator[Finding]:
         )
 
 
-def _largest_series(logs: Logs) -> tuple[Floats, NDArray[np.int64]]:
+def _largest_series(logs: Logs) -> tuple[Floats, Integers]:
     """Outcome per date and unit (dates, units), largest units first; NaN where there is no row."""
     codes = logs.unit_codes
     outcome = logs.outcome
@@ -64,7 +64,7 @@ def _largest_series(logs: Logs) -> tuple[Floats, NDArray[np.int64]]:
     return series[-MOST_DATES:], largest
 
 
-def _parts_of(series: Floats, column: int) -> NDArray[np.int64]:
+def _parts_of(series: Floats, column: int) -> Integers:
     """The columns that add up to one of them, on the dates where that one has a row; or none."""
     from scipy.optimize import nnls
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base import simplex
+from realloc.base.simplex import Integers, Mask
 from realloc.logs.table import Floats, Logs
 
 MOVED_POINT = 0.01  # a share of the budget that counts as a move
@@ -39,10 +39,14 @@ class Variation:
     zero_cells: float  # part of share cells that are exactly zero
     rows_with_zero: float
     structural_zeros: float  # part of zero cells in channels that the unit never uses
-    patterns: tuple[tuple[str, int], ...]  # most frequent sets of active channels, with their rows
+    patterns: tuple[
+        tuple[str, int], ...
+    ]  # most frequent sets of active channels, with their rows
     pattern_count: int
     within_variance: float  # part of the total variance of shares that is within units
-    move_median: float  # part of a unit's budget that changes hands from one period to the next
+    move_median: (
+        float  # part of a unit's budget that changes hands from one period to the next
+    )
     move_p90: float
     moved_rows: float  # part of those steps that move at least one point of the budget
 
@@ -119,7 +123,7 @@ def measure(logs: Logs) -> Variation:
     )
 
 
-def _patterns(shares: Floats) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+def _patterns(shares: Floats) -> tuple[Mask, Integers]:
     """The distinct sets of active channels with their rows, most frequent first."""
     packed = np.packbits(simplex.active_pattern(shares), axis=1)
     width = packed.shape[1]
@@ -130,7 +134,7 @@ def _patterns(shares: Floats) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     return patterns.astype(bool), rows[order]
 
 
-def _pattern_name(channels: tuple[str, ...], pattern: NDArray[np.bool_]) -> str:
+def _pattern_name(channels: tuple[str, ...], pattern: Mask) -> str:
     active = [name for name, on in zip(channels, pattern, strict=True) if on]
     more = f" + {len(active) - 6} more" if len(active) > 6 else ""
     return " + ".join(active[:6]) + more

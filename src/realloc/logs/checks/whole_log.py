@@ -73,7 +73,9 @@ def outcome(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[F
             )
 
 
-def outcome_by_unit(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
+def outcome_by_unit(
+    logs: Logs, variation: Variation, config: CheckConfig
+) -> Iterator[Finding]:
     """An outcome that varies within units."""
     values = logs.outcome
     codes = logs.unit_codes
@@ -103,7 +105,9 @@ def maturity(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[
     before = mean[-recent - BEFORE : -recent]
     usual = np.median(before)
     low = mean[-recent:] < min(0.6 * usual, usual - 4 * before.std())
-    count = recent if low.all() else int(np.argmin(low[::-1]))  # low periods at the very end
+    count = (
+        recent if low.all() else int(np.argmin(low[::-1]))
+    )  # low periods at the very end
     if count:
         level = mean[-count:].mean() / usual
         yield Finding(

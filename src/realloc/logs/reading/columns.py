@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
+from realloc.base.simplex import Integers, Mask
 from realloc.logs.reading.arrow import compute as pc
 
 MISSING_WORDS = ("", "nan", "na", "n/a", "null", "none")
@@ -15,14 +16,14 @@ NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$"
 INFINITE = r"^[+-]?(inf|infinity)$"
 ISO_DAY = r"^\d{4}-\d{2}-\d{2}$"
 ZONE = r"(Z|[+-]\d{2}:?\d{2})"
-ISO_MOMENT = rf"^\d{{4}}-\d{{2}}-\d{{2}}[T ]\d{{2}}:\d{{2}}(:\d{{2}}(\.\d{{1,9}})?)?{ZONE}?$"
+ISO_MOMENT = (
+    rf"^\d{{4}}-\d{{2}}-\d{{2}}[T ]\d{{2}}:\d{{2}}(:\d{{2}}(\.\d{{1,9}})?)?{ZONE}?$"
+)
 DAY_MICROS = 86_400_000_000
 NO_TIME = np.iinfo(np.int64).min
 YEAR_1 = -719_162 * DAY_MICROS
 YEAR_10000 = 2_932_897 * DAY_MICROS
 MOST_CATEGORIES = 1_000_000
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Parsed:
     """Values of one column of one batch, and which of them could not be understood."""
 
     values: NDArray[Any]
-    bad: NDArray[np.bool_]
+    bad: Mask
     texts: pa.Array | None = None  # the column as text where some were bad, to quote one
     zoned: bool = False  # times: some carry a time zone
     naive: bool = False  # times: some have an hour, but no time zone
@@ -43,7 +44,9 @@ class Parsed:
         return repr(text if len(text) <= 40 else text[:40] + "…")
 
 
-def to_numbers(column: pa.Array, name: str, allow_text: bool, allow_bool: bool = True) -> Parsed:
+def to_numbers(
+    column: pa.Array, name: str, allow_text: bool, allow_bool: bool = True
+) -> Parsed:
     """Convert to float64, NaN where missing. Text is parsed only where all is text (CSV)."""
     kind = column.type
     if allow_text and is_text(kind):
@@ -121,11 +124,11 @@ def _times_from_text(column: pa.Array) -> Parsed:
     return Parsed(values, bad, column, bool(zoned.any()), bool(naive.any()))
 
 
-def _matches(text: pa.Array, pattern: str) -> NDArray[np.bool_]:
+def _matches(text: pa.Array, pattern: str) -> Mask:
     return np.asarray(pc.fill_null(pc.match_substring_regex(text, pattern), False))
 
 
-def _days(column: pa.Array) -> NDArray[np.int64] | None:
+def _days(column: pa.Array) -> Integers | None:
     """Microseconds where every value is a day (2026-01-31), as usual; None for any other column."""
     width = pc.min_max(pc.binary_length(column))
     if column.null_count or width["min"].as_py() != 10 or width["max"].as_py() != 10:
@@ -136,11 +139,11 @@ def _days(column: pa.Array) -> NDArray[np.int64] | None:
         return None
 
 
-def _outside(micros: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _outside(micros: Integers) -> Mask:
     return (micros != NO_TIME) & ((micros < YEAR_1) | (micros >= YEAR_10000))
 
 
-def _parse_moments(text: pa.Array, zone: str | None) -> NDArray[np.int64]:
+def _parse_moments(text: pa.Array, zone: str | None) -> Integers:
     micros = pa.timestamp("us", tz=zone)
     try:
         nanos = text.cast(pa.timestamp("ns", tz=zone))
@@ -210,7 +213,9 @@ def is_text(kind: pa.DataType) -> bool:
 
 def is_number(kind: pa.DataType) -> bool:
     """Whether a type is a number; true/false is none."""
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return (
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
 
 
 def is_time(kind: pa.DataType) -> bool:

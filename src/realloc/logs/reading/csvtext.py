@@ -66,7 +66,9 @@ def _header_line(path: Path) -> str:
             "Save it as UTF-8."
         ) from problem
     if not text.strip():
-        raise LogError(f"Expected a header in the first line of {path}, but that line is blank.")
+        raise LogError(
+            f"Expected a header in the first line of {path}, but that line is blank."
+        )
     return text
 
 
@@ -117,7 +119,11 @@ def _check_quotes(path: Path, lines: list[bytes], before: int) -> None:
     for number, line in enumerate(lines, before + 1):
         if b'"' in line:
             try:
-                next(csv.reader([line.decode("utf-8")], delimiter=separator(path), strict=True))
+                next(
+                    csv.reader(
+                        [line.decode("utf-8")], delimiter=separator(path), strict=True
+                    )
+                )
             except UnicodeDecodeError as problem:
                 raise LogError(_explain(path, problem)) from problem
             except csv.Error as problem:

@@ -35,7 +35,9 @@ def to_arrow(source: Any) -> pa.Table:
             # Libraries warn about odd frames; we refuse or accept them ourselves.
             warnings.simplefilter("ignore")
             eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-            return eager.to_arrow().select(eager.columns)  # pandas would add its index as a column
+            return eager.to_arrow().select(
+                eager.columns
+            )  # pandas would add its index as a column
     except Exception as problem:  # frames can fail in as many ways as there are libraries
         detail = re.sub(r"<class '([^']*)'>", r"\1", " ".join(str(problem).split()))
         detail = re.sub(r"\b\w*(Error|Exception|Invalid|NotImplemented)\b:?\s*", "", detail)

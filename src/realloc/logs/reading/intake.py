@@ -10,13 +10,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
-from realloc.logs.checks.rules import RULES, First, Mask, RuleTally
+from realloc.base.simplex import Floats, Integers, Mask
+from realloc.logs.checks.rules import RULES, First, RuleTally
 from realloc.logs.reading.arrow import compute as pc
 from realloc.logs.reading.columns import (
     DAY_MICROS,
     MOST_CATEGORIES,
     NO_TIME,
-    Floats,
     Parsed,
     Vocabulary,
     decoded,
@@ -38,7 +38,7 @@ class CompactRows:
     """Rows being read: unit codes, microseconds, and named columns (float64, float32 or codes)."""
 
     units: NDArray[np.int32]
-    times: NDArray[np.int64]
+    times: Integers
     columns: dict[str, NDArray[Any]]
 
     def __len__(self) -> int:
@@ -100,7 +100,9 @@ class Intake:
     plan: ReadingPlan
     today: date
     text: bool  # the source is a CSV: numbers come as text
-    forgive: bool = False  # rows to decide on: a bad row is left out instead of stopping all others
+    forgive: bool = (
+        False  # rows to decide on: a bad row is left out instead of stopping all others
+    )
     tally: RuleTally = field(default_factory=RuleTally)
     unit_words: Vocabulary = field(default_factory=Vocabulary)
     words: defaultdict[str, Vocabulary] = field(
@@ -109,7 +111,9 @@ class Intake:
     usable: RowPile = field(default_factory=RowPile)
     aside: RowPile = field(default_factory=RowPile)  # only keys of rows that were set aside
     seen: int = 0
-    empty_cells: Counter[str] = field(default_factory=Counter)  # by channel column: not used
+    empty_cells: Counter[str] = field(
+        default_factory=Counter
+    )  # by channel column: not used
     zero_cells: Counter[str] = field(default_factory=Counter)
     zoned: bool = False
     naive: bool = False
@@ -194,7 +198,9 @@ class Intake:
             values[empty] = 0.0
         return values
 
-    def _feature(self, flags: "RowFlags", column: pa.Array, name: str, kind: str) -> NDArray[Any]:
+    def _feature(
+        self, flags: "RowFlags", column: pa.Array, name: str, kind: str
+    ) -> NDArray[Any]:
         if kind == "time":
             parsed = to_times(column, name)
             flags.flag("bad_time", parsed.bad, name, parsed)
@@ -216,7 +222,7 @@ class RowFlags:
     intake: Intake
     piece: Piece | None
     units: NDArray[np.int32]
-    times: NDArray[np.int64]
+    times: Integers
     wrong: list[Mask] = field(default_factory=list)  # rows to leave out of a decision
 
     def flag(
@@ -312,7 +318,8 @@ def _dropped(flags: RowFlags) -> Mask:
 def _explain_sum(total: Floats, budget: Floats) -> str:
     """What shares that do not sum to 1 look like."""
     looks = {
-        "They look like percent: divide the channel columns by 100.": np.abs(total - 100) < 1,
+        "They look like percent: divide the channel columns by 100.": np.abs(total - 100)
+        < 1,
         "They look like basis points: divide the channel columns by 10,000.": (
             np.abs(total - 10_000) < 100
         ),

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from realloc.base.simplex import Integers
 from realloc.logs.checks.finding import Finding
 from realloc.logs.reading import columns
 from realloc.logs.reading.arrow import compute as pc
@@ -91,7 +91,7 @@ def check_keys(schema: Schema, table: pa.Table) -> list[Finding]:
     return findings
 
 
-def _duplicates(schema: Schema, table: pa.Table, rows: NDArray[np.int64]) -> Finding:
+def _duplicates(schema: Schema, table: pa.Table, rows: Integers) -> Finding:
     exact = np.ones(len(rows), dtype=bool)
     for name in (*schema.channels, schema.outcome):
         if name in table.column_names:
@@ -170,9 +170,13 @@ def check_ids(schema: Schema, units: pa.Array) -> Iterator[Finding]:
         )
         return
     forms = {
-        "blanks or Unicode form": pc.utf8_trim_whitespace(pc.utf8_normalize(units, form="NFC")),
+        "blanks or Unicode form": pc.utf8_trim_whitespace(
+            pc.utf8_normalize(units, form="NFC")
+        ),
         "upper and lower case": pc.utf8_lower(units),
-        "leading zeros": pc.if_else(pc.utf8_is_digit(units), pc.utf8_ltrim(units, "0"), units),
+        "leading zeros": pc.if_else(
+            pc.utf8_is_digit(units), pc.utf8_ltrim(units, "0"), units
+        ),
     }
     for how, form in forms.items():
         if len(pc.unique(form)) < len(units):
@@ -195,4 +199,6 @@ def _twins(units: list[str], forms: list[str]) -> tuple[str, str]:
     """The first two ids that have the same form."""
     first: dict[str, str] = {}
     pairs = zip(units, forms, strict=True)
-    return next((first[form], unit) for unit, form in pairs if first.setdefault(form, unit) != unit)
+    return next(
+        (first[form], unit) for unit, form in pairs if first.setdefault(form, unit) != unit
+    )

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from realloc.base.simplex import Integers
 from realloc.logs.reading.columns import NO_TIME
 from realloc.logs.reading.intake import CompactRows, Intake, RowFlags, check_split, say
 
@@ -40,7 +41,7 @@ def pivot(intake: Intake, rows: CompactRows) -> CompactRows:
     return check_split(RowFlags(intake, None, wide.units, wide.times), wide)
 
 
-def _channel_index(intake: Intake, rows: CompactRows) -> NDArray[np.int64]:
+def _channel_index(intake: Intake, rows: CompactRows) -> Integers:
     """The place of each row's channel in the schema, −1 where it is not listed."""
     column = str(intake.plan.schema.channel_column)
     words = intake.words[column].values
@@ -55,7 +56,7 @@ def _channel_index(intake: Intake, rows: CompactRows) -> NDArray[np.int64]:
 
 
 def _one_per_day(
-    flags: RowFlags, name: str, values: NDArray[Any], group: NDArray[np.int64]
+    flags: RowFlags, name: str, values: NDArray[Any], group: Integers
 ) -> NDArray[Any]:
     """The first value given in each group; rows that give another one are flagged."""
     if values.dtype.kind == "f":
@@ -64,7 +65,9 @@ def _one_per_day(
         missing = values == NO_TIME if values.dtype == np.int64 else values < 0
     given = np.flatnonzero(~missing)
     first = np.searchsorted(group, np.arange(int(group[-1]) + 1))
-    first[group[given][::-1]] = given[::-1]  # the last write wins, so the first given row stays
+    first[group[given][::-1]] = given[
+        ::-1
+    ]  # the last write wins, so the first given row stays
     result = values[first]
     differs = ~missing & (values != result[group])
     if differs.any():

@@ -67,7 +67,9 @@ def make_plan(source: Source, schema: Schema, need_outcome: bool = True) -> Read
         findings = list(_unused_later(present, schema))
     kinds = _kinds(source, schema, wanted, findings)
     findings += _file_notes(source)
-    return ReadingPlan(schema, kinds, need_outcome, schema.features is None, tuple(findings))
+    return ReadingPlan(
+        schema, kinds, need_outcome, schema.features is None, tuple(findings)
+    )
 
 
 def _check_present(schema: Schema, present: list[str], need_outcome: bool) -> None:
@@ -84,7 +86,9 @@ def _check_present(schema: Schema, present: list[str], need_outcome: bool) -> No
                 absent.append((part, name))
     if absent:
         part, name = absent[0]
-        more = f" ({len(absent)} columns of the schema are absent.)" if len(absent) > 1 else ""
+        more = (
+            f" ({len(absent)} columns of the schema are absent.)" if len(absent) > 1 else ""
+        )
         raise LogError(
             f"Expected a column {name!r} (`{part}` of the schema), but the log has none."
             f"{nearest(name, present)}{more}"
@@ -97,7 +101,12 @@ def _choose_features(source: Source, schema: Schema) -> tuple[list[str], list[Fi
     Left out: columns without a name, nested ones, and those named like a spend or a later result.
     """
     findings: list[Finding] = []
-    taken = {*schema.fixed_columns, schema.channel_column, schema.spend_column, csvtext.UNNAMED}
+    taken = {
+        *schema.fixed_columns,
+        schema.channel_column,
+        schema.spend_column,
+        csvtext.UNNAMED,
+    }
     rest = [name for name in source.columns.names if name not in taken]
     rest = [name for name in rest if not name.startswith("__index_level_")]
     if csvtext.UNNAMED in source.columns.names:
@@ -124,7 +133,9 @@ def _choose_features(source: Source, schema: Schema) -> tuple[list[str], list[Fi
         )
         findings.append(unlisted)
         rest = [name for name in rest if name not in spent]
-    later = [name for name in rest if names.looks_later(name) and name not in schema.known_before]
+    later = [
+        name for name in rest if names.looks_later(name) and name not in schema.known_before
+    ]
     if later:
         left_out = Finding(
             "post_decision_name",
@@ -237,7 +248,9 @@ def _guessed(kinds: dict[str, Kind]) -> Finding:
     by_kind = {kind: [] for kind in ("number", "bool", "time", "category")}
     for name, kind in kinds.items():
         by_kind[kind].append(name)
-    listed = "; ".join(f"{kind}: {', '.join(found)}" for kind, found in by_kind.items() if found)
+    listed = "; ".join(
+        f"{kind}: {', '.join(found)}" for kind, found in by_kind.items() if found
+    )
     return Finding(
         "undeclared_types",
         "info",

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
+from realloc.base.simplex import Integers
 from realloc.logs.checks import leaks
 from realloc.logs.checks.finding import Finding
 from realloc.logs.reading import keys
@@ -36,7 +37,11 @@ class Loaded:
 
 
 def read_logs(
-    source: Any, schema: Schema, *, on_progress: OnProgress | None = None, today: date | None = None
+    source: Any,
+    schema: Schema,
+    *,
+    on_progress: OnProgress | None = None,
+    today: date | None = None,
 ) -> Logs:
     """Read and validate a log; if its rows are wrong, raise one `LogError` with every problem.
 
@@ -106,7 +111,7 @@ class Today:
     """Rows to decide on: the usable ones as logs, their places in the input, and all rows' keys."""
 
     logs: Logs
-    positions: NDArray[np.int64]
+    positions: Integers
     keys: pa.Table
     findings: tuple[Finding, ...]
 
@@ -182,7 +187,7 @@ def _to_table(intake: Intake, rows: CompactRows) -> tuple[pa.Table, Order]:
     return pa.table(arrays), order
 
 
-def _order(codes: NDArray[np.int32], times: NDArray[np.int64]) -> Order:
+def _order(codes: NDArray[np.int32], times: Integers) -> Order:
     """The order by unit and time; a slice, which copies nothing, where rows are sorted already."""
     step = np.diff(codes)
     later = np.diff(times) >= 0
@@ -191,7 +196,7 @@ def _order(codes: NDArray[np.int32], times: NDArray[np.int64]) -> Order:
     return np.lexsort((times, codes))
 
 
-def _time_array(times: NDArray[np.int64]) -> pa.Array:
+def _time_array(times: Integers) -> pa.Array:
     missing = times == NO_TIME
     if np.any(times[~missing] % DAY_MICROS):
         return pa.array(times, pa.int64(), mask=missing).cast(pa.timestamp("us"))
@@ -227,5 +232,7 @@ def _screened(logs: Logs, intake: Intake) -> Loaded:
     left_out = crowded | leaks.unsafe_features(replace(logs, features=bounded))
     kept = tuple(name for name in bounded if name not in left_out)
     notes = (*logs.notes, *left_out.values())
-    table = logs.table.drop_columns([name for name in left_out if name != logs.schema.currency])
+    table = logs.table.drop_columns(
+        [name for name in left_out if name != logs.schema.currency]
+    )
     return Loaded(Logs(logs.schema, table, kept, notes), notes)

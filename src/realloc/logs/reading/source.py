@@ -49,7 +49,10 @@ class Source:
     rows: int | None
     text: bool = False  # every column is text (CSV), types must be declared
     frame: pa.Table | None = None
-    place: tuple[str, int] = ("the table, row", 1)  # a frame's rows in messages, the first number
+    place: tuple[str, int] = (
+        "the table, row",
+        1,
+    )  # a frame's rows in messages, the first number
     files: tuple["File", ...] = ()
     cut: tuple[str, ...] = ()  # files that may have been cut off
     skipped: tuple[str, ...] = ()  # files of other kinds that lie beside them
@@ -90,14 +93,17 @@ class File:
         """
         pairs = [part.split("=", 1) for part in self.path.parts[:-1] if "=" in part]
         return [
-            (unquote(name), None if value == NO_VALUE else unquote(value)) for name, value in pairs
+            (unquote(name), None if value == NO_VALUE else unquote(value))
+            for name, value in pairs
         ]
 
     @cached_property
     def own_columns(self) -> pa.Schema:
         """The columns in the file itself."""
         own = (
-            csvtext.read_columns(self.path) if self.text else _open_parquet(self.path).schema_arrow
+            csvtext.read_columns(self.path)
+            if self.text
+            else _open_parquet(self.path).schema_arrow
         )
         refuse_repeated(own.names, str(self.path))
         return own
@@ -106,13 +112,17 @@ class File:
     def columns(self) -> pa.Schema:
         """Its columns, those from folder names last."""
         names = [name for name, _ in self.keys if name not in self.own_columns.names]
-        return pa.schema([*self.own_columns, *(pa.field(name, pa.string()) for name in names)])
+        return pa.schema(
+            [*self.own_columns, *(pa.field(name, pa.string()) for name in names)]
+        )
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The named columns, batch by batch."""
         own = self.own_columns.names
         inside = [name for name in names if name in own]
-        read = csvtext.batches(self.path, own, inside) if self.text else self._parquet(inside)
+        read = (
+            csvtext.batches(self.path, own, inside) if self.text else self._parquet(inside)
+        )
         for batch in read:
             arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
             for name, value in self.keys:
@@ -120,7 +130,9 @@ class File:
                     self._check_key(name, value, arrays[name])
                 elif name in names:
                     arrays[name] = pa.repeat(pa.scalar(value, pa.string()), batch.num_rows)
-            yield pa.RecordBatch.from_arrays([arrays[name] for name in names], names=list(names))
+            yield pa.RecordBatch.from_arrays(
+                [arrays[name] for name in names], names=list(names)
+            )
 
     def _parquet(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         """Row groups joined into large batches, as each batch costs a look-up of all units."""
@@ -175,7 +187,9 @@ def open_source(source: Any) -> Source:
     text = files[0].text
     for file in files if text else []:
         csvtext.check_text(file.path)
-    rows = None if text else sum(_open_parquet(file.path).metadata.num_rows for file in files)
+    rows = (
+        None if text else sum(_open_parquet(file.path).metadata.num_rows for file in files)
+    )
     cut = [str(file.path) for file in files if text and csvtext.may_be_cut(file.path)]
     return Source(
         columns,
@@ -255,7 +269,9 @@ def _check_same_columns(leader: File, file: File) -> None:
     gone = [name for name in leader.columns.names if name not in file.columns.names]
     new = [name for name in file.columns.names if name not in leader.columns.names]
     if gone or new:
-        difference = f"has no column {gone[0]!r}" if gone else f"has the further column {new[0]!r}"
+        difference = (
+            f"has no column {gone[0]!r}" if gone else f"has the further column {new[0]!r}"
+        )
         raise LogError(
             f"Expected the columns of {leader.path} in every file, but {file.path} {difference}."
         )

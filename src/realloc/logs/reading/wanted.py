@@ -4,14 +4,14 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
+from realloc.base.simplex import Floats
 
 OFF = 1e-6  # how far shares may be from summing to 1
 
 
-def read_shares(to: Any, channels: tuple[str, ...], rows: int) -> NDArray[np.float64]:
+def read_shares(to: Any, channels: tuple[str, ...], rows: int) -> Floats:
     """Shares (n, K) from an array in the channels' order, or from a frame.
 
     A frame has a column `<channel>` or `share_<channel>` for each channel.

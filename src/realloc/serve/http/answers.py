@@ -91,13 +91,17 @@ class Answers:
         optional = set() if route in ("field", "whatif") else {"constraints"}
         if not required <= table.keys() <= required | optional:
             keys = ", ".join(sorted(required))
-            raise HttpError(422, "bad_keys", f"Expected the keys {keys} and no unknown one.")
+            raise HttpError(
+                422, "bad_keys", f"Expected the keys {keys} and no unknown one."
+            )
         rows = [table.pop("row")] if route == "explain" else table.pop("rows")
         if type(rows) is not list or not rows:
             raise bad_rows("Expected `rows` to be a list of at least one row.")
         limit = config.batch_rows if route == "batch" else config.rows
         if len(rows) > limit:
-            sentence = f"Expected at most {limit} rows in a request. Split it, or use /v1/batch."
+            sentence = (
+                f"Expected at most {limit} rows in a request. Split it, or use /v1/batch."
+            )
             raise HttpError(413, "too_many_rows", sentence)
         if "constraints" in table:
             self._check_constraints(table["constraints"])
@@ -126,7 +130,9 @@ class Answers:
         for table, group in self._read_together(requests):
             with suppress(Exception):  # one bad row must spoil its own request only
                 rows = iter(self._decide(table, None))
-                decided |= {request: list(islice(rows, len(request.rows))) for request in group}
+                decided |= {
+                    request: list(islice(rows, len(request.rows))) for request in group
+                }
         return decided
 
     def _read_together(
@@ -222,7 +228,11 @@ class Answers:
             )
             if explanation is not None:
                 transfers = [asdict(transfer) for transfer in explanation.transfers]
-                return {"answers": rows, "transfers": transfers, "lines": explanation.lines()}
+                return {
+                    "answers": rows,
+                    "transfers": transfers,
+                    "lines": explanation.lines(),
+                }
         reason = rows[0]["reason"]
         line = f"{reason}: {REASONS.get(reason, 'nothing is moved')}"
         return {"answers": rows, "transfers": [], "lines": [line]}

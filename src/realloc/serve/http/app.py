@@ -34,7 +34,13 @@ TEXT = b"text/plain; version=0.0.4; charset=utf-8"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 DECISIONS = {f"/v1/{route}": route for route in KEYS}
 WITHOUT_TOKEN = ("/healthz", "/readyz")  # they say only whether the service runs
-UNIQUE = (b"host", b"authorization", b"content-length", b"content-type", b"content-encoding")
+UNIQUE = (
+    b"host",
+    b"authorization",
+    b"content-length",
+    b"content-type",
+    b"content-encoding",
+)
 CLOSE: Headers = ((b"connection", b"close"),)
 SAFE: Headers = (
     (b"cache-control", b"no-store"),
@@ -58,7 +64,11 @@ class App:
     """Checks requests and answers them; decisions are made in the request queue's threads."""
 
     def __init__(
-        self, versions: Versions, queue: RequestQueue, tokens: Tokens | None, hosts: frozenset[str]
+        self,
+        versions: Versions,
+        queue: RequestQueue,
+        tokens: Tokens | None,
+        hosts: frozenset[str],
     ) -> None:
         self.versions = versions
         self.queue = queue
@@ -120,16 +130,23 @@ class App:
         headers = _read_headers(scope)
         path = scope["path"]
         if host_of(headers.get(b"host", b"")) not in self.hosts:
-            raise HttpError(421, "unknown_host", "Expected a Host header that names this service.")
+            raise HttpError(
+                421, "unknown_host", "Expected a Host header that names this service."
+            )
         if path not in DECISIONS and path not in self._pages:
-            raise HttpError(404, "not_found", "Unknown path. /openapi.json lists those there are.")
+            raise HttpError(
+                404, "not_found", "Unknown path. /openapi.json lists those there are."
+            )
         token = 0
         if self.tokens is not None and path not in WITHOUT_TOKEN:
             token = self.tokens.find(headers.get(b"authorization", b""))
         allowed = "POST" if path in DECISIONS else "GET, HEAD"
         if scope["method"] not in allowed.split(", "):
             raise HttpError(
-                405, "wrong_method", f"Expected {allowed} here.", ((b"allow", allowed.encode()),)
+                405,
+                "wrong_method",
+                f"Expected {allowed} here.",
+                ((b"allow", allowed.encode()),),
             )
         if path in self._pages:
             return self._pages[path]()
@@ -139,14 +156,18 @@ class App:
         answer = await self.queue.submit(DECISIONS[path], body, rows)
         return Response(200, b'%b,"request_id":"%b"}' % (answer[:-1], request_id.encode()))
 
-    async def _read_body(self, headers: dict[bytes, bytes], receive: Receive, path: str) -> bytes:
+    async def _read_body(
+        self, headers: dict[bytes, bytes], receive: Receive, path: str
+    ) -> bytes:
         """Read the body, limited in size and time."""
         if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != JSON:
             raise HttpError(415, "not_json", "Expected a body of type application/json.")
         if headers.get(b"content-encoding", b"identity").lower() != b"identity":
             raise HttpError(415, "compressed", "Expected a body that is not compressed.")
         limit = self.config.batch_bytes if path == "/v1/batch" else self.config.body_bytes
-        too_long = HttpError(413, "too_long", f"Expected a body of at most {limit} bytes.", CLOSE)
+        too_long = HttpError(
+            413, "too_long", f"Expected a body of at most {limit} bytes.", CLOSE
+        )
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or len(length) > 12 or int(length) > limit:
             raise too_long
@@ -215,6 +236,8 @@ def _read_headers(scope: Message) -> dict[bytes, bytes]:
     headers: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
         if name in headers and name in UNIQUE:
-            raise HttpError(400, "repeated_header", f"Expected the header {name.decode()} once.")
+            raise HttpError(
+                400, "repeated_header", f"Expected the header {name.decode()} once."
+            )
         headers[name] = value
     return headers

@@ -43,7 +43,9 @@ class Tokens:
         return matches[0]
 
 
-def read_tokens(path: Path | None, environment: Mapping[str, str] = os.environ) -> Tokens | None:
+def read_tokens(
+    path: Path | None, environment: Mapping[str, str] = os.environ
+) -> Tokens | None:
     """Read tokens from a file, or one from the environment; None where there are none.
 
     Each line of the file is `<token> [last day, as 2026-12-31]`.
@@ -62,9 +64,13 @@ def read_tokens(path: Path | None, environment: Mapping[str, str] = os.environ) 
             raise ConfigError(
                 f"Expected {str(path)!r} to be closed to others. Run: chmod 600 {path}"
             )
-    tokens = tuple(_read_line(line) for line in lines if line.strip() and not line.startswith("#"))
+    tokens = tuple(
+        _read_line(line) for line in lines if line.strip() and not line.startswith("#")
+    )
     if path is not None and not 1 <= len(tokens) <= MAX_TOKENS:
-        raise ConfigError(f"Expected 1 to {MAX_TOKENS} tokens in {str(path)!r}, got {len(tokens)}.")
+        raise ConfigError(
+            f"Expected 1 to {MAX_TOKENS} tokens in {str(path)!r}, got {len(tokens)}."
+        )
     return Tokens(tokens) if tokens else None
 
 

@@ -8,7 +8,9 @@ Headers = tuple[tuple[bytes, bytes], ...]
 class HttpError(Exception):
     """The sentence says where and what was expected; it never repeats what was sent."""
 
-    def __init__(self, status: int, code: str, sentence: str, headers: Headers = ()) -> None:
+    def __init__(
+        self, status: int, code: str, sentence: str, headers: Headers = ()
+    ) -> None:
         super().__init__(sentence)
         self.status = status
         self.code = code
@@ -18,7 +20,9 @@ class HttpError(Exception):
     def body(self, request_id: str) -> bytes:
         """Return the JSON that is sent."""
         detail = [self.sentence]
-        return orjson.dumps({"error": self.code, "detail": detail, "request_id": request_id})
+        return orjson.dumps(
+            {"error": self.code, "detail": detail, "request_id": request_id}
+        )
 
 
 def too_busy(seconds: int, status: int = 429) -> HttpError:

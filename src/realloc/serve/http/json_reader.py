@@ -21,7 +21,8 @@ NUMBER = re.compile(rb"-?[0-9][-+.0-9eE]*")
 NUMBER_BYTES = bytes(48 if byte in b"+-.0123456789eE" else 32 for byte in range(256))
 # The same for integers; what makes a float or ends a string stays as it is.
 INTEGER_BYTES = bytes(
-    48 if byte in b"-0123456789" else byte if byte in b'".+eE' else 32 for byte in range(256)
+    48 if byte in b"-0123456789" else byte if byte in b'".+eE' else 32
+    for byte in range(256)
 )
 
 
@@ -32,13 +33,17 @@ def parse(body: bytes) -> dict[str, Any]:
     except orjson.JSONDecodeError as problem:
         raise _bad_json(_why_unreadable(body, problem)) from None
     if type(table) is not dict:
-        raise _bad_json('Expected a JSON object such as {"rows": [...]}, got something else.')
+        raise _bad_json(
+            'Expected a JSON object such as {"rows": [...]}, got something else.'
+        )
     keys = _count_keys(table)
     # Strings may hold colons and digits: only where the quick look finds too many are they cut out.
     if body.count(b":") != keys or _may_hold_long_number(body):
         bare = STRING.sub(b'""', body)
         if bare.count(b":") != keys:
-            raise _bad_json("Expected every key of a JSON object once, but one comes twice.")
+            raise _bad_json(
+                "Expected every key of a JSON object once, but one comes twice."
+            )
         for number in NUMBER.findall(bare):
             is_integer = not number.strip(b"-0123456789")
             if len(number) > (MAX_INTEGER if is_integer else MAX_NUMBER):
@@ -84,7 +89,9 @@ def _why_unreadable(body: bytes, problem: orjson.JSONDecodeError) -> str:
         return "Expected JSON in UTF-8, got another encoding."
     if text.startswith(("NaN", "Infinity", "-Infinity"), problem.pos):
         return "Expected finite numbers in JSON, got NaN or Infinity."
-    return f"Expected JSON, but it cannot be parsed at character {problem.pos}: {problem.msg}."
+    return (
+        f"Expected JSON, but it cannot be parsed at character {problem.pos}: {problem.msg}."
+    )
 
 
 def _bad_json(sentence: str) -> HttpError:

@@ -23,4 +23,6 @@ def answer_rows(answers: pa.Table, schema: Schema) -> list[dict[str, Any]]:
         rows = zip(*by_channel, strict=True)
         ordered[key] = [dict(zip(schema.channels, row, strict=True)) for row in rows]
     ordered |= columns
-    return [dict(zip(ordered, row, strict=True)) for row in zip(*ordered.values(), strict=True)]
+    return [
+        dict(zip(ordered, row, strict=True)) for row in zip(*ordered.values(), strict=True)
+    ]

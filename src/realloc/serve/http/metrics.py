@@ -33,16 +33,23 @@ class Metrics:
         )
         self.scoring = counter("realloc_scoring_seconds", "CPU time spent deciding.")
         self.failures = counter(
-            "realloc_internal_failures", "Requests answered by keeping the mix after a failure."
+            "realloc_internal_failures",
+            "Requests answered by keeping the mix after a failure.",
         )
-        self.recorded = counter("realloc_recorded_rows", "Answers written to the decision log.")
+        self.recorded = counter(
+            "realloc_recorded_rows", "Answers written to the decision log."
+        )
         self.swaps = counter("realloc_swaps", "Versions taken into service.")
-        self.bad_versions = counter("realloc_bad_versions", "Versions that could not be used.")
+        self.bad_versions = counter(
+            "realloc_bad_versions", "Versions that could not be used."
+        )
         self.version = gauge("realloc_version", "The version that answers; 0: none.")
         self.newest = gauge("realloc_newest_version", "The version that HEAD names.")
         self.age = gauge("realloc_model_age_seconds", "Age of the version that answers.")
         self.frozen = gauge("realloc_frozen", "Whether the store is frozen.")
-        self.stale = gauge("realloc_stale", "Whether the model is too old to move anything.")
+        self.stale = gauge(
+            "realloc_stale", "Whether the model is too old to move anything."
+        )
         self.waiting = gauge("realloc_waiting_rows", "Rows in the request queue.")
 
     def text(self) -> bytes:

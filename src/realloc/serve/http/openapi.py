@@ -44,17 +44,23 @@ def describe(current: LoadedVersion | None, config: ServeConfig) -> Table:
     """Return the whole document."""
     row: Table = {"type": "object"} if current is None else _object(_columns(current))
     channels = current.schema.channels if current else ()
-    to = _object({name: {"type": "number", "minimum": 0, "maximum": 1} for name in channels})
+    to = _object(
+        {name: {"type": "number", "minimum": 0, "maximum": 1} for name in channels}
+    )
     rows = {"type": "array", "items": row, "minItems": 1, "maxItems": config.rows}
     many = rows | {"maxItems": config.batch_rows}
     constraints = {"constraints": {"type": "object"}} if config.constraints else {}
     targets = {"oneOf": [to, {"type": "array", "items": to}]}
     paths: Table = {
-        "/v1/recommend": _post("Shares and money for a few rows", {"rows": rows}, constraints),
+        "/v1/recommend": _post(
+            "Shares and money for a few rows", {"rows": rows}, constraints
+        ),
         "/v1/batch": _post("Shares and money for many rows", {"rows": many}, constraints),
         "/v1/explain": _post("Why a row is moved or kept", {"row": row}, constraints),
         "/v1/field": _post("What a little more of each channel is worth", {"rows": rows}),
-        "/v1/whatif": _post("What going to given shares is worth", {"rows": rows, "to": targets}),
+        "/v1/whatif": _post(
+            "What going to given shares is worth", {"rows": rows, "to": targets}
+        ),
     }
     for path, (summary, status) in PAGES.items():
         responses = {"200": {"description": summary}}

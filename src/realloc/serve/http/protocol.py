@@ -13,14 +13,17 @@ from realloc.serve.http.metrics import Metrics
 BUSY_BODY = too_busy(1, 503).body("")
 BUSY = (
     b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n"
-    b"content-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(BUSY_BODY), BUSY_BODY)
+    b"content-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+    % (len(BUSY_BODY), BUSY_BODY)
 )
 
 
 class BufferedTransport:
     """Sends headers and body in one call: after each, the event loop waits for Python's lock."""
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop
+    ) -> None:
         self._transport = transport
         self._loop = loop
         self._buffer: list[bytes] = []
@@ -100,11 +103,15 @@ class LimitedProtocol(H11Protocol):
             self.cycle.message_event.set()
         try:
             super().send_400_response(msg)
-        except h11.LocalProtocolError:  # a response was begun, or sent before the request was whole
+        except (
+            h11.LocalProtocolError
+        ):  # a response was begun, or sent before the request was whole
             self.transport.close()
 
     def _is_answering(self) -> bool:
-        cycle = cast("RequestResponseCycle | None", self.cycle)  # None before the first request
+        cycle = cast(
+            "RequestResponseCycle | None", self.cycle
+        )  # None before the first request
         return cycle is not None and not cycle.response_complete
 
     def _set_timer(self) -> None:

@@ -72,7 +72,9 @@ class RequestQueue:
         until = time.monotonic() + self.config.drain_seconds
         for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
-        with suppress(ReallocError, OSError):  # the next service makes an entry of the journal
+        with suppress(
+            ReallocError, OSError
+        ):  # the next service makes an entry of the journal
             self.versions.records.close()
 
     async def submit(self, route: str, body: bytes, rows: int) -> bytes:
@@ -114,7 +116,8 @@ class RequestQueue:
         with self._changed:
             self._changed.wait_for(
                 lambda: (
-                    self._stopped or (self._requests and (not self._busy or self._rows >= limit))
+                    self._stopped
+                    or (self._requests and (not self._busy or self._rows >= limit))
                 )
             )
             taken: list[QueuedRequest] = []

@@ -43,7 +43,9 @@ class RequestColumns:
             columns = {name: [row[name] for row in rows] for name in self.readers}
         if not columns or set(map(len, rows)) != {len(columns)}:
             raise self._wrong_keys(rows)
-        return pa.table({name: read(columns[name], name) for name, read in self.readers.items()})
+        return pa.table(
+            {name: read(columns[name], name) for name, read in self.readers.items()}
+        )
 
     def _wrong_keys(self, rows: list[Any]) -> HttpError:
         names = set(self.readers)
@@ -59,7 +61,9 @@ class RequestColumns:
             return bad_rows(
                 f"Expected the key {missing[0]!r} in row {number}. A feature may be null."
             )
-        return bad_rows(f"Unknown key in row {number}. Expected {', '.join(sorted(names))}.")
+        return bad_rows(
+            f"Unknown key in row {number}. Expected {', '.join(sorted(names))}."
+        )
 
     def shares(self, to: Any, rows: int) -> Floats:
         """Read target shares (n, K): one object for all rows, or a list with one for each."""
@@ -72,7 +76,9 @@ class RequestColumns:
                 f"Expected `to` as an object with a share for each of {', '.join(channels)}, or a "
                 "list of them, one for each row."
             )
-        columns = [_numbers([target[name] for target in targets], "to") for name in channels]
+        columns = [
+            _numbers([target[name] for target in targets], "to") for name in channels
+        ]
         shares = np.stack(columns, axis=1)
         if shares.min() < 0 or np.abs(shares.sum(axis=1) - 1).max() > 1e-6:
             raise bad_rows("Expected shares of at least 0 that sum to 1 in `to`.")
@@ -163,7 +169,9 @@ def _read_ids(values: Values, name: str) -> pa.Array:
         return pa.array(values, pa.int64())
     _check_types(values, name, {str}, "ids that are all text or all integers")
     if "" in values:
-        raise bad_rows(f"Expected an id in {name!r} of row {values.index('')}, got empty text.")
+        raise bad_rows(
+            f"Expected an id in {name!r} of row {values.index('')}, got empty text."
+        )
     return _read_texts(values, name)
 
 

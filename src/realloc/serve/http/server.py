@@ -89,7 +89,11 @@ def run(store: Path, config: ServeConfig, address: Address) -> None:
     host, port = listening.getsockname()[:2]
     address_shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     current = app.versions.current
-    version = f"version {current.record.number}" if current and current.model else "no version yet"
+    version = (
+        f"version {current.record.number}"
+        if current and current.model
+        else "no version yet"
+    )
     seconds = time.perf_counter() - begun
     print(  # noqa: T201  for people and for scripts that wait for the port
         f"realloc: serving {version} at http://{address_shown} (loaded in {seconds:.2f} s)",

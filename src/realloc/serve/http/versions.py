@@ -60,7 +60,9 @@ class LoadedVersion(LoadedModel):
         """Whether rows of a request change each other's answers: by lags, or a cap on all rows."""
         return self.needs_all_rows or self.looks_back
 
-    def decide_request(self, logs: Logs, constraints: Any) -> tuple[Decision, dict[str, Any]]:
+    def decide_request(
+        self, logs: Logs, constraints: Any
+    ) -> tuple[Decision, dict[str, Any]]:
         """Decide on rows; also return the settings that decided, for the decision log."""
         if self.model is None:
             raise StoreError("Expected a version with a model, got only its record.")
@@ -69,7 +71,9 @@ class LoadedVersion(LoadedModel):
         settings = self.settings
         if constraints is not None:
             settings = settings_of(replace(config, constraints=wanted))
-        return self.model.decide(logs, wanted), settings | {"by_request": self.rows_interact}
+        return self.model.decide(logs, wanted), settings | {
+            "by_request": self.rows_interact
+        }
 
     def ages(self, now: datetime) -> tuple[float, float]:
         """Return the days since the version was made, and since its last window ended."""
@@ -108,8 +112,12 @@ class Versions:
         self.clock = clock
         self.records = Records(root, config.record, metrics)
         self.current: LoadedVersion | None = None
-        self.problem: str | None = None  # why the newest version is not the one that answers
-        self._failed: tuple[Head | None, float] | None = None  # what could not be used, and when
+        self.problem: str | None = (
+            None  # why the newest version is not the one that answers
+        )
+        self._failed: tuple[Head | None, float] | None = (
+            None  # what could not be used, and when
+        )
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="versions", daemon=True)
 
@@ -209,5 +217,7 @@ class Versions:
             self.look()
             try:
                 self.records.look()
-            except Exception as problem:  # nothing may end this thread; the journal holds the rows
+            except (
+                Exception
+            ) as problem:  # nothing may end this thread; the journal holds the rows
                 log.error("the decision log cannot be written: %s", type(problem).__name__)

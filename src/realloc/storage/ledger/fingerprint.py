@@ -57,10 +57,16 @@ def _part(column: pa.ChunkedArray) -> tuple[NDArray[Any], str]:
     kind = column.type
     if pa.types.is_floating(kind):
         return column.to_numpy().astype("<f8"), "<f8"
-    if pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if (
+        pa.types.is_dictionary(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+    ):
         return _words(column), f"V{BYTES}"
     if pa.types.is_temporal(kind):
-        return column.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0).to_numpy(), "<i8"
+        return column.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(
+            0
+        ).to_numpy(), "<i8"
     if pa.types.is_boolean(kind):
         column = column.fill_null(False)
     return column.to_numpy().astype("<f8"), "<f8"

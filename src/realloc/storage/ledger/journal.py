@@ -77,7 +77,9 @@ class Recorder:
                     disk.write_all(handle, content)
                     os.fsync(handle)
                 except OSError:
-                    os.ftruncate(handle, begun)  # a frame that was not acknowledged is not there
+                    os.ftruncate(
+                        handle, begun
+                    )  # a frame that was not acknowledged is not there
                     raise
             except OSError as problem:
                 raise LedgerError(
@@ -85,13 +87,19 @@ class Recorder:
                     f"{problem.strerror}."
                 ) from problem
             self._rows += rows.num_rows
-            if self._rows >= self.most_rows or time.monotonic() - self._since >= self.most_seconds:
+            if (
+                self._rows >= self.most_rows
+                or time.monotonic() - self._since >= self.most_seconds
+            ):
                 self._end_journal()
 
     def flush_if_old(self) -> None:
         """Make entries of full journals, and of one whose first row has waited `most_seconds`."""
         with self._lock:
-            if self._handle is not None and time.monotonic() - self._since >= self.most_seconds:
+            if (
+                self._handle is not None
+                and time.monotonic() - self._since >= self.most_seconds
+            ):
                 self._end_journal()
         self._make_entries()
 
@@ -156,7 +164,8 @@ class Recorder:
     def _flush(self) -> None:
         if self._handle is None or self._path is None:
             return
-        handle, path = self._handle, self._path
+        handle = self._handle
+        path = self._path
         _to_entry(self.ledger, path)
         self._handle = self._path = None
         os.close(handle)

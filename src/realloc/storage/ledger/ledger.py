@@ -103,7 +103,9 @@ class Ledger:
                 except OSError as problem:
                     if problem.errno not in TAKEN:
                         raise
-                    disk.remove_file(work / ENTRY)  # somebody was faster: take the next number
+                    disk.remove_file(
+                        work / ENTRY
+                    )  # somebody was faster: take the next number
                     continue
                 disk.sync_folder(self.path)
                 return entry
@@ -188,8 +190,12 @@ class Ledger:
             try:
                 _check_digest(path, segment)
             except OSError as problem:
-                raise LedgerError(f"Cannot read {str(path)!r}: {problem.strerror}.") from problem
-            yield pq.ParquetFile(path).read()  # as one file: the numbers of folders are no columns
+                raise LedgerError(
+                    f"Cannot read {str(path)!r}: {problem.strerror}."
+                ) from problem
+            yield pq.ParquetFile(
+                path
+            ).read()  # as one file: the numbers of folders are no columns
 
     def dataset(self) -> "pa_dataset.Dataset":
         """All rows as an Arrow dataset, to query; digests are left to `verify`."""
@@ -201,7 +207,9 @@ class Ledger:
             for segment in entry.segments
         ]
         if not paths:
-            raise LedgerError(f"Expected decisions in {str(self.path)!r}, but there are none yet.")
+            raise LedgerError(
+                f"Expected decisions in {str(self.path)!r}, but there are none yet."
+            )
         schemas = [pq.read_schema(path) for path in paths]
         try:
             shared = pa.unify_schemas(schemas, promote_options="permissive")

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from realloc.base.simplex import Integers
 from realloc.logs import Logs, Schema
 from realloc.storage.ledger.fingerprint import BYTES, fingerprint
 
@@ -31,7 +31,7 @@ class Run:
 
 
 def log_rows(
-    answers: pa.Table, logs: Logs, positions: NDArray[np.int64], first: int, run: Run
+    answers: pa.Table, logs: Logs, positions: Integers, first: int, run: Run
 ) -> pa.Table:
     """Rows of the log for `answers`; `logs` are the usable rows, at `positions` from `first`."""
     schema = logs.schema
@@ -39,7 +39,9 @@ def log_rows(
     spread = _spread(positions, n)
     digests = pa.array(fingerprint(logs), pa.binary(BYTES))
     columns: dict[str, Any] = {
-        "run": pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array([run.id])),
+        "run": pa.DictionaryArray.from_arrays(
+            pa.array(np.zeros(n, np.int32)), pa.array([run.id])
+        ),
         "row": pa.array(np.arange(first, first + n)),
         "made": pa.repeat(pa.scalar(run.made, pa.timestamp("us", tz="UTC")), n),
         "version": pa.repeat(pa.scalar(run.version, pa.int32()), n),
@@ -47,14 +49,16 @@ def log_rows(
         "time": spread(logs.table[schema.time].cast(pa.timestamp("us"))),
         FINGERPRINT: spread(digests),
     }
-    names = [f"{kind}_{channel}" for kind in ("share", "spend") for channel in schema.channels]
+    names = [
+        f"{kind}_{channel}" for kind in ("share", "spend") for channel in schema.channels
+    ]
     given = dict(zip(answers.column_names, answers.columns, strict=True))
     columns |= {name: given[name] for name in (*names, *KEPT) if name in given}
     columns[INPUTS] = spread(pack_inputs(logs))
     return pa.table(columns)
 
 
-def _spread(positions: NDArray[np.int64], n: int) -> Callable[[Any], Any]:
+def _spread(positions: Integers, n: int) -> Callable[[Any], Any]:
     """A function that brings values of usable rows to their places among n; the rest is missing."""
     if np.array_equal(positions, np.arange(n)):
         return lambda values: values
@@ -84,7 +88,9 @@ def unpack_inputs(column: pa.ChunkedArray, schema: Schema) -> Logs:
 def input_names(schema: Schema, features: tuple[str, ...]) -> tuple[str, ...]:
     """Columns that a decision is made from."""
     budget = () if schema.budget is None else (schema.budget,)
-    return tuple(dict.fromkeys((schema.unit, schema.time, *schema.channels, *budget, *features)))
+    return tuple(
+        dict.fromkeys((schema.unit, schema.time, *schema.channels, *budget, *features))
+    )
 
 
 def _plain(column: pa.ChunkedArray) -> pa.Array:

@@ -24,17 +24,28 @@ ROWS = 64
 # how far gains may be off, as a part of the largest
 NEAR = {"fixed_gain": 1e-4, "gain": 1e-2}
 SAME = 0.95  # of the reasons
-MISFITS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+MISFITS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 def choose_rows(window: Logs) -> NDArray[np.uint8]:
-    """Rows spread evenly over the window, as bytes of Arrow's stream format, without unused words."""
-    rows = np.unique(np.linspace(0, len(window) - 1, min(ROWS, len(window))).astype(np.int64))
+    """Rows spread evenly over the window, as an Arrow stream without unused words."""
+    rows = np.unique(
+        np.linspace(0, len(window) - 1, min(ROWS, len(window))).astype(np.int64)
+    )
     table = window.take(rows).table.replace_schema_metadata(None)
     for index, column in enumerate(table.columns):
         if pa.types.is_dictionary(column.type):
             plain = column.cast(column.type.value_type).combine_chunks()
-            table = table.set_column(index, table.column_names[index], plain.dictionary_encode())
+            table = table.set_column(
+                index, table.column_names[index], plain.dictionary_encode()
+            )
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table.combine_chunks())
@@ -55,7 +66,9 @@ def ask(model: "ReAlloc", rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
     decision = model.decide(logs)
     shares = np.asarray(decision.shares)
     if not shares.min() >= 0 or not np.abs(shares.sum(axis=1) - 1).max() <= 1e-9:
-        raise StoreError("Expected shares on the simplex in the canary's answers, got others.")
+        raise StoreError(
+            "Expected shares on the simplex in the canary's answers, got others."
+        )
     answers: dict[str, NDArray[Any]] = {
         "gain": np.array(decision.gain, np.float64),
         "fixed_gain": model.fitted.gain(logs, np.roll(logs.shares, 1, axis=1)).mean(axis=0),
@@ -73,7 +86,9 @@ def check(model: "ReAlloc", expected: Mapping[str, NDArray[Any]]) -> None:
     """Refuse a model that does not answer as it did when its version was written."""
     try:
         answers = ask(model, expected["rows"])
-        near = all(_is_near(answers[name], expected[name], part) for name, part in NEAR.items())
+        near = all(
+            _is_near(answers[name], expected[name], part) for name, part in NEAR.items()
+        )
         same = np.mean(_reasons(answers) == _reasons(expected))
     except (*MISFITS, pa.ArrowException) as problem:
         if isinstance(problem, ReallocError):

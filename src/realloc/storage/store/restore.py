@@ -24,7 +24,9 @@ def find_head(root: Path) -> Head:
     newest = max(list_versions(root), default=0)
     with suppress(StoreError):
         head = read_head(root)
-        if head is not None and newest <= head.number + 1:  # a stopped writer leaves one more
+        if (
+            head is not None and newest <= head.number + 1
+        ):  # a stopped writer leaves one more
             return head
     return Head(newest, "")
 
@@ -32,7 +34,9 @@ def find_head(root: Path) -> Head:
 def find_target(root: Path, head: Head, to: int | None) -> Kept:
     """Find the version to go back to: the one named, or the one that the model was learned from."""
     folders = {
-        number: folder for number, folder in list_versions(root).items() if number <= head.number
+        number: folder
+        for number, folder in list_versions(root).items()
+        if number <= head.number
     }
     kept = ", ".join(map(str, folders)) or "none"
     number = _former(folders, head, kept) if to is None else to

@@ -208,7 +208,9 @@ class Store:
                 target = find_target(self.path, head, to)
                 clear_unfinished(self.path, head)
             version = describe_restored(self.path, target, head, self.clock())
-            restored = self._publish(version, read_files(target.folder / MODEL), target.canary)
+            restored = self._publish(
+                version, read_files(target.folder / MODEL), target.canary
+            )
             put_damaged_aside(self.path, head.number)
             return restored
 
@@ -216,9 +218,12 @@ class Store:
         """Write a copy of a version that answers alike, without what only the next round needs."""
         model, version = self.open(number)
         target = Path(path).absolute()
-        if os.path.realpath(target).startswith(os.path.join(os.path.realpath(self.path), "")):
+        if os.path.realpath(target).startswith(
+            os.path.join(os.path.realpath(self.path), "")
+        ):
             raise StoreError(
-                f"Expected a place outside of the store, got {str(target)!r}. Choose another folder."
+                f"Expected a place outside of the store, got {str(target)!r}. "
+                "Choose another folder."
             )
         origin = {"version": version.number, "model": version.model}
         write_model(target, model.saved.without_memory(), origin)
@@ -300,7 +305,9 @@ class Store:
     def _kept(self, number: int, head: Head) -> Kept:
         folders = list_versions(self.path)
         if number not in folders or number > head.number:
-            known = ", ".join(str(known) for known in folders if known <= head.number) or "none"
+            known = (
+                ", ".join(str(known) for known in folders if known <= head.number) or "none"
+            )
             raise StoreError(f"Expected a version that is kept ({known}), got {number}.")
         return read_version(folders[number], head.digest if number == head.number else None)
 
@@ -323,9 +330,15 @@ class Store:
         canary.check(load(folder), expected)
         return expected
 
-    def _publish(self, version: Version, files: Mapping[str, bytes], expected: Canary) -> Version:
-        head = publish(self.path, version, files, lambda folder: self._gate(folder, expected))
-        with suppress(OSError):  # the version is current; what is old now, the next writer removes
+    def _publish(
+        self, version: Version, files: Mapping[str, bytes], expected: Canary
+    ) -> Version:
+        head = publish(
+            self.path, version, files, lambda folder: self._gate(folder, expected)
+        )
+        with suppress(
+            OSError
+        ):  # the version is current; what is old now, the next writer removes
             needed = {n for n in (version.number, version.parent, version.former) if n}
             forget_old(self.path, self.keep, needed)
         return self._kept(head.number, head).version

@@ -42,9 +42,13 @@ class Version:
     restores: int | None  # the version whose model this one repeats, after a rollback
     created: str  # UTC; never before its parent's, whatever the clock says
     rounds: int
-    windows: tuple[WindowId, ...]  # all that the model has learned from, in the order of learning
+    windows: tuple[
+        WindowId, ...
+    ]  # all that the model has learned from, in the order of learning
     metrics: dict[str, float]
-    fingerprint: dict[str, Any]  # of the last window: units, mean shares, budget and outcome
+    fingerprint: dict[
+        str, Any
+    ]  # of the last window: units, mean shares, budget and outcome
     schema: dict[str, Any]
     money_digits: int
     model: str  # SHA-256 of the model's manifest
@@ -85,7 +89,9 @@ def list_versions(root: Path) -> dict[int, Path]:
     folders: dict[int, Path] = {}
     place = root / VERSIONS
     if place.is_symlink():
-        raise StoreError(f"Expected a folder at {str(place)!r}, but it is a link. Move it away.")
+        raise StoreError(
+            f"Expected a folder at {str(place)!r}, but it is a link. Move it away."
+        )
     for name in sorted(os.listdir(place)) if place.is_dir() else ():
         match = NAME.fullmatch(name)
         if match is None or int(match[1]) in folders or (place / name).is_symlink():

@@ -39,7 +39,9 @@ class WindowId:
 def identify(logs: Logs) -> WindowId:
     """Make the id of a window."""
     if not len(logs):
-        raise StoreError("Expected a window with rows, got an empty one. Nothing was changed.")
+        raise StoreError(
+            "Expected a window with rows, got an empty one. Nothing was changed."
+        )
     times = np.unique(logs.times)
     gaps = np.diff(times).astype("timedelta64[s]").astype(np.int64)
     return WindowId(
@@ -57,7 +59,9 @@ def _digest(logs: Logs) -> str:
     table = logs.to_arrow()
     fixed = {name for name in schema.fixed_columns if name in table.column_names}
     names = sorted(fixed | set(logs.features))
-    table = table.select(names).sort_by([(schema.unit, "ascending"), (schema.time, "ascending")])
+    table = table.select(names).sort_by(
+        [(schema.unit, "ascending"), (schema.time, "ascending")]
+    )
     total = hashlib.sha256()
     for name in names:
         total.update(f"{len(name.encode())}:{name}".encode())
@@ -74,7 +78,9 @@ def _add_column(total: Any, column: Any) -> None:
         # Words stand in the order of the rows.
         coded = column.cast(pa.large_string()).fill_null("").dictionary_encode()
         words = [word.encode() for word in coded.dictionary.to_pylist()]
-        total.update(np.array([len(word) for word in words], "<i8").tobytes() + b"".join(words))
+        total.update(
+            np.array([len(word) for word in words], "<i8").tobytes() + b"".join(words)
+        )
         values = coded.indices.to_numpy(zero_copy_only=False).astype("<i8")
     elif pa.types.is_temporal(column.type):
         stamps = column.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0)
@@ -87,7 +93,11 @@ def _add_column(total: Any, column: Any) -> None:
 
 
 def check_order(
-    new: WindowId, known: tuple[WindowId, ...], now: datetime, allow_gap: bool, allow_overlap: bool
+    new: WindowId,
+    known: tuple[WindowId, ...],
+    now: datetime,
+    allow_gap: bool,
+    allow_overlap: bool,
 ) -> None:
     """Refuse a window from the future, one that ends before the last did, and one after a gap."""
     last = np.datetime64(new.last)
@@ -106,7 +116,9 @@ def check_order(
             "Apply it anyway with `--allow-overlap`, or `realloc rollback` first. "
             "Nothing was changed."
         )
-    gap = int((np.datetime64(new.first) - np.datetime64(latest.last)) / np.timedelta64(1, "s"))
+    gap = int(
+        (np.datetime64(new.first) - np.datetime64(latest.last)) / np.timedelta64(1, "s")
+    )
     longest = max(window.gap_seconds for window in (*known, new))
     if longest and gap > longest and not allow_gap:
         raise StoreError(
@@ -116,7 +128,9 @@ def check_order(
         )
 
 
-def count_repeats(logs: Logs, units: NDArray[np.str_], times: NDArray[np.datetime64]) -> int:
+def count_repeats(
+    logs: Logs, units: NDArray[np.str_], times: NDArray[np.datetime64]
+) -> int:
     """Count the remembered rows (their units and times) that are in the window, too."""
     names = logs.units.cast("string").to_pylist()
     code_of = {name: code for code, name in enumerate(names)}

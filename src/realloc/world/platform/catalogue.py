@@ -14,7 +14,13 @@ from realloc.world.sample import channel_names
 # How far a channel works through the price; further channels draw theirs.
 DISCOUNTS = (0.0, 1.0, 0.6)
 WEEK = 7
-SPREADS = ("log_price_category_sd", "log_price_item_sd", "level_sd", "shock_sd", "affinity_sd")
+SPREADS = (
+    "log_price_category_sd",
+    "log_price_item_sd",
+    "level_sd",
+    "shock_sd",
+    "affinity_sd",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,14 +34,18 @@ class CatalogueParameters:
     log_price_item_sd: float = 0.6  # within a category
     level_mean: float = 3.0  # log orders of a typical item's day: about twenty
     level_sd: float = 0.4  # between category demand levels
-    weekly_amplitude: float = 0.15  # height of the weekly wave; its phase differs by category
+    weekly_amplitude: float = (
+        0.15  # height of the weekly wave; its phase differs by category
+    )
     shock_sd: float = 0.06  # a category's common shock of one day
     affinity_sd: float = 0.20  # of a category to a channel, in log pull
 
     def __post_init__(self) -> None:
         check_types(self, "the catalogue")
         if self.categories < 1:
-            raise ConfigError(f"Expected categories >= 1 in the catalogue, got {self.categories}.")
+            raise ConfigError(
+                f"Expected categories >= 1 in the catalogue, got {self.categories}."
+            )
         check_range(self, SPREADS, ">= 0", "the catalogue")
 
 

@@ -51,7 +51,9 @@ class PastDemand:
     trend: Floats  # mean of the last three days minus mean of the four before
 
 
-def natural_demand(catalogue: Catalogue, items: Items, day: Integers, wave: float) -> Floats:
+def natural_demand(
+    catalogue: Catalogue, items: Items, day: Integers, wave: float
+) -> Floats:
     """d_it of item rows on their days, both (n,)."""
     demand = items.level + items.drift * ((day - SPAN / 2) / SPAN)
     demand += wave * np.sin(2 * np.pi * day / items.wave_days + items.wave_phase)

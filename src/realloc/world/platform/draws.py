@@ -9,12 +9,9 @@ import zlib
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from realloc.base.simplex import Rows
-
-Floats = NDArray[np.float64]
+from realloc.base.simplex import Floats, Rows
 
 EARLIEST_DAY = -64  # streams exist for warm-up days before the first day too
 SMALLEST = 2.0**-54  # a uniform draw can be exactly 0, whose normal quantile is not finite

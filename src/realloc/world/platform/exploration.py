@@ -100,7 +100,9 @@ def explore(
     """Draw one arm per row: the shares after it, in thousandths, and the probability it had."""
     probability = arm_probabilities(menu, holding, opened)
     arm = choose(uniform, probability)
-    return holding + menu.moves[arm], np.take_along_axis(probability, arm[:, None], axis=1)[:, 0]
+    return holding + menu.moves[arm], np.take_along_axis(probability, arm[:, None], axis=1)[
+        :, 0
+    ]
 
 
 def find_arm(menu: ExplorationMenu, change: Thousandths) -> Rows:

@@ -38,7 +38,9 @@ class ItemParameters:
     wave_days_max: float = 50.0
     log_budget_mean: float = 4.0  # of a typical item's daily budget
     log_budget_sd: float = 0.5
-    budget_follows_level: float = 0.6  # elasticity of the standing budget to the demand level
+    budget_follows_level: float = (
+        0.6  # elasticity of the standing budget to the demand level
+    )
     taste_sd: float = 0.25  # an item's own log pull of a channel
     mix_sd: float = 1.4  # spread of the starting shares' logits
     never_used: float = 0.10  # probability that an item has never used a channel
@@ -146,7 +148,9 @@ def item_names(seed: int, first: int, count: int) -> pa.Array:
     >>> item_names(0, 12, 2).to_pylist()
     ['0-0000012', '0-0000013']
     """
-    return pa.array([f"{seed}-{number:07d}" for number in range(first, first + count)], pa.string())
+    return pa.array(
+        [f"{seed}-{number:07d}" for number in range(first, first + count)], pa.string()
+    )
 
 
 def parse_names(names: pa.Array) -> Integers:

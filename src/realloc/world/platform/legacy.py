@@ -37,7 +37,9 @@ class LegacyParameters:
     revert: float = 0.2  # how strongly large shares are trimmed
     steps: tuple[int, ...] = (10, 20, 30, 50, 80, 100)  # thousandths of the budget
     weights: tuple[float, ...] = (0.05, 0.15, 0.25, 0.35, 0.15, 0.05)
-    caution: float = 0.5  # log budget above the standing one from which a step is one notch smaller
+    caution: float = (
+        0.5  # log budget above the standing one from which a step is one notch smaller
+    )
 
     def __post_init__(self) -> None:
         check_types(self, "the legacy policy")
@@ -60,7 +62,11 @@ def move_probability(
     p = parameters
     ad_share = before.holding[:, 0] / GRID
     equal_share = 1 / items.opened.shape[1]
-    odds = p.rate + p.rate_ads * (ad_share - equal_share) + p.rate_price * items.price_deviation
+    odds = (
+        p.rate
+        + p.rate_ads * (ad_share - equal_share)
+        + p.rate_price * items.price_deviation
+    )
     odds += p.rate_budget * (np.log(before.budget) - typical_log_budget)
     return np.where(items.opened.sum(axis=1) > 1, 1 / (1 + np.exp(-odds)), 0.0)
 
@@ -82,14 +88,20 @@ def reallocate(
     source, target = pairs.T
     wish = -parameters.follow * before.past.trend[:, None] * (catalogue.discount - 0.5)
     wish -= parameters.revert * (before.holding / GRID)
-    feasible = items.opened[:, source] & items.opened[:, target] & (before.holding[:, source] > 0)
+    feasible = (
+        items.opened[:, source] & items.opened[:, target] & (before.holding[:, source] > 0)
+    )
     gap = np.where(feasible, wish[:, target] - wish[:, source], -np.inf)
-    weights = np.where(feasible, np.exp(np.minimum(gap, 50.0)), 0.0)  # (n, K(K−1)), unnormalised
+    weights = np.where(
+        feasible, np.exp(np.minimum(gap, 50.0)), 0.0
+    )  # (n, K(K−1)), unnormalised
     moving = (whether < chance) & (weights > 0).any(axis=1)
     notch = choose(how_far, np.tile(parameters.weights, (len(items), 1)))
     large = np.log(before.budget) - items.log_budget > parameters.caution
     step = np.array(parameters.steps, dtype=np.int32)[np.maximum(notch - large, 0)]
-    return transfer(before.holding, pairs[choose(where, weights)], np.where(moving, step, 0))
+    return transfer(
+        before.holding, pairs[choose(where, weights)], np.where(moving, step, 0)
+    )
 
 
 def transfer(holding: Thousandths, pair: Integers, step: Rows) -> Thousandths:

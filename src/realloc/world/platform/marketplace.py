@@ -17,7 +17,13 @@ from realloc.base.simplex import Integers, Rows
 from realloc.logs import Logs, Schema
 from realloc.world.platform import response as truth
 from realloc.world.platform.catalogue import draw_catalogue
-from realloc.world.platform.columns import MEANINGS, PROPENSITY, UNIT, day_table, make_schema
+from realloc.world.platform.columns import (
+    MEANINGS,
+    PROPENSITY,
+    UNIT,
+    day_table,
+    make_schema,
+)
 from realloc.world.platform.draws import Draws, Floats
 from realloc.world.platform.exploration import arm_probabilities, find_arm
 from realloc.world.platform.items import GRID, Items, draw_items, item_names, parse_names
@@ -137,7 +143,9 @@ class Marketplace:
         before = _thousandths(logs, [f"share_{name}_prev" for name in names])
         opened = np.stack([logs.table[f"open_{name}"].to_numpy() for name in names], axis=1)
         explored = ~np.isnan(logs.table[PROPENSITY].to_numpy())
-        probabilities = np.where(explored[:, None], arm_probabilities(menu, before, opened), np.nan)
+        probabilities = np.where(
+            explored[:, None], arm_probabilities(menu, before, opened), np.nan
+        )
         drawn = np.where(explored, find_arm(menu, _thousandths(logs, names) - before), -1)
         return SimulatedArms(menu.moves / GRID, probabilities, drawn)
 
@@ -177,7 +185,9 @@ class Marketplace:
             raise ConfigError(
                 f"Expected the card of world 'platform' in format {FORMAT}, got {got}."
             )
-        missing = [key for key in ("seed", "channels", "parameters", "digest") if key not in card]
+        missing = [
+            key for key in ("seed", "channels", "parameters", "digest") if key not in card
+        ]
         if missing:
             raise ConfigError(
                 f"Expected `{missing[0]}` in the card of the marketplace, but not found there."
@@ -206,7 +216,10 @@ class Marketplace:
         items = self._draw_items(draws)
         names = item_names(seed, first, count)
         for day in simulate(self.rules, items, draws, days):
-            yield f"date={self.rules.date_of(day.day)}", day_table(self.rules, names, items, day)
+            yield (
+                f"date={self.rules.date_of(day.day)}",
+                day_table(self.rules, names, items, day),
+            )
 
     def _items_of(self, names: Integers) -> Items:
         """The items with these sample seeds and numbers (n, 2), drawn again."""

@@ -30,14 +30,22 @@ class ResponseParameters:
 
     scale: float = 0.27  # S: sets the sd of a legacy move's effect
     saturation: float = 3.0  # κ₀
-    saturation_budget: float = 0.4  # rise of log κ per unit of log budget above the standing one
-    discount_pull: float = 0.15  # discounts sell more orders than attention does, in log pull
+    saturation_budget: float = (
+        0.4  # rise of log κ per unit of log budget above the standing one
+    )
+    discount_pull: float = (
+        0.15  # discounts sell more orders than attention does, in log pull
+    )
     price_pull: float = 0.15  # dear items respond to attention, cheap ones to discounts
     weekend_pull: float = 0.15  # discounts pull more on weekends
     synergy: float = 0.35  # γ
     basket: float = 0.40  # v: ads bring dearer baskets, discounts cheaper ones
-    take_rate: float = 0.06  # part of GMV that is the platform's income before channel costs
-    cost_low: float = 0.05  # share of income a channel without discount takes at full budget
+    take_rate: float = (
+        0.06  # part of GMV that is the platform's income before channel costs
+    )
+    cost_low: float = (
+        0.05  # share of income a channel without discount takes at full budget
+    )
     cost_high: float = 0.30  # … and one that is all discount
     cost_spread: float = 0.4  # costs vary by ± this part between items
     noise_sd: float = 0.28  # of a day's orders
@@ -100,7 +108,9 @@ def gradient(
     slope = state.pull * kappa / (1 + kappa * p) / np.log1p(parameters.saturation)
     # ∂/∂p_k of ½Σ_{k<l}(p_k − p_l)² is K·p_k − Σp.
     pull_together = p.shape[1] * p - row_sum(p)[:, None]
-    orders = effect_scale(parameters, p.shape[1]) * (slope - state.synergy[:, None] * pull_together)
+    orders = effect_scale(parameters, p.shape[1]) * (
+        slope - state.synergy[:, None] * pull_together
+    )
     gmv = orders + state.basket
     income = gmv - state.cost / (1 - row_sum(state.cost * p)[:, None])
     return dict(zip(OUTCOMES, (orders, gmv, income), strict=True))

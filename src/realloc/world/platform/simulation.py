@@ -135,13 +135,20 @@ def decide(
 
 
 def observe(
-    rules: MarketRules, items: Items, draws: Draws, day: int, budget: Floats, shares: Thousandths
+    rules: MarketRules,
+    items: Items,
+    draws: Draws,
+    day: int,
+    budget: Floats,
+    shares: Thousandths,
 ) -> dict[str, Floats]:
     """What came out: the truth plus noise that GMV inherits from orders and income from GMV."""
     q = rules.parameters.response
     outcomes = response(rules.state(items, day, budget), shares / GRID, q)
     noise = np.zeros(len(items))
-    for name, sd in zip(outcomes, (q.noise_sd, q.basket_noise_sd, q.margin_noise_sd), strict=True):
+    for name, sd in zip(
+        outcomes, (q.noise_sd, q.basket_noise_sd, q.margin_noise_sd), strict=True
+    ):
         noise = noise + sd * draws.normal(f"noise.{name}", day)
         outcomes[name] = outcomes[name] + noise
     return outcomes
