@@ -28,7 +28,8 @@ from realloc.world import World, WorldParameters
 from tests.faults.recording import BreakingSystem
 from tests.storage.store.light import NOON, snapshot
 
-LATE = 0.6  # where the second half of the kills begins, as a part of the usual CPU: commits come last
+# Where the second half of the kills begins, as a part of the usual CPU: commits come last.
+LATE = 0.6
 TOML = """
 [schema]
 unit = "item_id"

@@ -333,7 +333,12 @@ ACCEPTED_FILES: dict[str, Folder] = {
     ),
 }
 
-SCHEMA = '[schema]\nunit = "item"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon"]\n'
+SCHEMA = """[schema]
+unit = "item"
+time = "date"
+outcome = "orders"
+channels = ["ads", "coupon"]
+"""
 BAD_TOML: dict[str, str | bytes] = {
     "empty": "",
     "no schema": "seed = 1\n",

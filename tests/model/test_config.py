@@ -17,7 +17,12 @@ from realloc.learn.teacher.config import (
 from realloc.logs import CheckConfig
 from realloc.model.config import STAGES, parse_config
 
-SCHEMA = '[schema]\nunit = "item"\ntime = "date"\noutcome = "orders"\nchannels = ["ads", "coupon"]\n'
+SCHEMA = """[schema]
+unit = "item"
+time = "date"
+outcome = "orders"
+channels = ["ads", "coupon"]
+"""
 
 
 def write(tmp_path, text):

@@ -1,4 +1,4 @@
-"""`realloc status`, `rollback`, `verify`, `export`, `freeze` and `unfreeze`: look at a store, change it."""
+"""`realloc status`, `rollback`, `verify`, `export`, `freeze`, `unfreeze`: a store and its versions."""
 
 from dataclasses import asdict
 from pathlib import Path

@@ -26,7 +26,8 @@ class StudentConfig:
     rate: float = 1e-2
     weight_decay: float = 1e-2
     held_out: float = 0.1
-    least_steps: int = 350  # however few the rows: targets are exact, little can be overfit; half in later rounds
+    # However few the rows: targets are exact, so little can be overfit. Half in later rounds.
+    least_steps: int = 350
 
     def __post_init__(self) -> None:
         check_types(self, "[student]")

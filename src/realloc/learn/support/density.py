@@ -25,7 +25,8 @@ from realloc.learn.support.coordinates import bend, choose, locate
 from realloc.learn.support.location import Location, fit_location, refit
 from realloc.learn.support.logged import Logged
 
-THINNEST = 1e-3  # part of the mean variance below which a direction counts as one that logs never took
+# Part of the mean variance below which a direction counts as one that logs never took.
+THINNEST = 1e-3
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ LENGTH = 1.6
 LINEAR = -4.5
 REACH = 0.3
 NOISE = -0.3
-CHANNELS = 3  # for which these were chosen; more of them share what moves are worth and lie further apart
+# Chosen for so many channels; more of them share what moves are worth and lie further apart.
+CHANNELS = 3
 
 
 class Kernel(nn.Module):
