@@ -1,4 +1,4 @@
-"""`realloc status`, `rollback`, `verify`, `export`, `freeze`, `unfreeze`: a store and its versions."""
+"""`realloc status`, `rollback`, `verify`, `export`, `freeze`, `unfreeze`: look after a store."""
 
 from dataclasses import asdict
 from pathlib import Path
