@@ -160,7 +160,7 @@ def search_error(model: realloc.ReAlloc, test: Logs) -> dict[str, float]:
     """
     few = test.take(np.arange(EXHAUSTED))
     state, config = model.fitted, model.config
-    case = next(open_batches(state, few, config, config.constraints)).case
+    case = next(open_batches(state, few, config, config.constraints)).problem
     rows, settings = np.arange(EXHAUSTED), config.decision.searching()
     angles, sizes = (
         np.linspace(0, 2 * np.pi, 121)[:-1],

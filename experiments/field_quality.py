@@ -107,7 +107,7 @@ def learn_all(logs: Logs, test: Logs, decided: Logs, seed: int) -> dict[str, Lea
     labels = label_moves(teacher, window, config.moves, 0, draw(seed, "moves", 0))
     replay = remember(None, labels, config.memory.capacity)
     student = distill(
-        replay, teacher.scaling, None, config.student, draw(seed, "student", 0)
+        replay, teacher.scaling.numpy(), None, config.student, draw(seed, "student", 0)
     )
     sample = draw_sample(window, nuisances)
     states, places = encoder.encode(test).values, np.array(test.shares)
@@ -131,10 +131,21 @@ def learn_all(logs: Logs, test: Logs, decided: Logs, seed: int) -> dict[str, Lea
 
         return Learned(rival.field(states, places), potential)
 
+    even = np.full(places.shape[1], 1 / places.shape[1])
+
+    def student_value(
+        rows: NDArray[np.integer], p: NDArray[np.floating]
+    ) -> NDArray[np.float64]:
+        """The potential relative to even shares."""
+        every = np.arange(len(rows))
+        return student.read(deciding[rows]).mean_gain(
+            every, np.tile(even, (len(rows), 1)), p
+        )
+
     return {
         "student": Learned(
-            student.field(states, places[:, None])[:, :, 0].mean(axis=0),
-            lambda rows, p: student.value(deciding[rows], p).mean(axis=0),
+            student.read(states).field(np.arange(len(states)), places),
+            student_value,
         ),
         "committee": of_teacher(teacher),
         "kernel_teacher": of_teacher(alone(teacher, 0)),

@@ -14,6 +14,7 @@ from realloc.decide.config import DecisionConfig
 from realloc.learn.memory.config import MemoryConfig
 from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.student.config import StudentConfig
+from realloc.learn.student.potential import Potential
 from realloc.learn.support.config import SupportConfig
 from realloc.learn.teacher.config import (
     FactualConfig,
@@ -38,6 +39,13 @@ CONFIG = Config(
     ),  # 300 rows prove little; what would be done is what tests are about
 )
 CHANNELS = ["ads", "coupon", "rebate"]
+
+
+def student_of(model: ReAlloc) -> Potential:
+    """The student that decides about the outcome."""
+    student = model.fitted.main.student
+    assert isinstance(student, Potential)
+    return student
 
 
 def with_student(**changes) -> Config:

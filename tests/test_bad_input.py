@@ -10,7 +10,7 @@ import pytest
 
 from realloc import LogError, ReAlloc, read_logs
 from tests.conftest import SPENDS, make_frame
-from tests.small import CHANNELS, CONFIG, fitted, today, window, with_student
+from tests.small import CHANNELS, CONFIG, fitted, student_of, today, window, with_student
 
 SCHEMA = window().schema
 
@@ -115,7 +115,7 @@ def test_a_channel_without_any_budget_is_told_and_harms_nobody():
     frame = frame.assign(ads=0.0, coupon=rest.coupon, rebate=rest.rebate)
     model = fit(frame)
     assert all_finite(model, frame)
-    assert float(model.state.main.student.scaling.inverse[0]) == 0
+    assert float(student_of(model).scaling.inverse[0]) == 0
     assert "ads: its share never varies." in model.state.main.nuisances.lines(
         channels=CHANNELS
     )

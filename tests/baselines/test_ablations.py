@@ -15,7 +15,7 @@ def pair():
     frame = shop(zeros=False).drop(columns="gmv")
     whole = ReAlloc(KERNEL, schema=SHOP, quiet=True).fit(frame)
     free = WithoutSupport(KERNEL)
-    free.schema = free.asked = SHOP
+    free.schema = free.given_schema = SHOP
     return whole, free.fit(frame)
 
 
@@ -38,7 +38,7 @@ def test_without_support_the_field_is_the_same():
 @cache
 def committee():
     model = WithoutStudent(KERNEL)
-    model.schema = model.asked = SHOP
+    model.schema = model.given_schema = SHOP
     return model.fit(shop(zeros=False).drop(columns="gmv"))
 
 

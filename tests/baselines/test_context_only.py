@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from tests.baselines.test_response import fitted, places, states
+from tests.baselines.test_response import places, states, trained
 
 
 def test_slopes_depend_on_the_state_and_not_on_the_shares():
-    response = fitted("context_only").response
+    response = trained("context_only")
     x = states("context_only", 3)
     here = response.slopes(x, places(3))
     there = response.slopes(x, places(3, seed=1))

@@ -21,7 +21,7 @@ from realloc.baselines import (
     STrees,
     VCNet,
 )
-from realloc.baselines.backbone import Backbone
+from realloc.baselines.backbone import Backbone, NetworkResponse
 from realloc.baselines.density_constrained import DensityConfig
 from realloc.baselines.giks import GIKSConfig
 from realloc.baselines.s_trees import TreeConfig
@@ -56,6 +56,13 @@ def make(name, search="greedy"):
 @cache
 def fitted(name, channels=3):
     return make(name).fit(window(channels=channels))
+
+
+def trained(name) -> NetworkResponse:
+    """The network behind a policy."""
+    response = fitted(name).response
+    assert isinstance(response, NetworkResponse)
+    return response
 
 
 def places(channels, rows=6, seed=0):

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from realloc.baselines.teacher_only import TeacherOnly
+from realloc.baselines.teacher_only import TeacherOnly, TeacherResponse
 from tests.baselines.test_response import places
 from tests.small import CONFIG, window
 
@@ -14,17 +14,23 @@ def fitted():
     return TeacherOnly(config=CONFIG, surfaces=("kernel",)).fit(window())
 
 
+def deployed() -> TeacherResponse:
+    response = fitted().response
+    assert isinstance(response, TeacherResponse)
+    return response
+
+
 def test_it_is_the_papers_teacher_unless_other_surfaces_are_asked_for():
     plain = TeacherOnly(config=CONFIG)
     assert plain.config.teacher.surfaces == ("network",)
     assert plain.config.teacher.members == 1
     assert plain.config.support == CONFIG.support
     assert plain.start() is None
-    assert len(fitted().response.teacher.surfaces) == 1
+    assert len(deployed().teacher.surfaces) == 1
 
 
 def test_slopes_are_the_derivative_of_values_along_moves():
-    response = fitted().response
+    response = deployed()
     x = fitted().encoder.encode(window()).values[:6]
     start = places(3)
     move = 0.02 * np.array([1.0, -1.0, 0.0])

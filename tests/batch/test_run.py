@@ -17,6 +17,7 @@ from realloc.storage.ledger import Ledger
 from realloc.storage.store import Store
 from realloc.storage.store import store as opening
 from tests.batch.conftest import answers, assert_same_answers, recommend, rows, served
+from tests.small import student_of
 
 
 def test_answers_are_those_of_the_model_in_the_order_of_the_rows(place):
@@ -155,7 +156,7 @@ def test_a_model_that_computes_something_else_is_not_asked(place, monkeypatch):
 
     def other(saved):
         model = real(saved)
-        model.fitted.main.student.directions[:] *= 1.5
+        student_of(model).directions[:] *= 1.5
         return model
 
     monkeypatch.setattr(opening, "open_saved", other)

@@ -17,7 +17,7 @@ from realloc.base.errors import ArtifactError
 from tests.base.test_artifact import seal
 from tests.conftest import SPENDS, make_frame
 from tests.learn.student.asking import field
-from tests.small import CONFIG, fitted, same_bits, today, updated, window
+from tests.small import CONFIG, fitted, same_bits, student_of, today, updated, window
 
 
 @pytest.fixture
@@ -550,7 +550,7 @@ def test_rewriting_without_a_change_is_accepted(saved):
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_weights_that_are_not_finite_are_not_saved(saved, value):
     model = load(saved)
-    model.state.main.student.weights["directions"].flat[3] = value
+    student_of(model).weights["directions"].flat[3] = value
     with pytest.raises(
         ArtifactError,
         match=r"Expected finite numbers to save, but 'outcome0\.student\..*' holds others. Nothing",

@@ -15,6 +15,7 @@ from realloc.storage.store import Store
 from realloc.storage.store import store as opening
 from realloc.storage.store.head import Head, read_head
 from tests.serve.http.asking import ask, call, open_app, real_server, some_rows
+from tests.small import student_of
 
 ROWS = {"rows": some_rows(2)}
 
@@ -117,7 +118,7 @@ def test_a_version_whose_canary_dies_is_not_taken(own, monkeypatch):
 
         def other(saved):
             model = real(saved)
-            model.fitted.main.student.directions[:] *= 1.01  # it computes something else
+            student_of(model).directions[:] *= 1.01  # it computes something else
             return model
 
         patch.setattr(opening, "open_saved", other)
