@@ -26,9 +26,8 @@ from realloc.storage.store import Store
 
 WHERE = "the decision log"
 SAME = 1e-9  # of a number, or of 1 where it is smaller
-KEPT_BECAUSE = (
-    "kept"  # the reason why a service kept every mix, among the settings of its entries
-)
+# the reason why a service kept every mix, among the settings of its entries
+KEPT_BECAUSE = "kept"
 
 
 @dataclass(frozen=True)

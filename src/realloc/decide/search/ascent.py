@@ -21,9 +21,8 @@ Objective = Callable[[Rows, Floats, Floats], Floats]
 # (−inf: may not) and of channels that give (inf: may not)
 Slopes = Callable[[Rows, Floats], tuple[Floats, Floats]]
 
-LEAST_RISE = (
-    1e-9  # improvements below it, as a part of the best score so far, are float error
-)
+# improvements below it, as a part of the best score so far, are float error
+LEAST_RISE = 1e-9
 FINER = (0.5, 0.25)  # of the smallest step, so that an end can come close to a border
 # Parts of the way to a candidate: along a curved border the next end is often a little back.
 ASIDE = (1.0, 0.95)

@@ -12,9 +12,8 @@ from realloc.learn.scaling import Floats32
 Indices = NDArray[np.int64]
 
 FEW_ROWS = 20  # fewer rows to learn from are refused
-LARGEST_FEATURE = (
-    1e6  # encoded features are of the order 1; float32 networks overflow far above
-)
+# encoded features are of the order 1; float32 networks overflow far above
+LARGEST_FEATURE = 1e6
 
 
 @dataclass(frozen=True)

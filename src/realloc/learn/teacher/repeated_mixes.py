@@ -22,9 +22,8 @@ MOST = 2000  # different mixes; logs with more are not of this kind
 LEAST_REPEATS = 5  # readings beyond the first of their mix; fewer do not tell a variance
 SURE = 0.99  # that mixes differ at all
 SAME = 1e-6  # moved share below which two mixes are one
-CELLS = (
-    999_983  # per share; a prime, so that no usual fraction lies on the border of two cells
-)
+# per share; a prime, so that no usual fraction lies on the border of two cells
+CELLS = 999_983
 
 
 @dataclass(frozen=True, eq=False)
