@@ -50,21 +50,25 @@ def library_of(source: Path) -> Path:
     return source.with_name(f"lib{source.stem}.so")
 
 
+Field = int | float | NDArray[Any] | None
+
+
 class Table:
     """A struct of C: whole numbers, floats and pointers to arrays, eight bytes each, in order."""
 
-    def __init__(self, **fields: "int | float | NDArray[Any] | None") -> None:
+    def __init__(self, **fields: Field) -> None:
         self._alive = fields  # as long as C may read the arrays
-        packed = b"".join(_packed(value) for value in fields.values())
+        values = [_plain(value) for value in fields.values()]
+        kinds = ("d" if isinstance(value, float) else "q" for value in values)
+        packed = struct.pack("=" + "".join(kinds), *values)
         self.bytes = ctypes.create_string_buffer(packed)
 
 
-def _packed(value: "int | float | NDArray[Any] | None") -> bytes:
-    if isinstance(value, float):
-        return struct.pack("=d", value)
+def _plain(value: Field) -> int | float:
+    """The value itself, or where an array lies."""
     if value is None:
-        return struct.pack("=q", 0)
-    return struct.pack("=q", value if isinstance(value, int) else _address(value))
+        return 0
+    return value if isinstance(value, int | float) else _address(value)
 
 
 def _address(given: "Table | NDArray[Any]") -> int:

@@ -6,14 +6,14 @@ any bounds on channels and groups. `compile_search` says why it does not apply w
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.base.numerics.clib import Library, Table, open_library
+from realloc.base.numerics.clib import Field, Library, Table, open_library
 from realloc.base.simplex import Floats, edges
 from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import SLACK
@@ -101,7 +101,12 @@ class CompiledSearch:
         )
 
     def _table(self, steps: Floats) -> Table:
-        """`Problem` of compiled.c, in its order."""
+        """`Problem` of compiled.c with these sizes of steps."""
+        return Table(**self._fields | {"steps": len(steps), "ladder": _array(steps)})
+
+    @cached_property
+    def _fields(self) -> dict[str, Field]:
+        """The fields of `Problem` of compiled.c, in its order."""
         settings = search_settings(self.problem, self.config)
         region = self.region
         limits = self.problem.limits
@@ -110,57 +115,57 @@ class CompiledSearch:
         nodes = limits.bounded
         tree = limits.bounds.rules.tree
         members = [tree.inside(node) for node in nodes]
-        return Table(
-            channels=K,
-            directions=gain.axes.shape[1],
-            degree=gain.degree,
-            terms=gain.coefficients.shape[1],
-            outcomes=len(self.weights),
-            dimensions=len(region.shift),
-            patterns=len(region.patterns),
-            nodes=limits.bounds.low.shape[1],
-            bounded=len(nodes),
-            edges=len(edges(K)),
-            steps=len(steps),
-            turns=settings.max_turns,
-            intervals=region.intervals,
-            beta=float(self.config.beta),
-            max_length=float(settings.max_length),
-            threshold=float(settings.threshold),
-            limit=float(region.limit),
-            margin=float(region.margin),
-            least_rise=LEAST_RISE,
-            slack=SLACK,
-            unmoved=UNMOVED,
-            smallest_share=float(region.smallest_share),
-            ladder=_array(steps),
-            nearer=_array(ASIDE),
-            parts=len(ASIDE),
-            pairs=_array(edges(K), np.int64),
-            weight=_array(self.weights),
-            axes=_array(gain.axes, np.float32),
-            border_axes=_array(region.axes),
-            shift=_array(region.shift),
-            known=_array(region.patterns, np.uint64),
-            codes=_array(region.codes, np.uint64),
-            bounded_nodes=_array(nodes, np.int64),
-            members=np.array(
+        return {
+            "channels": K,
+            "directions": gain.axes.shape[1],
+            "degree": gain.degree,
+            "terms": gain.coefficients.shape[1],
+            "outcomes": len(self.weights),
+            "dimensions": len(region.shift),
+            "patterns": len(region.patterns),
+            "nodes": limits.bounds.low.shape[1],
+            "bounded": len(nodes),
+            "edges": len(edges(K)),
+            "steps": 0,
+            "turns": settings.max_turns,
+            "intervals": region.intervals,
+            "beta": float(self.config.beta),
+            "max_length": float(settings.max_length),
+            "threshold": float(settings.threshold),
+            "limit": float(region.limit),
+            "margin": float(region.margin),
+            "least_rise": LEAST_RISE,
+            "slack": SLACK,
+            "unmoved": UNMOVED,
+            "smallest_share": float(region.smallest_share),
+            "ladder": None,
+            "nearer": _array(ASIDE),
+            "parts": len(ASIDE),
+            "pairs": _array(edges(K), np.int64),
+            "weight": _array(self.weights),
+            "axes": _array(gain.axes, np.float32),
+            "border_axes": _array(region.axes),
+            "shift": _array(region.shift),
+            "known": _array(region.patterns, np.uint64),
+            "codes": _array(region.codes, np.uint64),
+            "bounded_nodes": _array(nodes, np.int64),
+            "members": np.array(
                 [[k in inside for k in range(K)] for inside in members], np.uint8
             ),
-            base=_array(self.base),
-            start=_array(limits.start),
-            coefficients=_array([gain.coefficients for gain in self.gains], np.float32),
-            covariance=_array([sigma.covariance for sigma in self.sigmas]),
-            centre=_array(region.centre),
-            scale=_array(region.scale),
-            centre_variance=_array(region.centre_variance),
-            scale_variance=_array(region.scale_variance),
-            low=_array(limits.bounds.low),
-            high=_array(limits.bounds.high),
-            kept=_array(limits.kept, np.uint8),
-            largest=_array(limits.moves.largest),
-            rows=len(self.base),
-        )
+            "base": _array(self.base),
+            "start": _array(limits.start),
+            "coefficients": _array([gain.coefficients for gain in self.gains], np.float32),
+            "covariance": _array([sigma.covariance for sigma in self.sigmas]),
+            "centre": _array(region.centre),
+            "scale": _array(region.scale),
+            "centre_variance": _array(region.centre_variance),
+            "scale_variance": _array(region.scale_variance),
+            "low": _array(limits.bounds.low),
+            "high": _array(limits.bounds.high),
+            "kept": _array(limits.kept, np.uint8),
+            "largest": _array(limits.moves.largest),
+            "rows": len(self.base),
+        }
 
 
 def compile_search(
