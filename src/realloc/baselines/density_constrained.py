@@ -35,9 +35,8 @@ class DensityConfig:
     quantile: float = 0.05  # ε among held-out logged densities
     turns: int = 80
     rate: float = 0.1
-    penalty: float = (
-        0.1  # the first λ, in units of the outcome's standard deviation per radius
-    )
+    # The first λ, in units of the outcome's standard deviation per radius.
+    penalty: float = 0.1
     growth: float = 1.06  # of λ, per turn
     outcome: Backbone = field(default_factory=Backbone)
 

@@ -79,9 +79,8 @@ class Task:
 class ResponsePolicy(Fitted):
     """A response and a search."""
 
-    package: ClassVar[str | None] = (
-        None  # of the extra `peers`, where the response needs one
-    )
+    # Of the extra `peers`, where the response needs one.
+    package: ClassVar[str | None] = None
 
     def __init__(self, search: str = "ascent", config: Config | None = None) -> None:
         if search not in SEARCHES:

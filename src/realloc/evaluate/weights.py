@@ -36,9 +36,8 @@ class Target:
 
     probabilities: Floats  # (n, M) chances over the menu's arms
     on_menu: Mask
-    distance: (
-        Floats  # (n,) moved share between the recommendation and the arm that stands for it
-    )
+    # (n,) moved share between the recommendation and the arm that stands for it.
+    distance: Floats
 
 
 def target_arms(rows: RandomizedMoves, arms: Rows) -> Target:

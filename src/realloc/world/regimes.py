@@ -21,9 +21,8 @@ class Regime:
 
     name: str
     confounding: float  # α_cf: how far the outcome's drivers C steer the allocation
-    overlap: (
-        float  # σ_ov: spread of logged actions around the logging mean, in log-ratio units
-    )
+    # σ_ov: spread of logged actions around the logging mean, in log-ratio units.
+    overlap: float
     boundary: float  # α_bd: how far the logging mean is pushed towards the vertices
     exploration: float  # ε_exp: share of broad exploration
 

@@ -28,9 +28,8 @@ class ResponseWeights:
     W_S: Floats  # (K, b) preferences, of the logging policy: where the anchor lies
     w_B: Floats  # (K,) budget logits, of the logging policy
     W_E: Floats  # (d, b)
-    W_C: (
-        Floats  # (d, b) partly Qᵀ W_C of the logging policy, which knew some of the effects
-    )
+    # (d, b) partly Qᵀ W_C of the logging policy, which knew some of the effects.
+    W_C: Floats
     b_a: Floats  # (d,)
     v: Floats  # (R, b)
     b_r: Floats  # (R,)

@@ -44,9 +44,8 @@ class Variation:
     ]  # most frequent sets of active channels, with their rows
     pattern_count: int
     within_variance: float  # part of the total variance of shares that is within units
-    move_median: (
-        float  # part of a unit's budget that changes hands from one period to the next
-    )
+    # Part of a unit's budget that changes hands from one period to the next.
+    move_median: float
     move_p90: float
     moved_rows: float  # part of those steps that move at least one point of the budget
 

@@ -100,9 +100,8 @@ class Intake:
     plan: ReadingPlan
     today: date
     text: bool  # the source is a CSV: numbers come as text
-    forgive: bool = (
-        False  # rows to decide on: a bad row is left out instead of stopping all others
-    )
+    # Rows to decide on: a bad row is left out instead of stopping all others.
+    forgive: bool = False
     tally: RuleTally = field(default_factory=RuleTally)
     unit_words: Vocabulary = field(default_factory=Vocabulary)
     words: defaultdict[str, Vocabulary] = field(

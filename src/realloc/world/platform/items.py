@@ -38,9 +38,8 @@ class ItemParameters:
     wave_days_max: float = 50.0
     log_budget_mean: float = 4.0  # of a typical item's daily budget
     log_budget_sd: float = 0.5
-    budget_follows_level: float = (
-        0.6  # elasticity of the standing budget to the demand level
-    )
+    # Elasticity of the standing budget to the demand level.
+    budget_follows_level: float = 0.6
     taste_sd: float = 0.25  # an item's own log pull of a channel
     mix_sd: float = 1.4  # spread of the starting shares' logits
     never_used: float = 0.10  # probability that an item has never used a channel

@@ -37,9 +37,8 @@ class LegacyParameters:
     revert: float = 0.2  # how strongly large shares are trimmed
     steps: tuple[int, ...] = (10, 20, 30, 50, 80, 100)  # thousandths of the budget
     weights: tuple[float, ...] = (0.05, 0.15, 0.25, 0.35, 0.15, 0.05)
-    caution: float = (
-        0.5  # log budget above the standing one from which a step is one notch smaller
-    )
+    # Log budget above the standing one from which a step is one notch smaller.
+    caution: float = 0.5
 
     def __post_init__(self) -> None:
         check_types(self, "the legacy policy")
