@@ -14,14 +14,14 @@ from realloc.base.progress import show_progress
 from realloc.base.validation import from_table
 from realloc.cli.console import indented, print_json, progress_bar, stdout
 from realloc.cli.fit import open_store
-from realloc.cli.options import Files, Quiet, Report, StorePath
+from realloc.cli.options import AsJson, Files, Quiet, Report, StorePath
+from realloc.logs import Schema
 from realloc.model.config import read_config, read_toml
+from realloc.model.realloc import ReAlloc
 
 if TYPE_CHECKING:
     from realloc.evaluate.report import EvaluationReport, ReportConfig
     from realloc.evaluate.report.section import Section
-    from realloc.logs import Schema
-    from realloc.model.realloc import ReAlloc
 
 COLOURS = {"launch": "bold green", "test small": "bold yellow", "do not launch": "bold red"}
 
@@ -37,9 +37,7 @@ def evaluate(
         ),
     ] = None,
     report: Report = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Everything as JSON on stdout.")
-    ] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a store on logs, offline: value on randomized rows, ranking, support, guardrails,
@@ -67,7 +65,7 @@ def evaluate(
         _show(evaluated, stdout())
 
 
-def _settings(model: "ReAlloc", path: Path | None) -> "tuple[ReportConfig, Schema]":
+def _settings(model: ReAlloc, path: Path | None) -> "tuple[ReportConfig, Schema]":
     """The table [report] of the file; its rules of decision and its column of propensities."""
     from realloc.evaluate.report import ReportConfig
 

@@ -7,7 +7,7 @@ may differ.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from realloc.base.errors import ReallocError, StoreError
 from realloc.base.simplex import Floats
 from realloc.logs import Logs, Schema
-
-if TYPE_CHECKING:
-    from realloc.model.realloc import ReAlloc
+from realloc.model.realloc import ReAlloc
 
 ROWS = 64
 # how far gains may be off, as a part of the largest
@@ -60,7 +58,7 @@ def read_rows(content: NDArray[np.uint8], schema: Schema) -> Logs:
     return Logs(schema, table, tuple(schema.features or ()))
 
 
-def ask(model: "ReAlloc", rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
+def ask(model: ReAlloc, rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
     """Rows and answers; refused if shares leave the simplex or a number is not finite."""
     logs = read_rows(rows, model.known_schema)
     decision = model.decide(logs)
@@ -82,7 +80,7 @@ def ask(model: "ReAlloc", rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
     return {"rows": rows, "reason": np.frombuffer(reasons, np.uint8).copy(), **answers}
 
 
-def check(model: "ReAlloc", expected: Mapping[str, NDArray[Any]]) -> None:
+def check(model: ReAlloc, expected: Mapping[str, NDArray[Any]]) -> None:
     """Refuse a model that does not answer as it did when its version was written."""
     try:
         answers = ask(model, expected["rows"])
