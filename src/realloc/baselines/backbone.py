@@ -29,16 +29,16 @@ CHUNK = 16_384  # places valued at a time
 
 
 @dataclass(frozen=True, kw_only=True)
-class Backbone:
+class Backbone(TrainConfig):
     """Three hidden layers with layer norm; decay by held-out error on world seeds 201 and 202."""
 
     members: int = 5
     activation: str = "silu"  # or relu
     width: int = 64
     epochs: int = 20
-    batch: int = 512
     rate: float = 1e-2
     weight_decay: float = 0.5
+    patience: int = 1_000_000  # all epochs run; each member keeps its best one
     least_steps: int = 300  # however few the rows
 
     def __post_init__(self) -> None:
@@ -52,18 +52,7 @@ class Backbone:
                 f"Expected `members` and `width` of at least 1, got {self.members} members of "
                 f"width {self.width}."
             )
-        self.training()
-
-    def training(self) -> TrainConfig:
-        """All epochs run; each member keeps its best one."""
-        return TrainConfig(
-            epochs=self.epochs,
-            batch=self.batch,
-            rate=self.rate,
-            weight_decay=self.weight_decay,
-            patience=self.epochs,
-            least_steps=self.least_steps,
-        )
+        super().__post_init__()
 
     def stack(self, inputs: int, outputs: int, seed: int) -> Stack:
         """A network of this shape."""
@@ -190,7 +179,7 @@ class NetworkPolicy(ResponsePolicy, Generic[Settings]):
     ) -> NetworkResponse:
         """Train all members at once."""
         split = split_by_fold(rows.folds, surface.members)
-        train(surface, loss, split, self.settings.training(), seed)
+        train(surface, loss, split, self.settings, seed)
         # In double precision from here on: a row's answer must not depend on its batch.
         fixed = surface.requires_grad_(False).double()
         return NetworkResponse(fixed, rows.scaling)

@@ -92,12 +92,10 @@ def _design(logs: Logs) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _cross_fit(
-    design: Floats, target: Floats, folds: Integers, ridge: float = 1.0
-) -> Floats:
+def _cross_fit(design: Floats, target: Floats, folds: Integers) -> Floats:
     """Ridge predictions for each fold from the others."""
     predicted = np.empty_like(target)
-    penalty = ridge * np.eye(design.shape[1])
+    penalty = np.eye(design.shape[1])
     for fold in np.unique(folds):
         train = folds != fold
         x = design[train]

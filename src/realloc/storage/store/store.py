@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -152,7 +151,6 @@ class Store:
         model: ReAlloc,
         window: Logs,
         *,
-        metrics: Mapping[str, float] | None = None,
         again: bool = False,
         allow_gap: bool = False,
         allow_overlap: bool = False,
@@ -172,7 +170,6 @@ class Store:
             _check_new(window, model, model.fitted.rounds - 1, allow_overlap)
             _check_round(model, parent.version if parent else None, again)
             version = next_version(model, window, (*known, new), parent, self.clock())
-            version = replace(version, metrics=version.metrics | dict(metrics or {}))
             return self._publish(
                 version,
                 pack_model(self.path / MODEL, model.saved),
