@@ -52,7 +52,7 @@ class DensityConfig:
             )
 
 
-class DensityConstrained(NetworkPolicy[Backbone]):
+class DensityConstrained(NetworkPolicy[Backbone, Joint]):
     """A policy of reliable shares; the density is the policy's support."""
 
     surface = Joint

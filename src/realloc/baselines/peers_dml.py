@@ -61,9 +61,17 @@ class DmlPolicy(ResponsePolicy):
     def fit_estimator(
         self, task: Task, name: str, degree: int = 1, **options: Any
     ) -> DmlEffect:
-        """The effect by the estimator of this name, with nuisances chosen from `models`."""
+        """The effect by the estimator of this name, with nuisances that EconML chooses from
+        `models` by cross-validation.
+        """
         rows = task.window
-        model_y, model_t = make_models(self.models, task.seed)
+        several = need("sklearn.multioutput", "peers").MultiOutputRegressor
+        model_y: list[Any] = []
+        model_t: list[Any] = []
+        for model in self.models:
+            is_linear = model == "products"
+            model_y.append(products() if is_linear else boosting(task.seed))
+            model_t.append(products() if is_linear else several(boosting(task.seed)))
         estimator = getattr(need("econml.dml", "peers"), name)(
             model_y=model_y,
             model_t=model_t,
@@ -104,18 +112,6 @@ def split_by(folds: Integers) -> list[RowSplit]:
     return [
         (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in numbers
     ]
-
-
-def make_models(names: Sequence[str], seed: int) -> tuple[list[Any], list[Any]]:
-    """Candidates for outcome and treatments that EconML chooses from by cross-validation."""
-    several = need("sklearn.multioutput", "peers").MultiOutputRegressor
-    outcome: list[Any] = []
-    treatments: list[Any] = []
-    for name in names:
-        is_linear = name == "products"
-        outcome.append(products() if is_linear else boosting(seed))
-        treatments.append(products() if is_linear else several(boosting(seed)))
-    return outcome, treatments
 
 
 def boosting(seed: int) -> Any:

@@ -130,7 +130,15 @@ class ResponsePolicy(Fitted):
         shares = np.array(logs.shares)
         if isinstance(self.response, SmoothResponse):
             return project_tangent(self.response.slopes(x, shares))
-        return self._differences(x, shares)
+        # The field whose edge scores are nearest to finite differences, one-sided at borders.
+        source = edges(shares.shape[1])[:, 0]
+        directions = edge_directions(shares.shape[1])
+        room = np.minimum(shares[:, source], NEAR)  # (n, E)
+        ends = shares[:, None] + room[..., None] * directions
+        values = self.response.values(x, np.concatenate([shares[:, None], ends], axis=1))
+        rise = values[:, 1:] - values[:, :1]
+        score = np.where(room > 0, rise / np.where(room > 0, room, 1), 0.0)
+        return score @ np.linalg.pinv(directions).T
 
     def gain(self, logs: Logs, to: Floats) -> Floats:
         """Predicted gain of going to the shares `to` (n, K): (n,)."""
@@ -181,17 +189,6 @@ class ResponsePolicy(Fitted):
     def gain_at(self, x: States) -> GainFunction:
         """Predicted gains of moves from states (n, d), for any search."""
         return gain_of_potential(lambda rows, shares: self.response.values(x[rows], shares))
-
-    def _differences(self, x: States, shares: Floats) -> Floats:
-        """The field whose edge scores are nearest to finite differences, one-sided at borders."""
-        source = edges(shares.shape[1])[:, 0]
-        directions = edge_directions(shares.shape[1])
-        room = np.minimum(shares[:, source], NEAR)  # (n, E)
-        ends = shares[:, None] + room[..., None] * directions
-        values = self.response.values(x, np.concatenate([shares[:, None], ends], axis=1))
-        rise = values[:, 1:] - values[:, :1]
-        score = np.where(room > 0, rise / np.where(room > 0, room, 1), 0.0)
-        return score @ np.linalg.pinv(directions).T
 
 
 def everywhere(

@@ -61,8 +61,6 @@ def _blocks(columns: list[pa.ChunkedArray]) -> NDArray[np.void]:
 def _part(column: pa.ChunkedArray) -> tuple[NDArray[Any], str]:
     """The values of a column, and the form of their bytes."""
     kind = column.type
-    if pa.types.is_floating(kind):
-        return column.to_numpy().astype("<f8"), "<f8"
     if (
         pa.types.is_dictionary(kind)
         or pa.types.is_string(kind)

@@ -82,7 +82,11 @@ class Ledger:
 
     def _append(self, entry: Entry, files: Sequence[Path]) -> Entry:
         self.make(self.path / TMP)
-        self._forget_stale()
+        # What stopped runs left half-made that never came back.
+        for folder in (self.path / TMP).iterdir():
+            with suppress(OSError):
+                if time.time() - folder.stat().st_mtime > STALE_SECONDS:
+                    shutil.rmtree(folder)
         work = self.path / TMP / entry.run
         if work.exists():  # of the same run, which was stopped
             shutil.rmtree(work)
@@ -130,13 +134,6 @@ class Ledger:
                 with suppress(FileExistsError):
                     disk.make_folder(folder)
                 disk.sync_folder(folder.parent)
-
-    def _forget_stale(self) -> None:
-        """Remove what stopped runs left half-made that never came back."""
-        for folder in (self.path / TMP).iterdir():
-            with suppress(OSError):
-                if time.time() - folder.stat().st_mtime > STALE_SECONDS:
-                    shutil.rmtree(folder)
 
     def verify(self) -> tuple[str, ...]:
         """Hash every file again and follow the chain: a sentence for each fault, with the file."""

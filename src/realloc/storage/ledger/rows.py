@@ -16,8 +16,15 @@ INPUTS = "inputs"
 FINGERPRINT = "fingerprint"
 # Columns of answers.
 KEPT = (
-    *("moved", "gain", "gain_lower", "support", "moved_share"),
-    *("steps", "reason", "sigma", "binding"),
+    "moved",
+    "gain",
+    "gain_lower",
+    "support",
+    "moved_share",
+    "steps",
+    "reason",
+    "sigma",
+    "binding",
 )
 
 

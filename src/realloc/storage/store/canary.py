@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from realloc.base.errors import ReallocError, StoreError
 from realloc.base.simplex import Floats
-from realloc.logs import Logs, Schema
+from realloc.logs import Logs
 from realloc.model.realloc import ReAlloc
 
 ROWS = 64
@@ -50,17 +50,13 @@ def choose_rows(window: Logs) -> NDArray[np.uint8]:
     return np.frombuffer(sink.getvalue(), dtype=np.uint8).copy()
 
 
-def read_rows(content: NDArray[np.uint8], schema: Schema) -> Logs:
-    """The rows that `choose_rows` chose."""
-    with pa.ipc.open_stream(pa.py_buffer(content.tobytes())) as stream:
-        table = stream.read_all()
-    table.validate(full=True)  # a reader of the stream trusts its lengths and places
-    return Logs(schema, table, tuple(schema.features or ()))
-
-
 def ask(model: ReAlloc, rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
     """Rows and answers; refused if shares leave the simplex or a number is not finite."""
-    logs = read_rows(rows, model.known_schema)
+    with pa.ipc.open_stream(pa.py_buffer(rows.tobytes())) as stream:
+        table = stream.read_all()
+    table.validate(full=True)  # a reader of the stream trusts its lengths and places
+    schema = model.known_schema
+    logs = Logs(schema, table, tuple(schema.features or ()))
     decision = model.decide(logs)
     shares = np.asarray(decision.shares)
     if not shares.min() >= 0 or not np.abs(shares.sum(axis=1) - 1).max() <= 1e-9:

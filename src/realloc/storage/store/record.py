@@ -3,7 +3,6 @@
 import json
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,13 @@ def next_version(
         rounds=model.fitted.rounds,
         windows=windows,
         metrics=_metrics(model),
-        fingerprint=_fingerprint(window),
+        fingerprint={
+            "units": window.unit_count,
+            "shares": [float(share) for share in window.shares.mean(axis=0)],
+            "budget": float(window.budget.mean()),
+            "outcome": float(window.outcome.mean()),
+            "states": summary(window).to_json(),  # what later rows are compared with
+        },
         schema=json.loads(json.dumps(asdict(model.known_schema))),
         money_digits=model.config.money_digits,
         model="",
@@ -53,13 +58,3 @@ def _metrics(model: ReAlloc) -> dict[str, float]:
         "memory_rows": float(len(main.memory)),
     }
     return {name: value for name, value in found.items() if np.isfinite(value)}
-
-
-def _fingerprint(window: Logs) -> dict[str, Any]:
-    return {
-        "units": window.unit_count,
-        "shares": [float(share) for share in window.shares.mean(axis=0)],
-        "budget": float(window.budget.mean()),
-        "outcome": float(window.outcome.mean()),
-        "states": summary(window).to_json(),  # what later rows are compared with
-    }

@@ -262,15 +262,6 @@ class Store:
     def _pointer(self) -> Head | None:
         return read_head(self.path) if is_store(self.path) else None
 
-    def _head(self) -> Head:
-        head = self._pointer()
-        if head is None:
-            raise StoreError(
-                f"Expected a store with a model at {str(self.path)!r}, but there is none. "
-                "`realloc fit` makes one."
-            )
-        return head
-
     def _read_current(self) -> Kept | None:
         return None if self.empty else self._read(None, lambda kept: kept)
 
@@ -292,7 +283,13 @@ class Store:
     def _heads(self) -> Generator[Head]:
         """The pointer, read again: a writer may be faster and remove what was old meanwhile."""
         for _ in range(READ_ATTEMPTS):
-            yield self._head()
+            head = self._pointer()
+            if head is None:
+                raise StoreError(
+                    f"Expected a store with a model at {str(self.path)!r}, but there is none. "
+                    "`realloc fit` makes one."
+                )
+            yield head
 
     def _too_fast(self) -> StoreError:
         return StoreError(
