@@ -57,10 +57,7 @@ class Backbone(TrainConfig):
     def stack(self, inputs: int, outputs: int, seed: int) -> Stack:
         """A network of this shape."""
         shape = Shape(
-            inputs=inputs,
-            outputs=outputs,
-            width=self.width,
-            activation=self.activation,
+            inputs=inputs, outputs=outputs, width=self.width, activation=self.activation
         )
         return Stack(self.members, shape, seed)
 

@@ -63,12 +63,7 @@ class DensityConstrained(NetworkPolicy[Backbone, Joint]):
         self.density = settings or DensityConfig()
         super().__init__("global", config, self.density.outcome)
 
-    def _search(
-        self,
-        x: States,
-        start: Floats,
-        allowed: SupportFunction,
-    ) -> Floats:
+    def _search(self, x: States, start: Floats, allowed: SupportFunction) -> Floats:
         border = self.support.density.at(x)
         limit = self.support.ranks.at(1 - self.density.quantile)
         factual = as_double(start)

@@ -101,14 +101,7 @@ class ResponsePolicy(Fitted):
         self.encoder = self.open_encoder(logs)
         window = open_window(logs, self.encoder, config, seed, None)
         logged_seed = draw(seed, "logged", 0)
-        logged = remember_logged(
-            None,
-            logs,
-            window.x,
-            0,
-            config.support.rows,
-            logged_seed,
-        )
+        logged = remember_logged(None, logs, window.x, 0, config.support.rows, logged_seed)
         self.support = fit_support(logged, config.support, draw(seed, "support", 0))
         self.response = self.fit_response(
             Task(window, config, draw(seed, type(self).__name__, 0))
@@ -164,12 +157,7 @@ class ResponsePolicy(Fitted):
             reason=np.where(moved, "moved", "no_gain"),
         )
 
-    def _search(
-        self,
-        x: States,
-        start: Floats,
-        allowed: SupportFunction,
-    ) -> Floats:
+    def _search(self, x: States, start: Floats, allowed: SupportFunction) -> Floats:
         if self.search == "global":
             return self.search_anywhere(x, start)
         gain = self.gain_at(x)
@@ -191,11 +179,7 @@ class ResponsePolicy(Fitted):
         return gain_of_potential(lambda rows, shares: self.response.values(x[rows], shares))
 
 
-def everywhere(
-    rows: Rows,
-    start: Floats,
-    ends: Floats,
-) -> Mask:
+def everywhere(rows: Rows, start: Floats, ends: Floats) -> Mask:
     """No support rule at all."""
     return np.ones(ends.shape[:2], dtype=bool)
 

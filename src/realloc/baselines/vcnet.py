@@ -100,10 +100,7 @@ class Varying(BackboneSurface):
 
 
 def vcnet_loss(
-    surface: Varying,
-    rows: ScaledRows,
-    index: Tensor,
-    settings: VCNetConfig,
+    surface: Varying, rows: ScaledRows, index: Tensor, settings: VCNetConfig
 ) -> Tensor:
     """The loss of every member on its rows (M, b): (M,); of held-out rows the first term alone."""
     x = rows.x[index]

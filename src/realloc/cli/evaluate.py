@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from realloc.base.errors import ConfigError
 from realloc.base.progress import show_progress
 from realloc.base.validation import from_table
-from realloc.cli.console import indented, print_json, progress_bar, stdout
+from realloc.cli.console import indented, plain_table, print_json, progress_bar, stdout
 from realloc.cli.fit import open_store
 from realloc.cli.options import AsJson, Files, Quiet, Report, StorePath
 from realloc.logs import Schema
@@ -97,7 +96,7 @@ def _show_section(section: "Section", console: Console) -> None:
     for text in section.lines:
         console.print(indented(escape(text)))
     if section.rows:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table = plain_table()
         for head in section.heads:
             table.add_column(head, overflow="fold")
         for row in section.rows:

@@ -102,10 +102,7 @@ def estimate_propensities(rows: RandomizedMoves) -> RandomizedMoves:
 
 
 def _fit_chances(
-    rows: RandomizedMoves,
-    label: Rows,
-    could: Mask,
-    learned: Mask | None = None,
+    rows: RandomizedMoves, label: Rows, could: Mask, learned: Mask | None = None
 ) -> Floats:
     """Chances (n, M) over what each row could get, learned where `learned`;
     zeros where it could get nothing.

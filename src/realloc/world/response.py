@@ -196,11 +196,7 @@ def effect_scale(state: State, parameters: WorldParameters) -> Floats:
     return parameters.effect_scale * np.log1p(state.B) * modifier
 
 
-def anchor(
-    state: State,
-    weights: ResponseWeights,
-    parameters: WorldParameters,
-) -> Floats:
+def anchor(state: State, weights: ResponseWeights, parameters: WorldParameters) -> Floats:
     """c(H, B) = softmax(λ_c [W_S S + w_B log(1+B)]), (n, K): where channel preferences point."""
     logits = apply(weights.W_S, state.S) + (weights.w_B[:, None] * np.log1p(state.B)).T
     return softmax(parameters.anchor_scale * logits)

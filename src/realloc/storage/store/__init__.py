@@ -2,6 +2,5 @@
 
 from realloc.storage.store.store import Store
 from realloc.storage.store.versions import Version
-from realloc.storage.store.windows import WindowId
 
-__all__ = ["Store", "Version", "WindowId"]
+__all__ = ["Store", "Version"]

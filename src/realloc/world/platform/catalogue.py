@@ -73,11 +73,7 @@ class Catalogue:
         return choose(uniform, weights).astype(np.int32)
 
 
-def draw_catalogue(
-    seed: int,
-    channels: int,
-    parameters: CatalogueParameters,
-) -> Catalogue:
+def draw_catalogue(seed: int, channels: int, parameters: CatalogueParameters) -> Catalogue:
     """Draw the categories of the world with this seed."""
     p = parameters
     draws = Draws((seed,), 0, p.categories)

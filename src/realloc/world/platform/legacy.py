@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from realloc.base import simplex
-from realloc.base.simplex import Integers, Rows
+from realloc.base.simplex import Integers, Rows, edges
 from realloc.base.validation import check_types
 from realloc.world.platform.catalogue import Catalogue
 from realloc.world.platform.demand import PastDemand
@@ -83,7 +82,7 @@ def reallocate(
     `chance` is P(move); `uniforms` are three draws per item: whether to move, where to, how far.
     """
     whether, where, how_far = uniforms
-    pairs = simplex.edges(len(catalogue.channels))
+    pairs = edges(len(catalogue.channels))
     source, target = pairs.T
     wish = -parameters.follow * before.past.trend[:, None] * (catalogue.discount - 0.5)
     wish -= parameters.revert * (before.holding / GRID)

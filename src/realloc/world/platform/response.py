@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from realloc.base.errors import ConfigError, LogError
-from realloc.base.simplex import Mask
+from realloc.base.simplex import Mask, Rows
 from realloc.base.validation import check_types
 from realloc.world.platform.draws import Floats, row_sum
-from realloc.world.platform.items import Positions
 from realloc.world.platform.ranges import check_range
 
 OUTCOMES = ("orders", "gmv", "income")
@@ -77,7 +76,7 @@ class MarketState:
     def __len__(self) -> int:
         return len(self.base)
 
-    def take(self, rows: Positions | Mask) -> "MarketState":
+    def take(self, rows: Rows | Mask) -> "MarketState":
         """The given rows."""
         return MarketState(**{name: values[rows] for name, values in vars(self).items()})
 
