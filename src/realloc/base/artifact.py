@@ -44,8 +44,19 @@ KEYS = {"digest", "files", "format", "kind", "meta", "versions"}
 LONGEST_JSON = 16 * 2**20  # bytes, of the manifest and of the header of the weights
 DEEPEST_JSON = 32  # levels
 DTYPES = (
-    *("float64", "float32", "float16", "complex64", "bool"),
-    *("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8"),
+    "float64",
+    "float32",
+    "float16",
+    "complex64",
+    "bool",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint64",
+    "uint32",
+    "uint16",
+    "uint8",
 )
 READ_ATTEMPTS = 20
 AGAIN = "Restore it from a copy, or write it again."

@@ -56,6 +56,10 @@ def rename(source: Path, target: Path) -> None:
 
 def sync_file(path: Path) -> None:
     """Bring a file that was written elsewhere down to the disk."""
+    _sync(path)
+
+
+def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -65,13 +69,8 @@ def sync_file(path: Path) -> None:
 
 def sync_folder(path: Path) -> None:
     """Bring the names in a folder down to the disk."""
-    if sys.platform == "win32":
-        return  # folders cannot be opened there
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    if sys.platform != "win32":  # folders cannot be opened there
+        _sync(path)
 
 
 def remove_file(path: Path) -> None:

@@ -145,14 +145,11 @@ def round_money(
     queue = np.lexsort((np.broadcast_to(rank, p.shape), -remainder), axis=-1)
     place = np.argsort(queue, axis=-1)
     units += place < left[..., None]
-    return _settle(units.astype(np.int64), total.astype(np.int64))
-
-
-def _settle(units: Integers, total: Integers) -> Integers:
-    """Move what float error left over (a few units at 10¹⁴ and above) onto the largest channel."""
-    rest = total - units.sum(axis=-1)
+    minor = units.astype(np.int64)
+    # What float error left over (a few units at 10¹⁴ and above) goes to the largest channel.
+    rest = total.astype(np.int64) - minor.sum(axis=-1)
     if np.any(rest):
-        largest = units.argmax(axis=-1, keepdims=True)
-        settled = np.take_along_axis(units, largest, -1) + rest[..., None]
-        np.put_along_axis(units, largest, settled, -1)
-    return units
+        largest = minor.argmax(axis=-1, keepdims=True)
+        settled = np.take_along_axis(minor, largest, -1) + rest[..., None]
+        np.put_along_axis(minor, largest, settled, -1)
+    return minor

@@ -24,25 +24,27 @@ AT_ONCE = 256  # rows whose candidates a committee values at a time
 States = NDArray[np.float32]
 
 
-class WithoutOrthogonalization(ReAlloc):
+class QuietReAlloc(ReAlloc):
+    """ReAlloc that shows no progress."""
+
+    def __init__(self, config: Config | None = None) -> None:
+        super().__init__(config, quiet=True)
+
+
+class WithoutOrthogonalization(QuietReAlloc):
     """The teacher is the factual surface alone: outcomes, not residuals; all else stays."""
 
     def __init__(self, config: Config | None = None) -> None:
         config = config or Config()
-        super().__init__(
-            replace(config, teacher=replace(config.teacher, surfaces=("factual",))),
-            quiet=True,
-        )
+        factual = replace(config.teacher, surfaces=("factual",))
+        super().__init__(replace(config, teacher=factual))
 
 
-class WithoutStudent(ReAlloc):
+class WithoutStudent(QuietReAlloc):
     """The teacher's committee decides itself: its doubt, the support and the search stay.
 
     Every window begins anew.
     """
-
-    def __init__(self, config: Config | None = None) -> None:
-        super().__init__(config, quiet=True)
 
     def _round(
         self,
@@ -142,11 +144,8 @@ class DeployedReading:
         return
 
 
-class WithoutSupport(ReAlloc):
+class WithoutSupport(QuietReAlloc):
     """ReAlloc that may go anywhere inside its movement budget."""
-
-    def __init__(self, config: Config | None = None) -> None:
-        super().__init__(config, quiet=True)
 
     def fit(
         self, logs: Any, weights: Floats | None = None, progress: Progress | None = None

@@ -39,7 +39,7 @@ class Additive(BackboneSurface):
         return joint.heads + apart.value(z)
 
 
-class AdditiveROI(NetworkPolicy[Backbone]):
+class AdditiveROI(NetworkPolicy[Backbone, Additive]):
     """Channels planned one by one."""
 
     surface = Additive

@@ -29,16 +29,16 @@ CHUNK = 16_384  # places valued at a time
 
 
 @dataclass(frozen=True, kw_only=True)
-class Backbone:
+class Backbone(TrainConfig):
     """Three hidden layers with layer norm; decay by held-out error on world seeds 201 and 202."""
 
     members: int = 5
     activation: str = "silu"  # or relu
     width: int = 64
     epochs: int = 20
-    batch: int = 512
     rate: float = 1e-2
     weight_decay: float = 0.5
+    patience: int = 1_000_000  # all epochs run; each member keeps its best one
     least_steps: int = 300  # however few the rows
 
     def __post_init__(self) -> None:
@@ -52,26 +52,12 @@ class Backbone:
                 f"Expected `members` and `width` of at least 1, got {self.members} members of "
                 f"width {self.width}."
             )
-        self.training()
-
-    def training(self) -> TrainConfig:
-        """All epochs run; each member keeps its best one."""
-        return TrainConfig(
-            epochs=self.epochs,
-            batch=self.batch,
-            rate=self.rate,
-            weight_decay=self.weight_decay,
-            patience=self.epochs,
-            least_steps=self.least_steps,
-        )
+        super().__post_init__()
 
     def stack(self, inputs: int, outputs: int, seed: int) -> Stack:
         """A network of this shape."""
         shape = Shape(
-            inputs=inputs,
-            outputs=outputs,
-            width=self.width,
-            activation=self.activation,
+            inputs=inputs, outputs=outputs, width=self.width, activation=self.activation
         )
         return Stack(self.members, shape, seed)
 
@@ -157,13 +143,14 @@ class NetworkResponse:
 
 
 Settings = TypeVar("Settings", bound=Backbone)
+Surface = TypeVar("Surface", bound=BackboneSurface)
 
 
-class NetworkPolicy(ResponsePolicy, Generic[Settings]):
+class NetworkPolicy(ResponsePolicy, Generic[Settings, Surface]):
     """A network response; without limits it is searched by L-BFGS."""
 
     response: NetworkResponse
-    surface: type[BackboneSurface]
+    surface: type[Surface]
     defaults: Settings
 
     def __init__(
@@ -176,24 +163,18 @@ class NetworkPolicy(ResponsePolicy, Generic[Settings]):
         self.settings: Settings = settings or self.defaults
 
     def fit_response(self, task: Task) -> NetworkResponse:
-        """Train `surface` by squared error: y ≈ f(x, p)."""
+        """Train all members of `surface` at once."""
         rows = open_rows(task.window)
         surface = self.surface(rows, self.settings, task.seed)
-
-        def loss(index: Tensor) -> Tensor:
-            return (surface.at(rows, index) - rows.y[index]).square().mean(1)
-
-        return self.train(surface, rows, loss, task.seed)
-
-    def train(
-        self, surface: BackboneSurface, rows: ScaledRows, loss: Loss, seed: int
-    ) -> NetworkResponse:
-        """Train all members at once."""
         split = split_by_fold(rows.folds, surface.members)
-        train(surface, loss, split, self.settings.training(), seed)
+        train(surface, self.loss(surface, rows, task), split, self.settings, task.seed)
         # In double precision from here on: a row's answer must not depend on its batch.
         fixed = surface.requires_grad_(False).double()
         return NetworkResponse(fixed, rows.scaling)
+
+    def loss(self, surface: Surface, rows: ScaledRows, task: Task) -> Loss:
+        """What is trained by: squared error, y ≈ f(x, p)."""
+        return lambda index: (surface.at(rows, index) - rows.y[index]).square().mean(1)
 
     def search_anywhere(self, x: States, start: Floats) -> Floats:
         """By gradients over softmax logits, from several starts."""
@@ -203,6 +184,12 @@ class NetworkPolicy(ResponsePolicy, Generic[Settings]):
         """(rows (a,), shares (a, q, K)) → (a, q), differentiable in the shares."""
         states = as_double(x)
         return lambda rows, shares: self.response.mean(states[rows], shares)
+
+
+def join(network: Stack, x: Tensor, z: Tensor) -> Tensor:
+    """A network of [x, z] at x (M, n, d) and z (M, n, q, K): (M, n, q)."""
+    wide = torch.cat([x.unsqueeze(2).expand(-1, -1, z.shape[2], -1), z], dim=-1)
+    return network(wide.flatten(1, 2)).view(z.shape[:-1])
 
 
 def as_double(values: NDArray[Any]) -> Tensor:

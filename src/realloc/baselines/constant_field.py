@@ -9,8 +9,7 @@ lower bound of its gain is above zero.
 import numpy as np
 import pyarrow as pa
 
-from realloc.base import simplex
-from realloc.base.simplex import Floats, Integers
+from realloc.base.simplex import Floats, Integers, edge_directions, edges, tangent_basis
 from realloc.baselines.fitted import Fitted
 from realloc.decide.types import Decision
 from realloc.logs import Logs, unit_folds
@@ -29,7 +28,7 @@ class ConstantField(Fitted):
 
     def learn(self, logs: Logs) -> None:
         """Estimate the field g, its covariance, and how far logged shares are from their mean."""
-        Q = simplex.tangent_basis(len(logs.schema.channels))
+        Q = tangent_basis(len(logs.schema.channels))
         design = _design(logs)
         folds = unit_folds(logs, min(5, logs.unit_count))
         y = logs.outcome - _cross_fit(design, logs.outcome[:, None], folds)[:, 0]
@@ -48,12 +47,12 @@ class ConstantField(Fitted):
     def decide(self, logs: Logs) -> Decision:
         """One step along the best edge, where the shares allow it and the end has support."""
         n = len(logs)
-        directions = simplex.edge_directions(len(self.field))
+        directions = edge_directions(len(self.field))
         gain = directions @ self.field * STEP
         variance = np.einsum("ek,kl,el->e", directions, self.covariance, directions)
         lower = gain - CONFIDENCE * (np.sqrt(variance) * STEP)
         best = int(np.argmax(lower))
-        source, target = simplex.edges(len(self.field))[best]
+        source, target = edges(len(self.field))[best]
         able = (logs.shares[:, source] >= STEP) & (logs.shares[:, target] > 0)
         end = np.where(able[:, None], logs.shares + STEP * directions[best], logs.shares)
         nearer = np.searchsorted(self.distances, self._distance(end), side="left")
@@ -92,12 +91,10 @@ def _design(logs: Logs) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _cross_fit(
-    design: Floats, target: Floats, folds: Integers, ridge: float = 1.0
-) -> Floats:
+def _cross_fit(design: Floats, target: Floats, folds: Integers) -> Floats:
     """Ridge predictions for each fold from the others."""
     predicted = np.empty_like(target)
-    penalty = ridge * np.eye(design.shape[1])
+    penalty = np.eye(design.shape[1])
     for fold in np.unique(folds):
         train = folds != fold
         x = design[train]

@@ -25,7 +25,7 @@ class Linear(BackboneSurface):
         return out[..., 0] + (out[..., 1:] * z).sum(-1)
 
 
-class ContextOnly(NetworkPolicy[Backbone]):
+class ContextOnly(NetworkPolicy[Backbone, Linear]):
     """A field of the state alone."""
 
     surface = Linear

@@ -35,9 +35,8 @@ class DensityConfig:
     quantile: float = 0.05  # ε among held-out logged densities
     turns: int = 80
     rate: float = 0.1
-    penalty: float = (
-        0.1  # the first λ, in units of the outcome's standard deviation per radius
-    )
+    # The first λ, in units of the outcome's standard deviation per radius.
+    penalty: float = 0.1
     growth: float = 1.06  # of λ, per turn
     outcome: Backbone = field(default_factory=Backbone)
 
@@ -53,7 +52,7 @@ class DensityConfig:
             )
 
 
-class DensityConstrained(NetworkPolicy[Backbone]):
+class DensityConstrained(NetworkPolicy[Backbone, Joint]):
     """A policy of reliable shares; the density is the policy's support."""
 
     surface = Joint
@@ -64,12 +63,7 @@ class DensityConstrained(NetworkPolicy[Backbone]):
         self.density = settings or DensityConfig()
         super().__init__("global", config, self.density.outcome)
 
-    def _search(
-        self,
-        x: States,
-        start: Floats,
-        allowed: SupportFunction,
-    ) -> Floats:
+    def _search(self, x: States, start: Floats, allowed: SupportFunction) -> Floats:
         border = self.support.density.at(x)
         limit = self.support.ranks.at(1 - self.density.quantile)
         factual = as_double(start)

@@ -19,11 +19,11 @@ from realloc.baselines.backbone import (
     Backbone,
     BackboneSurface,
     NetworkPolicy,
-    NetworkResponse,
     ScaledRows,
-    open_rows,
+    join,
 )
 from realloc.baselines.response import Task
+from realloc.learn.networks.train import Loss
 
 KNOWN = 128  # rows of a batch that the process knows; up to as many others are asked about
 NOISE = 0.5  # variance of a scaled outcome that the process does not explain
@@ -59,8 +59,7 @@ class Represented(BackboneSurface):
 
     def head(self, phi: Tensor, z: Tensor) -> Tensor:
         """f at representations (M, n, W) and z (M, n, q, K): (M, n, q)."""
-        wide = torch.cat([phi.unsqueeze(2).expand(-1, -1, z.shape[2], -1), z], dim=-1)
-        return self.network(wide.flatten(1, 2)).view(z.shape[:-1])
+        return join(self.network, phi, z)
 
 
 @dataclass(frozen=True)
@@ -132,15 +131,13 @@ def predict(within: Tensor, across: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return mean[..., 0], (1 - left.square().sum(1)).clamp(0, 1)
 
 
-class GIKS(NetworkPolicy[GIKSConfig]):
+class GIKS(NetworkPolicy[GIKSConfig, Represented]):
     """Learning from shares that rows did not have."""
 
+    surface = Represented
     defaults = GIKSConfig()
 
-    def fit_response(self, task: Task) -> NetworkResponse:
+    def loss(self, surface: Represented, rows: ScaledRows, task: Task) -> Loss:
         """Factual, near and far."""
-        rows = open_rows(task.window)
-        surface = Represented(rows, self.settings, task.seed)
         generator = torch.Generator().manual_seed(task.seed)
-        loss = GIKSLoss(surface, rows, self.settings, generator)
-        return self.train(surface, rows, loss, task.seed)
+        return GIKSLoss(surface, rows, self.settings, generator)

@@ -78,11 +78,7 @@ class CQLPolicy(ResponsePolicy):
 
     package = "d3rlpy"
 
-    def __init__(
-        self,
-        config: Config | None = None,
-        steps: int = 1000,
-    ) -> None:
+    def __init__(self, config: Config | None = None, steps: int = 1000) -> None:
         super().__init__("ascent", config)
         self.steps = steps
 
@@ -93,12 +89,7 @@ class CQLPolicy(ResponsePolicy):
         box = Box((t.max(axis=0) + t.min(axis=0)) / 2, np.ptp(t, axis=0) / 2 + 1e-9)
         ridge = NuisanceConfig(folds=task.config.nuisances.folds, models=("ridge",))
         explained = cross_fit(
-            rows.x,
-            rows.shares,
-            rows.outcome,
-            rows.folds,
-            ridge,
-            task.seed,
+            rows.x, rows.shares, rows.outcome, rows.folds, ridge, task.seed
         )
         left = rows.outcome - explained.outcome
         unit = float(left.std())
@@ -127,18 +118,7 @@ class CQLPolicy(ResponsePolicy):
                 state = x[rows]
                 action = actions[rows]
                 reward = rewards[rows, None]
-                algo.update(
-                    batch(
-                        state,
-                        action,
-                        reward,
-                        state,
-                        action,
-                        ones,
-                        ones,
-                        [],
-                    )
-                )
+                algo.update(batch(state, action, reward, state, action, ones, ones, []))
         return algo
 
     def decide(self, logs: Logs) -> Decision:
@@ -179,10 +159,7 @@ def conservative() -> Any:
 
 
 def pull_back(
-    start: Floats,
-    ends: Floats,
-    allowed: SupportFunction,
-    max_length: float,
+    start: Floats, ends: Floats, allowed: SupportFunction, max_length: float
 ) -> Floats:
     """The largest allowed part of each straight path to `ends` (n, K), up to `max_length`."""
     length = np.linalg.norm(ends - start, axis=1)

@@ -13,7 +13,8 @@ import numpy as np
 from realloc.base.errors import ConfigError
 from realloc.base.imports import need
 from realloc.base.simplex import Floats, Integers, tangent_basis
-from realloc.baselines.response import States
+from realloc.baselines.response import ResponsePolicy, States, Task
+from realloc.model.config import Config
 
 MODELS = ("products", "boosting")
 RowSplit = tuple[Integers, Integers]
@@ -44,6 +45,45 @@ class DmlEffect:
         return self.estimator.const_marginal_effect(x).reshape(len(x), -1)
 
 
+class DmlPolicy(ResponsePolicy):
+    """An estimator of EconML, cross-fitted by unit, and a search."""
+
+    package = "econml.dml"
+
+    def __init__(self, search: str, config: Config | None, models: Sequence[str]) -> None:
+        super().__init__(search, config)
+        if not models or not set(models) <= set(MODELS):
+            raise ConfigError(
+                f"Expected one or more `models` of {list(MODELS)}, got {list(models)}."
+            )
+        self.models = models
+
+    def fit_estimator(
+        self, task: Task, name: str, degree: int = 1, **options: Any
+    ) -> DmlEffect:
+        """The effect by the estimator of this name, with nuisances that EconML chooses from
+        `models` by cross-validation.
+        """
+        rows = task.window
+        several = need("sklearn.multioutput", "peers").MultiOutputRegressor
+        model_y: list[Any] = []
+        model_t: list[Any] = []
+        for model in self.models:
+            is_linear = model == "products"
+            model_y.append(products() if is_linear else boosting(task.seed))
+            model_t.append(products() if is_linear else several(boosting(task.seed)))
+        estimator = getattr(need("econml.dml", "peers"), name)(
+            model_y=model_y,
+            model_t=model_t,
+            cv=split_by(rows.folds),
+            random_state=task.seed % 2**31,
+            **options,
+        )
+        t = rows.shares @ tangent_basis(rows.shares.shape[1])
+        estimator.fit(rows.outcome, t, X=rows.x, inference=None)
+        return DmlEffect(estimator, degree)
+
+
 def expand(t: Floats, degree: int) -> Floats:
     """φ(t), (..., f): as sklearn's PolynomialFeatures without the constant.
 
@@ -72,27 +112,6 @@ def split_by(folds: Integers) -> list[RowSplit]:
     return [
         (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in numbers
     ]
-
-
-def check_models(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of nuisance models, or a sentence."""
-    if not names or not set(names) <= set(MODELS):
-        raise ConfigError(
-            f"Expected one or more `models` of {list(MODELS)}, got {list(names)}."
-        )
-    return tuple(names)
-
-
-def make_models(names: Sequence[str], seed: int) -> tuple[list[Any], list[Any]]:
-    """Candidates for outcome and treatments that EconML chooses from by cross-validation."""
-    several = need("sklearn.multioutput", "peers").MultiOutputRegressor
-    outcome: list[Any] = []
-    treatments: list[Any] = []
-    for name in names:
-        is_linear = name == "products"
-        outcome.append(products() if is_linear else boosting(seed))
-        treatments.append(products() if is_linear else several(boosting(seed)))
-    return outcome, treatments
 
 
 def boosting(seed: int) -> Any:

@@ -9,24 +9,15 @@ always ends at a border.
 
 from realloc.base.errors import ConfigError
 from realloc.base.imports import need
-from realloc.base.simplex import tangent_basis
-from realloc.baselines.peers_dml import (
-    MODELS,
-    DmlEffect,
-    check_models,
-    make_models,
-    split_by,
-)
-from realloc.baselines.response import LearnedResponse, ResponsePolicy, Task
+from realloc.baselines.peers_dml import MODELS, DmlPolicy
+from realloc.baselines.response import LearnedResponse, Task
 from realloc.model.config import Config
 
 DEGREES = (1, 2)
 
 
-class LinearDMLPolicy(ResponsePolicy):
+class LinearDMLPolicy(DmlPolicy):
     """EconML's LinearDML and a search."""
-
-    package = "econml.dml"
 
     def __init__(
         self,
@@ -35,27 +26,17 @@ class LinearDMLPolicy(ResponsePolicy):
         degree: int = 1,
         models: tuple[str, ...] = MODELS,
     ) -> None:
-        super().__init__(search, config)
+        super().__init__(search, config, models)
         if degree not in DEGREES:
             raise ConfigError(f"Expected `degree` of 1 or 2, got {degree}.")
         self.degree = degree
-        self.models = check_models(models)
 
     def fit_response(self, task: Task) -> LearnedResponse:
         """Cross-fit by unit, then regress residuals on residuals times features of the state."""
-        rows = task.window
-        model_y, model_t = make_models(self.models, task.seed)
         featurizer = None
         if self.degree == 2:
             preprocessing = need("sklearn.preprocessing", "peers")
             featurizer = preprocessing.PolynomialFeatures(2, include_bias=False)
-        estimator = need("econml.dml", "peers").LinearDML(
-            model_y=model_y,
-            model_t=model_t,
-            treatment_featurizer=featurizer,
-            cv=split_by(rows.folds),
-            random_state=task.seed % 2**31,
+        return self.fit_estimator(
+            task, "LinearDML", self.degree, treatment_featurizer=featurizer
         )
-        t = rows.shares @ tangent_basis(rows.shares.shape[1])
-        estimator.fit(rows.outcome, t, X=rows.x, inference=None)
-        return DmlEffect(estimator, self.degree)

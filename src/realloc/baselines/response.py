@@ -79,9 +79,8 @@ class Task:
 class ResponsePolicy(Fitted):
     """A response and a search."""
 
-    package: ClassVar[str | None] = (
-        None  # of the extra `peers`, where the response needs one
-    )
+    # Of the extra `peers`, where the response needs one.
+    package: ClassVar[str | None] = None
 
     def __init__(self, search: str = "ascent", config: Config | None = None) -> None:
         if search not in SEARCHES:
@@ -102,14 +101,7 @@ class ResponsePolicy(Fitted):
         self.encoder = self.open_encoder(logs)
         window = open_window(logs, self.encoder, config, seed, None)
         logged_seed = draw(seed, "logged", 0)
-        logged = remember_logged(
-            None,
-            logs,
-            window.x,
-            0,
-            config.support.rows,
-            logged_seed,
-        )
+        logged = remember_logged(None, logs, window.x, 0, config.support.rows, logged_seed)
         self.support = fit_support(logged, config.support, draw(seed, "support", 0))
         self.response = self.fit_response(
             Task(window, config, draw(seed, type(self).__name__, 0))
@@ -131,7 +123,15 @@ class ResponsePolicy(Fitted):
         shares = np.array(logs.shares)
         if isinstance(self.response, SmoothResponse):
             return project_tangent(self.response.slopes(x, shares))
-        return self._differences(x, shares)
+        # The field whose edge scores are nearest to finite differences, one-sided at borders.
+        source = edges(shares.shape[1])[:, 0]
+        directions = edge_directions(shares.shape[1])
+        room = np.minimum(shares[:, source], NEAR)  # (n, E)
+        ends = shares[:, None] + room[..., None] * directions
+        values = self.response.values(x, np.concatenate([shares[:, None], ends], axis=1))
+        rise = values[:, 1:] - values[:, :1]
+        score = np.where(room > 0, rise / np.where(room > 0, room, 1), 0.0)
+        return score @ np.linalg.pinv(directions).T
 
     def gain(self, logs: Logs, to: Floats) -> Floats:
         """Predicted gain of going to the shares `to` (n, K): (n,)."""
@@ -157,12 +157,7 @@ class ResponsePolicy(Fitted):
             reason=np.where(moved, "moved", "no_gain"),
         )
 
-    def _search(
-        self,
-        x: States,
-        start: Floats,
-        allowed: SupportFunction,
-    ) -> Floats:
+    def _search(self, x: States, start: Floats, allowed: SupportFunction) -> Floats:
         if self.search == "global":
             return self.search_anywhere(x, start)
         gain = self.gain_at(x)
@@ -183,23 +178,8 @@ class ResponsePolicy(Fitted):
         """Predicted gains of moves from states (n, d), for any search."""
         return gain_of_potential(lambda rows, shares: self.response.values(x[rows], shares))
 
-    def _differences(self, x: States, shares: Floats) -> Floats:
-        """The field whose edge scores are nearest to finite differences, one-sided at borders."""
-        source = edges(shares.shape[1])[:, 0]
-        directions = edge_directions(shares.shape[1])
-        room = np.minimum(shares[:, source], NEAR)  # (n, E)
-        ends = shares[:, None] + room[..., None] * directions
-        values = self.response.values(x, np.concatenate([shares[:, None], ends], axis=1))
-        rise = values[:, 1:] - values[:, :1]
-        score = np.where(room > 0, rise / np.where(room > 0, room, 1), 0.0)
-        return score @ np.linalg.pinv(directions).T
 
-
-def everywhere(
-    rows: Rows,
-    start: Floats,
-    ends: Floats,
-) -> Mask:
+def everywhere(rows: Rows, start: Floats, ends: Floats) -> Mask:
     """No support rule at all."""
     return np.ones(ends.shape[:2], dtype=bool)
 

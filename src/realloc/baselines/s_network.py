@@ -3,10 +3,15 @@
 With one member and ReLU it is the paper's S-NN; with several and SiLU the ensemble of S-learners.
 """
 
-import torch
 from torch import Tensor
 
-from realloc.baselines.backbone import Backbone, BackboneSurface, NetworkPolicy, ScaledRows
+from realloc.baselines.backbone import (
+    Backbone,
+    BackboneSurface,
+    NetworkPolicy,
+    ScaledRows,
+    join,
+)
 
 # A single network needs more decay.
 PAPER = Backbone(members=1, activation="relu", weight_decay=1.5)
@@ -21,11 +26,10 @@ class Joint(BackboneSurface):
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         """f."""
-        wide = torch.cat([x.unsqueeze(2).expand(-1, -1, z.shape[2], -1), z], dim=-1)
-        return self.network(wide.flatten(1, 2)).view(z.shape[:-1])
+        return join(self.network, x, z)
 
 
-class SNetwork(NetworkPolicy[Backbone]):
+class SNetwork(NetworkPolicy[Backbone, Joint]):
     """The joint S-learner by networks."""
 
     surface = Joint

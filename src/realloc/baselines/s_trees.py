@@ -9,6 +9,7 @@ from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats
 from realloc.base.validation import check_types
 from realloc.baselines.response import ResponsePolicy, States, Task
+from realloc.evaluate.trees import boost
 from realloc.model.config import Config
 
 PATIENCE = 50
@@ -68,27 +69,17 @@ def fit_booster(task: Task, settings: TreeConfig) -> lgb.Booster:
         "objective": "l2",
         "learning_rate": settings.shrinkage,
         "num_leaves": settings.leaves,
+        "num_iterations": settings.trees,
         "min_data_in_leaf": max(5, min(40, len(window.x) // 50)),
+        "feature_fraction": 1.0,
         "bagging_fraction": 0.8,
         "bagging_freq": 1,
-        "lambda_l2": 5.0,
         "seed": task.seed % 2**31,
-        "deterministic": True,
-        "force_row_wise": True,
-        "num_threads": 1,
-        "verbose": -1,
     }
     inputs = join(window.x, window.shares)
-    data = lgb.Dataset(inputs[~held], window.outcome[~held], params=options)
-    aside = lgb.Dataset(inputs[held], window.outcome[held], reference=data)
-    stop = lgb.early_stopping(PATIENCE, verbose=False)
-    return lgb.train(
-        options,
-        data,
-        settings.trees,
-        valid_sets=[aside],
-        callbacks=[stop],
-    )
+    train = np.flatnonzero(~held)
+    stop = np.flatnonzero(held)
+    return boost(inputs, window.outcome, train, stop, options, patience=PATIENCE)
 
 
 def join(x: States, shares: Floats) -> Floats:

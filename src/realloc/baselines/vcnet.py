@@ -17,15 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from realloc.base.errors import ConfigError
-from realloc.baselines.backbone import (
-    Backbone,
-    BackboneSurface,
-    NetworkPolicy,
-    NetworkResponse,
-    ScaledRows,
-    open_rows,
-)
+from realloc.baselines.backbone import Backbone, BackboneSurface, NetworkPolicy, ScaledRows
 from realloc.baselines.response import Task
+from realloc.learn.networks.train import Loss
 
 BINS = 10  # of the density, per channel
 LEAST = 0.1  # the smallest relative density that is divided by
@@ -106,10 +100,7 @@ class Varying(BackboneSurface):
 
 
 def vcnet_loss(
-    surface: Varying,
-    rows: ScaledRows,
-    index: Tensor,
-    settings: VCNetConfig,
+    surface: Varying, rows: ScaledRows, index: Tensor, settings: VCNetConfig
 ) -> Tensor:
     """The loss of every member on its rows (M, b): (M,); of held-out rows the first term alone."""
     x = rows.x[index]
@@ -126,17 +117,12 @@ def vcnet_loss(
     ).mean(1)
 
 
-class VCNet(NetworkPolicy[VCNetConfig]):
+class VCNet(NetworkPolicy[VCNetConfig, Varying]):
     """Varying coefficient network."""
 
+    surface = Varying
     defaults = VCNetConfig()
 
-    def fit_response(self, task: Task) -> NetworkResponse:
+    def loss(self, surface: Varying, rows: ScaledRows, task: Task) -> Loss:
         """The three terms together."""
-        rows = open_rows(task.window)
-        surface = Varying(rows, self.settings, task.seed)
-
-        def loss(index: Tensor) -> Tensor:
-            return vcnet_loss(surface, rows, index, self.settings)
-
-        return self.train(surface, rows, loss, task.seed)
+        return lambda index: vcnet_loss(surface, rows, index, self.settings)

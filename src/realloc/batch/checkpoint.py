@@ -64,17 +64,15 @@ def only_run(out: Path) -> Generator[Path]:
         try:
             yield folder
         finally:
-            _clear_unused(folder)
-
-
-def _clear_unused(folder: Path) -> None:
-    for name in os.listdir(folder):
-        # A run that was refused before any chunk was finished left only its id.
-        if name != LOCK and set(os.listdir(folder / name)) <= {RUN}:
-            shutil.rmtree(folder / name, ignore_errors=True)
-    if os.listdir(folder) == [LOCK]:
-        os.unlink(folder / LOCK)  # while it is held, so that nobody else can hold it
-        os.rmdir(folder)
+            for name in os.listdir(folder):
+                # A run that was refused before any chunk was finished left only its id.
+                if name != LOCK and set(os.listdir(folder / name)) <= {RUN}:
+                    shutil.rmtree(folder / name, ignore_errors=True)
+            if os.listdir(folder) == [LOCK]:
+                os.unlink(
+                    folder / LOCK
+                )  # while it is held, so that nobody else can hold it
+                os.rmdir(folder)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from realloc.base.simplex import Integers, Mask
 from realloc.logs import Schema
-from realloc.logs.reading.columns import NO_TIME, decoded, is_text, to_times
+from realloc.logs.reading.columns import NO_TIME, decoded, to_times
 from realloc.logs.reading.source import Source
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -48,8 +48,7 @@ def scan_keys(opened: Source, schema: Schema) -> Keys:
 def _keys(opened: Source, schema: Schema) -> Iterator[tuple[pa.Array, Integers]]:
     for piece in opened.pieces([schema.unit, schema.time]):
         unit = piece.batch.column(schema.unit)
-        text = is_text(unit.type)
-        names = decoded(unit, schema.unit) if text else decoded(unit).cast(pa.string())
+        names = decoded(unit, schema.unit).cast(pa.string())
         yield names, to_times(piece.batch.column(schema.time), schema.time).values
 
 

@@ -9,7 +9,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from realloc.base.errors import ReallocError
-from realloc.cli.console import busy, indented, print_json, progress_bar, stdout
+from realloc.cli.console import (
+    busy,
+    indented,
+    plain_table,
+    print_json,
+    progress_bar,
+    stdout,
+)
 from realloc.cli.options import AsJson, Files, Quiet
 from realloc.logs import Check, Finding, Schema, names
 from realloc.logs.checks.check import check_loaded
@@ -106,7 +113,7 @@ def _show_schema(
 
 def _show_variation(variation: Variation, console: Console) -> None:
     console.print(f"[bold]Log[/]  {variation.sentence}")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     table.add_column("  channel", overflow="fold")
     for title in ("rows used", "units", "mean share", "5–95 %", "spread", "within units"):
         table.add_column(title, justify="right", no_wrap=True)

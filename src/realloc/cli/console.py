@@ -10,6 +10,7 @@ from typing import Any
 import typer
 from rich.console import Console, RenderableType
 from rich.padding import Padding
+from rich.table import Table
 
 from realloc.base.progress import show_progress
 from realloc.logs.reading.read import OnProgress
@@ -43,6 +44,11 @@ def print_json(value: Any) -> None:
 def print_error(text: object) -> None:
     """Print one message to stderr, after the program's name."""
     typer.echo(f"realloc: {text}", err=True)
+
+
+def plain_table() -> Table:
+    """A table without lines."""
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
 
 
 def indented(content: RenderableType) -> Padding:

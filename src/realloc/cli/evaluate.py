@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from realloc.base.errors import ConfigError
 from realloc.base.progress import show_progress
 from realloc.base.validation import from_table
-from realloc.cli.console import indented, print_json, progress_bar, stdout
+from realloc.cli.console import indented, plain_table, print_json, progress_bar, stdout
 from realloc.cli.fit import open_store
-from realloc.cli.options import Files, Quiet, Report, StorePath
+from realloc.cli.options import AsJson, Files, Quiet, Report, StorePath
+from realloc.logs import Schema
 from realloc.model.config import read_config, read_toml
+from realloc.model.realloc import ReAlloc
 
 if TYPE_CHECKING:
     from realloc.evaluate.report import EvaluationReport, ReportConfig
     from realloc.evaluate.report.section import Section
-    from realloc.logs import Schema
-    from realloc.model.realloc import ReAlloc
 
 COLOURS = {"launch": "bold green", "test small": "bold yellow", "do not launch": "bold red"}
 
@@ -37,9 +36,7 @@ def evaluate(
         ),
     ] = None,
     report: Report = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Everything as JSON on stdout.")
-    ] = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Evaluate a store on logs, offline: value on randomized rows, ranking, support, guardrails,
@@ -67,7 +64,7 @@ def evaluate(
         _show(evaluated, stdout())
 
 
-def _settings(model: "ReAlloc", path: Path | None) -> "tuple[ReportConfig, Schema]":
+def _settings(model: ReAlloc, path: Path | None) -> "tuple[ReportConfig, Schema]":
     """The table [report] of the file; its rules of decision and its column of propensities."""
     from realloc.evaluate.report import ReportConfig
 
@@ -99,7 +96,7 @@ def _show_section(section: "Section", console: Console) -> None:
     for text in section.lines:
         console.print(indented(escape(text)))
     if section.rows:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table = plain_table()
         for head in section.heads:
             table.add_column(head, overflow="fold")
         for row in section.rows:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -13,10 +13,8 @@ from realloc.cli.console import indented, progress_bar, stdout
 from realloc.cli.options import AllowNetwork, Files, Quiet, StorePath
 from realloc.logs import Logs, Schema, read_logs
 from realloc.model.config import read_config
+from realloc.model.realloc import ReAlloc
 from realloc.storage.store import Store, Version
-
-if TYPE_CHECKING:
-    from realloc.model.realloc import ReAlloc
 
 
 def fit(
@@ -38,8 +36,6 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Learn from logs: the first round into a store."""
-    from realloc.model.realloc import ReAlloc
-
     place = Store(store, allow_network=allow_network)
     if not place.empty and not again:
         raise ConfigError(
@@ -108,7 +104,7 @@ def update(
             console.print(indented(line))
 
 
-def open_store(store: Path) -> "ReAlloc":
+def open_store(store: Path) -> ReAlloc:
     """The current model of a store."""
     place = Store(store)
     if place.empty:
@@ -129,7 +125,7 @@ def _read(source: list[str], schema: Schema, quiet: bool) -> Logs:
 
 
 def _show(
-    model: "ReAlloc", window: Logs, version: Version, store: Path, console: Console
+    model: ReAlloc, window: Logs, version: Version, store: Path, console: Console
 ) -> None:
     state = model.fitted
     learned = state.main

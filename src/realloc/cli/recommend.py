@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -10,12 +10,10 @@ from rich.markup import escape
 
 from realloc.base.errors import ConfigError
 from realloc.base.progress import show_progress
+from realloc.batch import BatchResult, Options, recommend_file
 from realloc.cli.console import indented, stdout
 from realloc.cli.options import AllowNetwork, Decisions, Quiet, StorePath
 from realloc.model.config import read_config
-
-if TYPE_CHECKING:
-    from realloc.batch import BatchResult
 
 
 def recommend(
@@ -63,8 +61,6 @@ def recommend(
     If it is killed or stopped, the same command continues where it was. No half-written file is
     ever seen under `--out`.
     """
-    from realloc.batch import Options, recommend_file
-
     pools = _pools(pool or [])
     rules = read_config(config)[1] if config is not None else None
     with show_progress(quiet) as progress:
@@ -106,7 +102,7 @@ def _pools(given: list[str]) -> dict[str, float] | None:
     return pools or None
 
 
-def _show(result: "BatchResult", console: Console) -> None:
+def _show(result: BatchResult, console: Console) -> None:
     summary = result.summary
     console.print(
         f"[bold]{summary.rows:,} rows[/], {summary.moved:,} moved → {escape(str(result.out))}"

@@ -83,7 +83,11 @@ def simulate(
     sample = SampleSize(out.name, units, periods, sample_seed)
     with busy("Simulating", quiet or folder):
         if world is WorldName.paper:
-            card = _paper(out, regime, channels, seed, sample)
+            from realloc.world import World
+
+            drawn = World(regime=regime, seed=seed, channels=channels)
+            _write(drawn.sample(units, periods, sample_seed), out)
+            card = drawn.card()
         else:
             card = _platform(out, channels, seed, sample, folder, quiet)
     card["sample"] = asdict(sample)
@@ -106,16 +110,6 @@ def _card_path(out: Path) -> Path:
     except (OSError, ValueError, KeyError, TypeError):
         return named
     return shared if described == out.name else named
-
-
-def _paper(
-    out: Path, regime: str, channels: int, seed: int, sample: SampleSize
-) -> dict[str, object]:
-    from realloc.world import World
-
-    world = World(regime=regime, seed=seed, channels=channels)
-    _write(world.sample(sample.units, sample.periods, sample.sample_seed), out)
-    return world.card()
 
 
 def _platform(

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from realloc.base.errors import ReallocError, StoreError
-from realloc.cli.console import busy, print_error, print_json, stdout
+from realloc.cli.console import busy, plain_table, print_error, print_json, stdout
 from realloc.cli.options import AsJson, Quiet, StorePath
 from realloc.storage.store import Store, Version
 
@@ -138,7 +137,7 @@ def _show(told: dict[str, Any], store: Path, console: Console) -> None:
         console.print("Somebody is writing now.")
     if not told["versions"] and not told["problem"]:
         console.print(f"{store} holds no model yet. `realloc fit` makes one.")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for title in ("version", "created (UTC)", "rounds", "last window", "rows", "model of"):
         table.add_column(title)
     for version in told["versions"]:

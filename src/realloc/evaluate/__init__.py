@@ -40,11 +40,7 @@ from realloc.evaluate.replay import (
     rank_window,
 )
 from realloc.evaluate.result import Estimate, EstimateTable, mean_estimate
-from realloc.evaluate.value import (
-    ValueConfig,
-    policy_value,
-    smoothed_value,
-)
+from realloc.evaluate.value import ValueConfig, policy_value, smoothed_value
 from realloc.evaluate.weights import effective_size, target_arms, target_mix, target_shares
 
 __all__ = [

@@ -46,7 +46,10 @@ def noise_ceiling(
     for first in range(0, draws, batch):
         shape = (min(batch, draws - first), n)
         tau = rng.normal(0.0, effect, shape)
-        batches.append(_spearman(tau, tau + rng.normal(0.0, noise, shape)))
+        ranks = rankdata(tau, axis=1) - (n + 1) / 2
+        found = rankdata(tau + rng.normal(0.0, noise, shape), axis=1) - (n + 1) / 2
+        norm = np.sqrt(np.square(ranks).sum(axis=1) * np.square(found).sum(axis=1))
+        batches.append(divide((ranks * found).sum(axis=1), norm, 0.0))
     rho = np.concatenate(batches)
     half = NORMAL_QUANTILE * rho.std(ddof=1) / np.sqrt(draws)
     return Estimate.around("noise_ceiling", rho.mean(), half, n)
@@ -102,12 +105,3 @@ def _variances(
         [weights @ sums for weights in drawn.weights(len(sums), len(sums))]
     )
     return total[:, 2] / total[:, 0] - (total[:, 1] / total[:, 0]) ** 2
-
-
-def _spearman(tau: Floats, response: Floats) -> Floats:
-    """ρ of every row."""
-    middle = (tau.shape[1] + 1) / 2
-    a = rankdata(tau, axis=1) - middle
-    b = rankdata(response, axis=1) - middle
-    norm = np.sqrt(np.square(a).sum(axis=1) * np.square(b).sum(axis=1))
-    return divide((a * b).sum(axis=1), norm, 0.0)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from realloc.base.errors import ConfigError, LogError
 from realloc.base.simplex import Floats, Mask, Rows
 from realloc.logs import Logs
+from realloc.logs.split import require_logs
 
 TOLERANCE = 1e-6  # shares that differ by less are the same up to rounding
 
@@ -38,8 +39,7 @@ class Events:
 
 def find_events(logs: Logs, tolerance: float = TOLERANCE) -> Events:
     """Compare every row with the row before it of the same unit."""
-    if not isinstance(logs, Logs):
-        raise LogError(f"Expected logs (from `read_logs`), got {type(logs).__name__}.")
+    require_logs(logs)
     if not 0 <= tolerance < 2:
         raise ConfigError(
             f"Expected a tolerance from 0 to below 2 (the largest ‖Δp‖₁), got {tolerance}."

@@ -92,9 +92,8 @@ class Matches:
     def contrast(self, values: Floats) -> Floats:
         """v_e − Σ_c w_ec v_c for every event; `values` (n,) or (n, d) by row position."""
         total = np.zeros((len(self), *values.shape[1:]))
-        for (
-            near
-        ) in self.controls.T:  # one gather per neighbour: memory stays that of the events
+        # One gather per neighbour: memory stays that of the events.
+        for near in self.controls.T:
             known = np.flatnonzero(near != NOBODY)
             total[known] += values[near[known]]
         count = np.maximum((self.controls != NOBODY).sum(axis=1), 1)

@@ -66,9 +66,10 @@ def mean_movement(start: Floats, shares: Floats, clusters: Clusters = None) -> E
     return mean_estimate("mean_l1_movement", np.abs(shares - start).sum(axis=-1), clusters)
 
 
-def path_nonconformity(nonconformity: Floats, quantile: float = 0.9) -> Estimate:
+def path_nonconformity(nonconformity: Floats) -> Estimate:
     """90th percentile of the largest −log density on the way, with its order-statistic interval."""
     n = len(nonconformity)
+    quantile = 0.9
     half = NORMAL_QUANTILE * np.sqrt(quantile * (1 - quantile) / n)
     # Order statistics, not interpolation: a way over a zero share is infinitely far.
     ranks = np.ceil(n * np.array([quantile, quantile - half, quantile + half])).astype(int)

@@ -102,10 +102,7 @@ def estimate_propensities(rows: RandomizedMoves) -> RandomizedMoves:
 
 
 def _fit_chances(
-    rows: RandomizedMoves,
-    label: Rows,
-    could: Mask,
-    learned: Mask | None = None,
+    rows: RandomizedMoves, label: Rows, could: Mask, learned: Mask | None = None
 ) -> Floats:
     """Chances (n, M) over what each row could get, learned where `learned`;
     zeros where it could get nothing.
@@ -141,13 +138,13 @@ def _fit_chances(
     return chances
 
 
-def _pooled_scores(code: Rows, can: Mask, rounds: int = 100) -> Floats:
+def _pooled_scores(code: Rows, can: Mask) -> Floats:
     """log w (M,) of the most likely P(a) = w_a 1{a possible} / Σ_b w_b 1{b possible},
     by its fixed point.
     """
     drawn = np.bincount(code, minlength=can.shape[1])
     w = np.ones(can.shape[1])
-    for _ in range(rounds):
+    for _ in range(100):
         w = drawn / (can.T @ (1 / (can @ w)))
         w /= w.sum()
     return np.log(w)

@@ -136,12 +136,7 @@ Randomized = RandomizedMoves | RandomizedShares
 
 
 def randomized_moves(
-    logs: Logs,
-    start: Floats,
-    moves: Floats,
-    probabilities: Floats,
-    *,
-    outcome: Floats | None = None,
+    logs: Logs, start: Floats, moves: Floats, probabilities: Floats
 ) -> tuple[RandomizedMoves, Mask]:
     """The randomized rows of a log (finite probabilities), and which ones they are.
 
@@ -168,7 +163,7 @@ def randomized_moves(
         moves=moves,
         probabilities=probabilities[picked],
         drawn=find_arms(part.shares - start[picked], moves),
-        outcome=part.outcome if outcome is None else outcome[picked],
+        outcome=part.outcome,
         unit=part.unit_codes,
         state=state,
         categorical=categorical,
@@ -200,13 +195,11 @@ def find_arms(changes: Floats, moves: Floats) -> Integers:
     return arms
 
 
-def observed_menu(
-    start: Floats, shares: Floats, digits: int = 3
-) -> tuple[Floats, Integers]:
-    """The distinct moves of a log (M, K), rounded, and the arm of each row:
+def observed_menu(start: Floats, shares: Floats) -> tuple[Floats, Integers]:
+    """The distinct moves of a log (M, K), to three digits, and the arm of each row:
     for logs without a menu.
     """
-    changes = np.round(shares - start, digits) + 0.0  # no negative zeros
+    changes = np.round(shares - start, 3) + 0.0  # no negative zeros
     moves, drawn = np.unique(changes, axis=0, return_inverse=True)
     return moves, drawn.reshape(-1).astype(np.int64)
 

@@ -13,8 +13,6 @@ from realloc.logs.table import as_floats
 if TYPE_CHECKING:
     import lightgbm as lgb
 
-PATIENCE = 20
-
 
 def boost(
     x: NDArray[np.floating],
@@ -24,10 +22,12 @@ def boost(
     options: Mapping[str, Any],
     categorical: Sequence[int] = (),
     start: Floats | None = None,
+    patience: int = 20,
 ) -> "lgb.Booster":
     """Trees learned on the rows `train`, as many as are best on the rows `stop`.
 
-    `categorical`: columns of codes; `start`: scores that the trees add to.
+    `categorical`: columns of codes; `start`: scores that the trees add to; `patience`: trees
+    without a gain.
     """
     # Costs most of a second, and only fitting needs it.
     import lightgbm as lgb
@@ -56,7 +56,7 @@ def boost(
 
     learned = dataset(train)
     held_out = dataset(stop).set_reference(learned)
-    stopping = lgb.early_stopping(PATIENCE, verbose=False)
+    stopping = lgb.early_stopping(patience, verbose=False)
     return lgb.train(params, learned, valid_sets=[held_out], callbacks=[stopping])
 
 

@@ -54,16 +54,14 @@ VALUES = (
 class ValueConfig:
     """When a value may be stated, and how it is computed."""
 
-    least_effective_rows: float = (
-        100.0  # over all rows, and over rows where the policy moves
-    )
+    # Over all rows, and over rows where the policy moves.
+    least_effective_rows: float = 100.0
     least_effective_units: float = 30.0
     most_off_menu: float = 0.5
     clip: float | None = None  # largest weight of the clipped value; None: √n
     bandwidth: float | None = None  # of continuous shares; None: by rule
-    at_point: bool = (
-        False  # continuous shares: model the very target, not the kernel around it
-    )
+    # Continuous shares: model the very target, not the kernel around it.
+    at_point: bool = False
     interval: IntervalConfig = field(default_factory=IntervalConfig)
 
     def __post_init__(self) -> None:

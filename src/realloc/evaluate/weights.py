@@ -36,9 +36,8 @@ class Target:
 
     probabilities: Floats  # (n, M) chances over the menu's arms
     on_menu: Mask
-    distance: (
-        Floats  # (n,) moved share between the recommendation and the arm that stands for it
-    )
+    # (n,) moved share between the recommendation and the arm that stands for it.
+    distance: Floats
 
 
 def target_arms(rows: RandomizedMoves, arms: Rows) -> Target:
@@ -132,11 +131,11 @@ class ActionKernel:
         density = self.rows.density / np.sqrt(channels)
         return np.where(trusted, kernel / np.maximum(inside, 0.1) / density, 0.0), trusted
 
-    def draws(self, count: int = 4, seed: int = 0) -> Iterator[tuple[Floats, Mask]]:
-        """Shares (n, K) drawn from the kernel, and which lie on the support; `count` times."""
-        rng = np.random.default_rng(seed)
+    def draws(self) -> Iterator[tuple[Floats, Mask]]:
+        """Shares (n, K) drawn from the kernel, and which lie on the support; a few times."""
+        rng = np.random.default_rng(0)
         n, channels = self.target.shape
-        for _ in range(count):
+        for _ in range(4):
             yield self._place(
                 _in_ball(rng.standard_normal((n, channels + 3)), channels - 1)
             )

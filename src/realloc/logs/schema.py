@@ -20,17 +20,15 @@ class Schema:
     time: str
     outcome: str
     channels: tuple[str, ...]
-    budget: str | None = (
-        None  # None: channels are spends; a name: channels are shares of it
-    )
+    # None: channels are spends; a name: channels are shares of it.
+    budget: str | None = None
     features: tuple[str, ...] | None = None  # None: every other column that is safe to use
     categorical: tuple[str, ...] | None = None  # None: by dtype
     guardrails: tuple[str, ...] = ()
     propensity: str | None = None
     currency: str | None = None  # None: a column named like one
-    channel_column: str | None = (
-        None  # long layout: the column that holds the channel's name …
-    )
+    # Long layout: the column that holds the channel's name …
+    channel_column: str | None = None
     spend_column: str | None = None  # … and the one that holds its spend
     known_before: tuple[
         str, ...

@@ -56,7 +56,7 @@ def split_by_time(
     logs: Logs, at: str | date | datetime, gap_days: int = 0
 ) -> tuple[Logs, Logs]:
     """Rows before `at`, and rows from `at` + gap on; the gap leaves out late outcomes."""
-    _check_logs(logs)
+    require_logs(logs)
     if gap_days < 0:
         raise ConfigError(f"Expected a gap of at least 0 days, got {gap_days}.")
     try:
@@ -73,7 +73,7 @@ def split_by_time(
 
 def _blocks(logs: Logs, groups: str | None) -> tuple[Integers, list[str]]:
     """A block number per row and the blocks' names: units, or groups of units."""
-    _check_logs(logs)
+    require_logs(logs)
     if groups is not None and groups not in (logs.pinned_schema.categorical or ()):
         raise LogError(
             f"Expected `groups` to be a categorical feature of {list(logs.features)}, "
@@ -92,7 +92,8 @@ def _blocks(logs: Logs, groups: str | None) -> tuple[Integers, list[str]]:
     return codes, [words[code] for code in present]
 
 
-def _check_logs(logs: Logs) -> None:
+def require_logs(logs: Logs) -> None:
+    """Refuse what is no log, such as a frame."""
     if not isinstance(logs, Logs):
         raise LogError(f"Expected logs (from `read_logs`), got {type(logs).__name__}.")
 

@@ -36,9 +36,8 @@ class ColumnSummary:
     parts: list[float] = field(
         default_factory=list[float]
     )  # of the window's rows in each bin
-    usual: float | None = (
-        None  # largest divergence of a period beyond chance; None: a single one
-    )
+    # Largest divergence of a period beyond chance; None: a single one.
+    usual: float | None = None
 
     @property
     def bins(self) -> int:

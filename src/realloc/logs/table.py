@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.base import simplex
 from realloc.base.errors import LogError
 from realloc.base.imports import need
-from realloc.base.simplex import Floats, Mask, Rows
+from realloc.base.simplex import Floats, Mask, Rows, close
 from realloc.logs.checks.finding import Finding
 from realloc.logs.schema import Schema
 
@@ -100,7 +99,7 @@ class Logs:
     def shares(self) -> Floats:
         """The allocation p of each row, (n, K), on the simplex to the last digit."""
         amounts = self._matrix()
-        return _frozen(simplex.close(amounts, out=amounts))
+        return _frozen(close(amounts, out=amounts))
 
     def _matrix(self) -> Floats:
         columns = np.empty((len(self), len(self.schema.channels)))

@@ -109,10 +109,7 @@ def _decide(loaded: LoadedModel, logs: Logs, entry: Entry) -> pa.Table:
     """The answers to rows that were read before."""
     schema = logs.schema
     keys = pa.table(
-        {
-            schema.unit: logs.to_arrow()[schema.unit],
-            schema.time: logs.table[schema.time],
-        }
+        {schema.unit: logs.to_arrow()[schema.unit], schema.time: logs.table[schema.time]}
     )
     today = Today(logs, np.arange(len(logs)), keys, ())
     kept = entry.settings.get(KEPT_BECAUSE)

@@ -6,22 +6,21 @@ a store.
 """
 
 import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from realloc.base.errors import ArtifactError
 from realloc.base.imports import DISTRIBUTION, need
 from realloc.base.version import __version__
-
-if TYPE_CHECKING:
-    from realloc.model.realloc import ReAlloc
+from realloc.model.realloc import ReAlloc, load
 
 DATA = "model"
 FLAVOUR = "realloc"
 
 
 def save_model(
-    model: "ReAlloc", path: str | os.PathLike[str], mlflow_model: Any = None, **_: Any
+    model: ReAlloc, path: str | os.PathLike[str], mlflow_model: Any = None, **_: Any
 ) -> None:
     """Write a fitted model as an MLflow model to a folder that is not there yet."""
     models = need("mlflow.models", "mlflow")
@@ -42,10 +41,8 @@ def save_model(
     (folder / "requirements.txt").write_text(f"{DISTRIBUTION}=={__version__}\n")
 
 
-def log_model(model: "ReAlloc", name: str = "realloc", **further: Any) -> Any:
+def log_model(model: ReAlloc, name: str = "realloc", **further: Any) -> Any:
     """Log a fitted model to the current MLflow run; `further` as in MLflow's own flavours."""
-    import sys
-
     models = need("mlflow.models", "mlflow")
     return models.Model.log(
         artifact_path=None, name=name, flavor=sys.modules[__name__], model=model, **further
@@ -56,8 +53,6 @@ class MlflowModel:
     """What MLflow calls."""
 
     def __init__(self, folder: str) -> None:
-        from realloc.model.realloc import load
-
         self.model = load(folder)
 
     def predict(self, frame: Any, params: dict[str, Any] | None = None) -> Any:

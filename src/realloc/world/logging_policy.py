@@ -30,11 +30,7 @@ class LoggingWeights:
     a_B: Floats  # (d,)
 
 
-def draw_weights(
-    seed: int,
-    channels: int,
-    parameters: WorldParameters,
-) -> LoggingWeights:
+def draw_weights(seed: int, channels: int, parameters: WorldParameters) -> LoggingWeights:
     """The policy's coefficients of one world seed."""
     d = parameters.block_size
     return LoggingWeights(

@@ -21,9 +21,8 @@ class Regime:
 
     name: str
     confounding: float  # α_cf: how far the outcome's drivers C steer the allocation
-    overlap: (
-        float  # σ_ov: spread of logged actions around the logging mean, in log-ratio units
-    )
+    # σ_ov: spread of logged actions around the logging mean, in log-ratio units.
+    overlap: float
     boundary: float  # α_bd: how far the logging mean is pushed towards the vertices
     exploration: float  # ε_exp: share of broad exploration
 
@@ -42,25 +41,13 @@ class Regime:
 
 REGIMES: dict[str, Regime] = {
     "benign": Regime(
-        name="benign",
-        confounding=0.25,
-        overlap=0.40,
-        boundary=0.0,
-        exploration=0.10,
+        name="benign", confounding=0.25, overlap=0.40, boundary=0.0, exploration=0.10
     ),
     "medium": Regime(
-        name="medium",
-        confounding=0.75,
-        overlap=0.25,
-        boundary=0.0,
-        exploration=0.05,
+        name="medium", confounding=0.75, overlap=0.25, boundary=0.0, exploration=0.05
     ),
     "hard": Regime(
-        name="hard",
-        confounding=1.25,
-        overlap=0.15,
-        boundary=0.0,
-        exploration=0.02,
+        name="hard", confounding=1.25, overlap=0.15, boundary=0.0, exploration=0.02
     ),
     "extreme": Regime(
         name="extreme", confounding=1.75, overlap=0.10, boundary=0.5, exploration=0.01

@@ -28,9 +28,8 @@ class ResponseWeights:
     W_S: Floats  # (K, b) preferences, of the logging policy: where the anchor lies
     w_B: Floats  # (K,) budget logits, of the logging policy
     W_E: Floats  # (d, b)
-    W_C: (
-        Floats  # (d, b) partly Qᵀ W_C of the logging policy, which knew some of the effects
-    )
+    # (d, b) partly Qᵀ W_C of the logging policy, which knew some of the effects.
+    W_C: Floats
     b_a: Floats  # (d,)
     v: Floats  # (R, b)
     b_r: Floats  # (R,)
@@ -197,11 +196,7 @@ def effect_scale(state: State, parameters: WorldParameters) -> Floats:
     return parameters.effect_scale * np.log1p(state.B) * modifier
 
 
-def anchor(
-    state: State,
-    weights: ResponseWeights,
-    parameters: WorldParameters,
-) -> Floats:
+def anchor(state: State, weights: ResponseWeights, parameters: WorldParameters) -> Floats:
     """c(H, B) = softmax(λ_c [W_S S + w_B log(1+B)]), (n, K): where channel preferences point."""
     logits = apply(weights.W_S, state.S) + (weights.w_B[:, None] * np.log1p(state.B)).T
     return softmax(parameters.anchor_scale * logits)

@@ -111,11 +111,7 @@ def draw_logs(
     return _to_logs(columns, request, names)
 
 
-def _to_logs(
-    columns: DrawnColumns,
-    request: SampleRequest,
-    names: tuple[str, ...],
-) -> Logs:
+def _to_logs(columns: DrawnColumns, request: SampleRequest, names: tuple[str, ...]) -> Logs:
     schema = Schema(
         unit="item_id",
         time="date",

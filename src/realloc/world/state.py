@@ -53,12 +53,7 @@ def rotate(W: Floats, X: Floats) -> Floats:
     return (W @ X.reshape(-1, X.shape[-1]).T).reshape(len(W), *X.shape[:-1])
 
 
-def row_norms(
-    rng: np.random.Generator,
-    rows: int,
-    columns: int,
-    norm: float,
-) -> Floats:
+def row_norms(rng: np.random.Generator, rows: int, columns: int, norm: float) -> Floats:
     """Random weights whose rows have one fixed norm: seeds differ in direction only."""
     weights = rng.standard_normal((rows, columns))
     return norm * weights / np.linalg.norm(weights, axis=1, keepdims=True)
@@ -91,9 +86,7 @@ def draw_shocks(
 
 
 def state_of_features(
-    H: NDArray[np.float32],
-    B: Floats,
-    window: int | None = None,
+    H: NDArray[np.float32], B: Floats, window: int | None = None
 ) -> State:
     """The state from features (3d, n) in single precision as stored: logs hold all of the truth."""
     C, E, S = np.split(H.astype(np.float64), 3)
@@ -112,11 +105,7 @@ def draw_budget(
     return np.clip(np.exp(a_B @ C + zeta), parameters.budget_min, parameters.budget_max)
 
 
-def read_state(
-    logs: Any,
-    parameters: WorldParameters,
-    window: int | None = None,
-) -> State:
+def read_state(logs: Any, parameters: WorldParameters, window: int | None = None) -> State:
     """The state of logs (or a frame) drawn from a world, exactly as the world computed with it."""
     table = logs.table if isinstance(logs, Logs) else to_arrow(logs)
     names = feature_names(parameters)

@@ -31,12 +31,7 @@ class TrueRegion:
         """Whether shares (n, K) or (n, m, K) lie in the region."""
         return self.law.distance(shares) <= self.radius_squared
 
-    def path_inside(
-        self,
-        start: Floats,
-        ends: Floats,
-        intervals: int = 10,
-    ) -> Mask:
+    def path_inside(self, start: Floats, ends: Floats, intervals: int = 10) -> Mask:
         """Whether all of start (n, K) → ends (n, m, K) is inside on 0, 1/J, …, 1: (n, m)."""
         inside = self.inside(ends) & self.inside(start)[:, None]
         row, column = np.nonzero(inside)
@@ -48,12 +43,7 @@ class TrueRegion:
             column = column[kept]
         return inside
 
-    def nonconformity(
-        self,
-        start: Floats,
-        end: Floats,
-        intervals: int = 10,
-    ) -> Floats:
+    def nonconformity(self, start: Floats, end: Floats, intervals: int = 10) -> Floats:
         """Largest −log density on the way from start to end, both (n, K): (n,)."""
         grid = np.arange(intervals + 1) / intervals
         return np.max(

@@ -117,12 +117,7 @@ class World:
             self.policy.law(self.state(state)), self.parameters.support_level
         )
 
-    def supported(
-        self,
-        state: Logs | State,
-        start: Floats,
-        end: Floats,
-    ) -> Mask:
+    def supported(self, state: Logs | State, start: Floats, end: Floats) -> Mask:
         """Whether the straight path from `start` to `end`, both (n, K), stays in true support."""
         region = self.region(state)
         return region.path_inside(start, end[:, None, :], self.parameters.path_intervals)[

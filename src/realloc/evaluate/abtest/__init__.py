@@ -4,7 +4,6 @@ and hold the model's predicted gains against what was realised.
 
 from realloc.evaluate.abtest.calibration import Calibration
 from realloc.evaluate.abtest.config import AbtestConfig, Metric, parse_abtest
-from realloc.evaluate.abtest.metrics import Effect
 from realloc.evaluate.abtest.page import to_html
 from realloc.evaluate.abtest.power import TestPlan, plan_test
 from realloc.evaluate.abtest.readout import Readout, read_out
@@ -12,7 +11,6 @@ from realloc.evaluate.abtest.readout import Readout, read_out
 __all__ = [
     "AbtestConfig",
     "Calibration",
-    "Effect",
     "Metric",
     "Readout",
     "TestPlan",

@@ -172,14 +172,21 @@ class _Table:
     def values(self) -> dict[str, Floats]:
         """Every number per unit: sums of the test's columns, the one value of earlier ones."""
         if self.config.time is not None:
-            self._refuse_repeated(self.names(self.config.time))
+            times = self.names(self.config.time)
+            key = self.units.codes * len(times.labels) + times.codes
+            _, first, counts = np.unique(key, return_index=True, return_counts=True)
+            if counts.max() > 1:
+                row = int(first[counts.argmax()])
+                raise LogError(
+                    f"Expected every unit once a period, got {self.units.at(row)!r} "
+                    f"{counts.max()} times on {times.at(row)}."
+                )
         values: dict[str, Floats] = {}
         for metric in self.config.metrics:
             for name in metric.measured:
                 values[name] = _sums(self.units.codes, self.numbers(name))
-            for (
-                name
-            ) in metric.earlier:  # summed over days, they would let the test's length in
+            for name in metric.earlier:
+                # Summed over days, they would let the test's length in.
                 values[name], torn = self._spread(self.numbers(name))
                 if len(torn):
                     raise LogError(
@@ -205,16 +212,6 @@ class _Table:
                 "nothing happened; a unit that was not observed must go from both arms alike."
             )
         return parsed.values
-
-    def _refuse_repeated(self, times: Names) -> None:
-        key = self.units.codes * len(times.labels) + times.codes
-        _, first, counts = np.unique(key, return_index=True, return_counts=True)
-        if counts.max() > 1:
-            row = int(first[counts.argmax()])
-            raise LogError(
-                f"Expected every unit once a period, got {self.units.at(row)!r} {counts.max()} "
-                f"times on {times.at(row)}."
-            )
 
 
 def _arm_codes(table: _Table, config: AbtestConfig) -> Codes:

@@ -119,9 +119,8 @@ class AbtestConfig:
     # Parts of the planned test at which somebody looks, the last one 1.
     looks: tuple[float, ...] = (1.0,)
     look: int | None = None  # which of them this is, from 1; None: the last
-    predicted: str | None = (
-        None  # column of the model's predicted gain, of both arms if possible
-    )
+    # Column of the model's predicted gain, of both arms if possible.
+    predicted: str | None = None
     predicted_lower: str | None = None
     predicted_metric: str | None = None  # which mean metric the gain is of
 

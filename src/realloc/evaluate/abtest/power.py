@@ -34,9 +34,8 @@ class PlannedMetric:
         float | None
     )  # of a guardrail: told to hold with that probability, if above the effect
     power: float
-    alpha: (
-        float  # two-sided, of the last look and with the goals' correction at its strictest
-    )
+    # Two-sided, of the last look and with the goals' correction at its strictest.
+    alpha: float
     variance_reduction: float  # expected of CUPED; NaN without it
 
     def describe(self, kind: str) -> str:

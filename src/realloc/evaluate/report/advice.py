@@ -12,7 +12,6 @@ from realloc.decide.types import MOVED, Decision, Policy
 from realloc.logs import Logs
 from realloc.model.config import Config
 from realloc.model.realloc import ReAlloc
-from realloc.model.recommend import recommend_rows
 
 
 @runtime_checkable
@@ -66,10 +65,7 @@ def advise(policy: Policy, logs: Logs, progress: Progress = silent) -> Advice:
 
 def _decide(policy: Policy, logs: Logs, progress: Progress) -> Decision:
     if isinstance(policy, ReAlloc):
-        config = policy.config
-        return recommend_rows(
-            policy.fitted, logs, config, config.constraints, progress=progress
-        )
+        return policy.decide(logs, progress=progress)
     answer = policy.recommend(logs.to_arrow())
     columns = {name: answer[name].to_numpy() for name in answer.column_names}
     shares = [columns[f"share_{channel}"] for channel in logs.schema.channels]

@@ -35,7 +35,6 @@ from realloc.evaluate.result import divide, standard_error
 from realloc.logs import Logs
 from realloc.model.realloc import ReAlloc
 
-Arms = Integers
 # More distinct moves, or fewer rows each: shares were drawn from a density.
 MOST_ARMS = 200
 ROWS_PER_ARM = 10
@@ -165,7 +164,7 @@ def _stated_menu(
 
 
 def _observed_menu(
-    logs: Logs, at: Rows, start: Floats, moves: Floats, drawn: Arms, notes: list[str]
+    logs: Logs, at: Rows, start: Floats, moves: Floats, drawn: Integers, notes: list[str]
 ) -> Drawn:
     """The menu is what was drawn; chances are stated for the drawn arm only, or not at all."""
     # A rounded move may take more than there was.
@@ -198,7 +197,7 @@ def _observed_menu(
     return Drawn(rows, at, tuple(notes))
 
 
-def _complete(stated: Floats, guess: Floats, drawn: Arms) -> Floats:
+def _complete(stated: Floats, guess: Floats, drawn: Integers) -> Floats:
     """Stated chances of drawn arms; what they leave goes to the other arms in the guessed
     proportions.
     """
@@ -263,7 +262,12 @@ def _density(logs: Logs, at: Rows, start: Floats, notes: list[str]) -> Drawn:
 
 
 def _moves(
-    logs: Logs, at: Rows, start: Floats, moves: Floats, probabilities: Floats, drawn: Arms
+    logs: Logs,
+    at: Rows,
+    start: Floats,
+    moves: Floats,
+    probabilities: Floats,
+    drawn: Integers,
 ) -> RandomizedMoves:
     state, categorical = state_of(logs.take(at))
     return RandomizedMoves(

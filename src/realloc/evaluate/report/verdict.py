@@ -66,9 +66,8 @@ class VerdictEvidence:
     lift: Estimate | None = None  # over keeping the mix, on randomized rows
     why_no_lift: str = ""
     is_new: bool = False  # the model did not learn from the rows of the lift
-    off_menu: float = (
-        0.0  # part of the randomized rows whose recommended move was never drawn
-    )
+    # Part of the randomized rows whose recommended move was never drawn.
+    off_menu: float = 0.0
     most_off_menu: float = 0.2
     guardrails: tuple[GuardrailReading, ...] = ()
     rho: Estimate | None = None  # of the ranking

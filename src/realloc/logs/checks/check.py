@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from datetime import date
 from typing import Any
 
 from realloc.base.errors import LogError
@@ -11,7 +10,7 @@ from realloc.logs.checks.finding import Finding, Level
 from realloc.logs.checks.limits import CheckConfig
 from realloc.logs.checks.variation import Variation, measure
 from realloc.logs.checks.whole_log import CHECKS
-from realloc.logs.reading.read import Loaded, OnProgress, explain, load
+from realloc.logs.reading.read import Loaded, explain, load
 from realloc.logs.schema import Schema
 from realloc.logs.table import Logs
 
@@ -86,18 +85,9 @@ def check_logs(logs: Logs, config: CheckConfig | None = None) -> Check:
     return Check(_sorted(findings), variation, logs.features, logs.schema)
 
 
-def check_source(
-    source: Any,
-    schema: Schema,
-    config: CheckConfig | None = None,
-    *,
-    on_progress: OnProgress | None = None,
-    today: date | None = None,
-) -> Check:
+def check_source(source: Any, schema: Schema, config: CheckConfig | None = None) -> Check:
     """Check anything that `read_logs` takes, without raising for what its rows hold."""
-    return check_loaded(
-        load(source, schema, on_progress=on_progress, today=today), schema, config
-    )
+    return check_loaded(load(source, schema), schema, config)
 
 
 def check_loaded(

@@ -122,14 +122,14 @@ def overlap(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[F
         )
 
 
-def explained_by_state(logs: Logs, most: int = 20_000) -> tuple[float, float] | None:
+def explained_by_state(logs: Logs) -> tuple[float, float] | None:
     """R² of the shares on numeric features and log budget, and the root mean square left over.
 
     Least squares, learned on every other row, judged on the rest. Shares that are carried over from
     day to day have an R² near 1 on yesterday's; what counts is whether the moves that are left over
     are more than noise.
     """
-    rows = np.arange(0, len(logs), max(1, len(logs) // most))
+    rows = np.arange(0, len(logs), max(1, len(logs) // 20_000))
     design = [np.ones(len(rows)), np.log(logs.budget[rows])]
     for name in logs.features:
         column = logs.table[name].take(pa.array(rows))

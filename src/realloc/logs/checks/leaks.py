@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.base.simplex import Mask
 from realloc.logs import names
 from realloc.logs.checks.finding import Finding
 from realloc.logs.reading.arrow import compute as pc
@@ -65,10 +64,21 @@ def find_leaks(logs: Logs) -> dict[str, tuple[str, float]]:
     able = [name for name in logs.features if name not in logs.schema.known_before]
     if not able or not len(logs):
         return {}
-    sample = logs.take(_whole_units(logs.unit_codes))
+    # Rows of whole units, spread over the log, about as many as a sample needs.
+    codes = logs.unit_codes
+    kept = codes % -(-len(codes) // SAMPLE_ROWS) == 0
+    sample = logs.take(kept if kept.any() else codes == codes[0])
     within = _WithinUnits(sample.unit_codes)
-    targets = {name: within.changes(values) for name, values in _targets(sample).items()}
-    outcome = within.standardised(sample.outcome) if "outcome" in targets else None
+    targets: dict[str, Floats] = {}
+    outcome = None
+    if sample.schema.outcome in sample.table.column_names:
+        targets["outcome"] = within.changes(sample.outcome)
+        outcome = within.standardised(sample.outcome)
+    shares = sample.shares
+    spends = shares * sample.budget[:, None]
+    for k, name in enumerate(sample.schema.channels):
+        targets[f"share of {name!r}"] = within.changes(shares[:, k])
+        targets[f"spend of {name!r}"] = within.changes(spends[:, k])
     leaks: dict[str, tuple[str, float]] = {}
     for name in able:
         column = sample.feature(name)
@@ -81,13 +91,6 @@ def find_leaks(logs: Logs) -> dict[str, tuple[str, float]]:
         elif outcome is not None and _explained(column, outcome) >= CATEGORY_COPY:
             leaks[name] = ("outcome", 1.0)
     return leaks
-
-
-def _whole_units(codes: NDArray[np.int32]) -> Mask:
-    """Rows of whole units, spread over the log, about as many as a sample needs."""
-    stride = -(-len(codes) // SAMPLE_ROWS)
-    kept = codes % stride == 0
-    return kept if kept.any() else codes == codes[0]
 
 
 class _WithinUnits:
@@ -113,18 +116,6 @@ class _WithinUnits:
         if len(self.pairs) < FEWEST_PAIRS:
             return values
         return np.diff(self.standardised(values))[self.pairs]
-
-
-def _targets(sample: Logs) -> dict[str, Floats]:
-    targets: dict[str, Floats] = {}
-    if sample.schema.outcome in sample.table.column_names:
-        targets["outcome"] = sample.outcome
-    shares = sample.shares
-    spends = shares * sample.budget[:, None]
-    for k, name in enumerate(sample.schema.channels):
-        targets[f"share of {name!r}"] = shares[:, k]
-        targets[f"spend of {name!r}"] = spends[:, k]
-    return targets
 
 
 def _rank_correlation(a: Floats, b: Floats) -> float:

@@ -14,9 +14,8 @@ class CheckConfig:
     fewest_units: int = 2
     few_rows: int = 1000  # fewer: a warning
     few_units: int = 20
-    few_rows_per_channel: int = (
-        50  # fewer rows for each channel, or that use one: a warning
-    )
+    # Fewer rows for each channel, or that use one: a warning.
+    few_rows_per_channel: int = 50
     budget_jump: float = 100.0  # a unit's budget from one period to the next, as a factor
 
     def __post_init__(self) -> None:

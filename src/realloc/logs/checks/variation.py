@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from realloc.base import simplex
-from realloc.base.simplex import Integers, Mask
+from realloc.base.simplex import Integers, Mask, active_pattern
 from realloc.logs.table import Floats, Logs
 
 MOVED_POINT = 0.01  # a share of the budget that counts as a move
@@ -44,9 +43,8 @@ class Variation:
     ]  # most frequent sets of active channels, with their rows
     pattern_count: int
     within_variance: float  # part of the total variance of shares that is within units
-    move_median: (
-        float  # part of a unit's budget that changes hands from one period to the next
-    )
+    # Part of a unit's budget that changes hands from one period to the next.
+    move_median: float
     move_p90: float
     moved_rows: float  # part of those steps that move at least one point of the budget
 
@@ -125,7 +123,7 @@ def measure(logs: Logs) -> Variation:
 
 def _patterns(shares: Floats) -> tuple[Mask, Integers]:
     """The distinct sets of active channels with their rows, most frequent first."""
-    packed = np.packbits(simplex.active_pattern(shares), axis=1)
+    packed = np.packbits(active_pattern(shares), axis=1)
     width = packed.shape[1]
     kinds, rows = np.unique(packed.view(f"S{width}"), return_counts=True)
     order = np.argsort(-rows, kind="stable")

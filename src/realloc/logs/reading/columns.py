@@ -50,7 +50,12 @@ def to_numbers(
     """Convert to float64, NaN where missing. Text is parsed only where all is text (CSV)."""
     kind = column.type
     if allow_text and is_text(kind):
-        return _numbers_from_text(decoded(column, name))
+        column = decoded(column, name)
+        text = pc.utf8_trim_whitespace(column)
+        good = pc.match_substring_regex(text, f"{NUMBER}|{INFINITE}", ignore_case=True)
+        values = pc.if_else(good, pc.utf8_ltrim(text, "+"), None).cast(pa.float64())
+        bad = pc.invert(pc.or_kleene(good, _is_missing(text)))
+        return Parsed(np.array(values), np.asarray(bad), column)
     if pa.types.is_boolean(kind) and allow_bool:
         column = column.cast(pa.uint8())
     elif not is_number(kind) and not pa.types.is_null(kind):
@@ -60,14 +65,6 @@ def to_numbers(
     if not pa.types.is_float64(kind):
         column = column.cast(pa.float64(), safe=False)
     return Parsed(np.asarray(column), np.zeros(len(column), dtype=bool))
-
-
-def _numbers_from_text(column: pa.Array) -> Parsed:
-    text = pc.utf8_trim_whitespace(column)
-    good = pc.match_substring_regex(text, f"{NUMBER}|{INFINITE}", ignore_case=True)
-    values = pc.if_else(good, pc.utf8_ltrim(text, "+"), None).cast(pa.float64())
-    bad = pc.invert(pc.or_kleene(good, _is_missing(text)))
-    return Parsed(np.array(values), np.asarray(bad), column)
 
 
 def _is_missing(text: pa.Array) -> pa.Array:

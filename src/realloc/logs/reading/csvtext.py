@@ -2,7 +2,8 @@
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -88,11 +89,8 @@ def batches(path: Path, header: list[str], names: list[str]) -> Iterator[pa.Reco
         null_values=[],
         strings_can_be_null=False,
     )
-    try:
-        with _stream(path) as stream:
-            yield from pc_csv.open_csv(stream, read, parse, convert)
-    except READ_PROBLEMS as problem:
-        raise LogError(_explain(path, problem)) from problem
+    with _opened(path) as stream:
+        yield from pc_csv.open_csv(stream, read, parse, convert)
 
 
 def check_text(path: Path) -> None:
@@ -135,25 +133,25 @@ def _check_quotes(path: Path, lines: list[bytes], before: int) -> None:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
+    with _opened(path) as stream:
+        while block := stream.read(BLOCK_BYTES):
+            # A block must not end between \r and \n, or one line end would count as two.
+            yield block if not block.endswith(b"\r") else block + stream.read(1)
+
+
+@contextmanager
+def _opened(path: Path) -> Generator[pa.NativeFile]:
+    """The bytes of a file; what goes wrong while they are read is said in a sentence."""
     try:
-        with _stream(path) as stream:
-            while block := stream.read(BLOCK_BYTES):
-                # A block must not end between \r and \n, or one line end would count as two.
-                yield block if not block.endswith(b"\r") else block + stream.read(1)
+        with pa.input_stream(str(path), compression="detect") as stream:
+            yield stream
     except READ_PROBLEMS as problem:
         raise LogError(_explain(path, problem)) from problem
-
-
-def _stream(path: Path) -> pa.NativeFile:
-    return pa.input_stream(str(path), compression="detect")
 
 
 def _read_start(path: Path) -> bytes:
-    try:
-        with _stream(path) as stream:
-            return stream.read(START_BYTES)
-    except READ_PROBLEMS as problem:
-        raise LogError(_explain(path, problem)) from problem
+    with _opened(path) as stream:
+        return stream.read(START_BYTES)
 
 
 def may_be_cut(path: Path) -> bool:

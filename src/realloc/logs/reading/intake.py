@@ -100,9 +100,8 @@ class Intake:
     plan: ReadingPlan
     today: date
     text: bool  # the source is a CSV: numbers come as text
-    forgive: bool = (
-        False  # rows to decide on: a bad row is left out instead of stopping all others
-    )
+    # Rows to decide on: a bad row is left out instead of stopping all others.
+    forgive: bool = False
     tally: RuleTally = field(default_factory=RuleTally)
     unit_words: Vocabulary = field(default_factory=Vocabulary)
     words: defaultdict[str, Vocabulary] = field(
@@ -144,11 +143,10 @@ class Intake:
 
     def _encode_units(self, column: pa.Array) -> NDArray[np.int32]:
         name = self.plan.schema.unit
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
+        column = decoded(column, name)
         if is_text(column.type):
-            text = decoded(column, name)
-            column = pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), None, text)
+            blank = pc.equal(pc.utf8_trim_whitespace(column), "")
+            column = pc.if_else(blank, None, column)
         elif pa.types.is_integer(column.type):
             try:
                 column = column.cast(pa.int64())

@@ -86,7 +86,9 @@ def load(
     if schema.long:
         rows = pivot(intake, rows)
     findings = [*plan.findings, *intake.tally.findings(), *keys.usage_notes(intake)]
-    if not len(rows) and not any(finding.stops_reading for finding in findings):
+    stopped = any(finding.stops_reading for finding in findings)
+    if not len(rows) and not stopped:
+        stopped = True
         nothing_left = Finding(
             "no_rows",
             "error",
@@ -97,13 +99,12 @@ def load(
             stops_reading=True,
         )
         findings.append(nothing_left)
-    if any(finding.stops_reading for finding in findings):
-        return Loaded(None, tuple(findings), features)
-    table = _to_table(intake, rows)[0]
-    findings += keys.check_keys(plan.schema, table) or keys.check_aside(intake, table)
-    if any(finding.stops_reading for finding in findings):
-        return Loaded(None, tuple(findings), features)
-    return _screened(Logs(plan.schema, table, features, tuple(findings)), intake)
+    if not stopped:
+        table = _to_table(intake, rows)[0]
+        findings += keys.check_keys(plan.schema, table) or keys.check_aside(intake, table)
+        if not any(finding.stops_reading for finding in findings):
+            return _screened(Logs(plan.schema, table, features, tuple(findings)), intake)
+    return Loaded(None, tuple(findings), features)
 
 
 @dataclass(frozen=True)

@@ -192,12 +192,7 @@ def open_source(source: Any) -> Source:
     )
     cut = [str(file.path) for file in files if text and csvtext.may_be_cut(file.path)]
     return Source(
-        columns,
-        rows,
-        text,
-        files=tuple(files),
-        cut=tuple(cut),
-        skipped=tuple(skipped),
+        columns, rows, text, files=tuple(files), cut=tuple(cut), skipped=tuple(skipped)
     )
 
 

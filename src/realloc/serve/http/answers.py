@@ -160,10 +160,8 @@ class Answers:
         answer: dict[str, Any] = {"version": version.number, "model": version.model[:16]}
         if request.route == "explain":
             answer |= self._explain(request)
-        elif request.route == "field":
-            answer |= self._field(request)
-        elif request.route == "whatif":
-            answer |= self._what_if(request)
+        elif request.route in ("field", "whatif"):
+            answer |= self._measure(request)
         else:
             answer["answers"] = decided or self._recommend(request)
         return orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
@@ -237,15 +235,14 @@ class Answers:
         line = f"{reason}: {REASONS.get(reason, 'nothing is moved')}"
         return {"answers": rows, "transfers": [], "lines": [line]}
 
-    def _field(self, request: ParsedRequest) -> dict[str, Any]:
+    def _measure(self, request: ParsedRequest) -> dict[str, Any]:
+        """The field at rows, or what it is worth to move them."""
         table = self.current.columns.table(request.rows)
-        values, reason = self._ask(lambda model: _finite(model.field(table)))
-        channels = self.current.schema.channels
-        fields = values and [dict(zip(channels, row, strict=True)) for row in values]
-        return {"fields": fields, "reason": reason}
-
-    def _what_if(self, request: ParsedRequest) -> dict[str, Any]:
-        table = self.current.columns.table(request.rows)
+        if request.route == "field":
+            values, reason = self._ask(lambda model: _finite(model.field(table)))
+            channels = self.current.schema.channels
+            fields = values and [dict(zip(channels, row, strict=True)) for row in values]
+            return {"fields": fields, "reason": reason}
         to = self.current.columns.shares(request.options["to"], len(request.rows))
         gains, reason = self._ask(lambda model: _finite(model.gain(table, to)))
         return {"gains": gains, "reason": reason}

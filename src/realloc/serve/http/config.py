@@ -17,9 +17,8 @@ class ServeConfig:
     # Days since its last window ended; 0: no limit
     max_window_age_days: float = 0.0
     constraints: bool = False  # whether a request may bring its own constraints
-    record: bool = (
-        True  # whether answers go to the store's decision log before they are sent
-    )
+    # Whether answers go to the store's decision log before they are sent.
+    record: bool = True
     body_bytes: int = 64 * 1024  # of a request
     batch_bytes: int = 4 * 1024 * 1024  # of a request to /v1/batch
     rows: int = 100  # of a request
@@ -29,9 +28,8 @@ class ServeConfig:
     # Rows per second and token (all callers together where no token is needed); 0: no limit
     rows_per_second: float = 0.0
     scorers: int = 2  # threads that decide; the compiled search lets them run in parallel
-    rows_at_once: int = (
-        256  # decided together: a row's answer does not depend on other rows
-    )
+    # Decided together: a row's answer does not depend on other rows.
+    rows_at_once: int = 256
     connections: int = 512
     header_seconds: float = 5.0
     body_seconds: float = 10.0

@@ -29,9 +29,8 @@ class Records:
         self.metrics = metrics
         self._lock = threading.Lock()
         self._recorder: Recorder | None = None
-        self._entry: tuple[int, bytes] | None = (
-            None  # version and settings of the open entry
-        )
+        # Version and settings of the open entry.
+        self._entry: tuple[int, bytes] | None = None
 
     def open(self) -> None:
         """Make entries of what a stopped service has left; raises where the log is not writable."""

@@ -112,12 +112,10 @@ class Versions:
         self.clock = clock
         self.records = Records(root, config.record, metrics)
         self.current: LoadedVersion | None = None
-        self.problem: str | None = (
-            None  # why the newest version is not the one that answers
-        )
-        self._failed: tuple[Head | None, float] | None = (
-            None  # what could not be used, and when
-        )
+        # Why the newest version is not the one that answers.
+        self.problem: str | None = None
+        # What could not be used, and when.
+        self._failed: tuple[Head | None, float] | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="versions", daemon=True)
 

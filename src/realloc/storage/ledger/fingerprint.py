@@ -14,9 +14,7 @@ BYTES = 16  # chance that two of a billion rows agree by accident: 1e-21
 
 def fingerprint(logs: Logs) -> list[bytes]:
     """BLAKE2b of every row's unit, time, channels, budget and features, in any order of columns."""
-    schema = logs.schema
-    budget = () if schema.budget is None else (schema.budget,)
-    names = sorted({schema.unit, schema.time, *schema.channels, *budget, *logs.features})
+    names = sorted(input_names(logs))
     start = hashlib.blake2b(digest_size=BYTES, person=b"realloc inputs 1")
     for name in names:
         start.update(f"{len(name.encode())}:{name}".encode())
@@ -30,6 +28,14 @@ def fingerprint(logs: Logs) -> list[bytes]:
         return total.digest()
 
     return [digest(row) for row in blocks.tolist()]
+
+
+def input_names(logs: Logs) -> dict[str, None]:
+    """Columns that a decision is made from, in their order."""
+    schema = logs.schema
+    budget = () if schema.budget is None else (schema.budget,)
+    used = (schema.unit, schema.time, *schema.channels, *budget, *logs.features)
+    return dict.fromkeys(used)
 
 
 def _blocks(columns: list[pa.ChunkedArray]) -> NDArray[np.void]:
@@ -55,8 +61,6 @@ def _blocks(columns: list[pa.ChunkedArray]) -> NDArray[np.void]:
 def _part(column: pa.ChunkedArray) -> tuple[NDArray[Any], str]:
     """The values of a column, and the form of their bytes."""
     kind = column.type
-    if pa.types.is_floating(kind):
-        return column.to_numpy().astype("<f8"), "<f8"
     if (
         pa.types.is_dictionary(kind)
         or pa.types.is_string(kind)

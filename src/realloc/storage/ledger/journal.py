@@ -205,16 +205,12 @@ def _to_entry(ledger: Ledger, path: Path) -> None:
                 pa.concat_tables(tables), sink, compression="zstd", write_page_checksum=True
             )
             disk.write_new_file(file, sink.getvalue().to_pybytes())
-        ledger.append(_entry_of(frames[0], run), files)
+        values = parse_object(frames[0])
+        del values["digest"]
+        ledger.append(parse_entry(values | {"segments": (), "run": run}), files)
         for file in files:
             disk.remove_file(file)
     disk.remove_file(path)
-
-
-def _entry_of(frame: bytes, run: str) -> Entry:
-    values = parse_object(frame)
-    del values["digest"]
-    return parse_entry(values | {"segments": (), "run": run})
 
 
 def read_frames(path: Path) -> Iterator[bytes]:

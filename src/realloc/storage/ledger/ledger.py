@@ -82,7 +82,11 @@ class Ledger:
 
     def _append(self, entry: Entry, files: Sequence[Path]) -> Entry:
         self.make(self.path / TMP)
-        self._forget_stale()
+        # What stopped runs left half-made that never came back.
+        for folder in (self.path / TMP).iterdir():
+            with suppress(OSError):
+                if time.time() - folder.stat().st_mtime > STALE_SECONDS:
+                    shutil.rmtree(folder)
         work = self.path / TMP / entry.run
         if work.exists():  # of the same run, which was stopped
             shutil.rmtree(work)
@@ -131,13 +135,6 @@ class Ledger:
                     disk.make_folder(folder)
                 disk.sync_folder(folder.parent)
 
-    def _forget_stale(self) -> None:
-        """Remove what stopped runs left half-made that never came back."""
-        for folder in (self.path / TMP).iterdir():
-            with suppress(OSError):
-                if time.time() - folder.stat().st_mtime > STALE_SECONDS:
-                    shutil.rmtree(folder)
-
     def verify(self) -> tuple[str, ...]:
         """Hash every file again and follow the chain: a sentence for each fault, with the file."""
         faults: list[str] = []
@@ -178,8 +175,6 @@ class Ledger:
             path = folder / segment.name
             try:
                 _check_digest(path, segment)
-            except OSError as problem:
-                yield f"Cannot read {str(path)!r}: {problem.strerror}."
             except LedgerError as problem:
                 yield str(problem)
 
@@ -187,15 +182,9 @@ class Ledger:
         """The rows of an entry, file by file, each checked to the last byte first."""
         for segment in entry.segments:
             path = self.folder(entry.number) / segment.name
-            try:
-                _check_digest(path, segment)
-            except OSError as problem:
-                raise LedgerError(
-                    f"Cannot read {str(path)!r}: {problem.strerror}."
-                ) from problem
-            yield pq.ParquetFile(
-                path
-            ).read()  # as one file: the numbers of folders are no columns
+            _check_digest(path, segment)
+            # As one file: the numbers of folders are no columns.
+            yield pq.ParquetFile(path).read()
 
     def dataset(self) -> "pa_dataset.Dataset":
         """All rows as an Arrow dataset, to query; digests are left to `verify`."""
@@ -220,7 +209,11 @@ class Ledger:
 
 
 def _check_digest(path: Path, segment: Segment) -> None:
-    if sha256_file(path) != segment.sha256:
+    try:
+        digest = sha256_file(path)
+    except OSError as problem:
+        raise LedgerError(f"Cannot read {str(path)!r}: {problem.strerror}.") from problem
+    if digest != segment.sha256:
         raise LedgerError(
             f"Expected the digest of its entry in {str(path)!r}, got another: it was changed."
         )

@@ -10,14 +10,21 @@ import pyarrow as pa
 
 from realloc.base.simplex import Integers
 from realloc.logs import Logs, Schema
-from realloc.storage.ledger.fingerprint import BYTES, fingerprint
+from realloc.storage.ledger.fingerprint import BYTES, fingerprint, input_names
 
 INPUTS = "inputs"
 FINGERPRINT = "fingerprint"
 # Columns of answers.
 KEPT = (
-    *("moved", "gain", "gain_lower", "support", "moved_share"),
-    *("steps", "reason", "sigma", "binding"),
+    "moved",
+    "gain",
+    "gain_lower",
+    "support",
+    "moved_share",
+    "steps",
+    "reason",
+    "sigma",
+    "binding",
 )
 
 
@@ -70,9 +77,9 @@ def _spread(positions: Integers, n: int) -> Callable[[Any], Any]:
 
 def pack_inputs(logs: Logs) -> pa.Array:
     """The rows as one column of structs: all that the model reads, in the types it reads."""
-    names = input_names(logs.schema, logs.features)
+    names = list(input_names(logs))
     parts = [_plain(logs.table[name]) for name in names]
-    return pa.StructArray.from_arrays(parts, names=list(names))
+    return pa.StructArray.from_arrays(parts, names=names)
 
 
 def unpack_inputs(column: pa.ChunkedArray, schema: Schema) -> Logs:
@@ -83,14 +90,6 @@ def unpack_inputs(column: pa.ChunkedArray, schema: Schema) -> Logs:
         if name in texts:
             table = table.set_column(place, name, _plain(table[name]).dictionary_encode())
     return Logs(schema, table, tuple(schema.features or ()))
-
-
-def input_names(schema: Schema, features: tuple[str, ...]) -> tuple[str, ...]:
-    """Columns that a decision is made from."""
-    budget = () if schema.budget is None else (schema.budget,)
-    return tuple(
-        dict.fromkeys((schema.unit, schema.time, *schema.channels, *budget, *features))
-    )
 
 
 def _plain(column: pa.ChunkedArray) -> pa.Array:

@@ -7,7 +7,7 @@ may differ.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from realloc.base.errors import ReallocError, StoreError
 from realloc.base.simplex import Floats
-from realloc.logs import Logs, Schema
-
-if TYPE_CHECKING:
-    from realloc.model.realloc import ReAlloc
+from realloc.logs import Logs
+from realloc.model.realloc import ReAlloc
 
 ROWS = 64
 # how far gains may be off, as a part of the largest
@@ -52,17 +50,13 @@ def choose_rows(window: Logs) -> NDArray[np.uint8]:
     return np.frombuffer(sink.getvalue(), dtype=np.uint8).copy()
 
 
-def read_rows(content: NDArray[np.uint8], schema: Schema) -> Logs:
-    """The rows that `choose_rows` chose."""
-    with pa.ipc.open_stream(pa.py_buffer(content.tobytes())) as stream:
+def ask(model: ReAlloc, rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
+    """Rows and answers; refused if shares leave the simplex or a number is not finite."""
+    with pa.ipc.open_stream(pa.py_buffer(rows.tobytes())) as stream:
         table = stream.read_all()
     table.validate(full=True)  # a reader of the stream trusts its lengths and places
-    return Logs(schema, table, tuple(schema.features or ()))
-
-
-def ask(model: "ReAlloc", rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
-    """Rows and answers; refused if shares leave the simplex or a number is not finite."""
-    logs = read_rows(rows, model.known_schema)
+    schema = model.known_schema
+    logs = Logs(schema, table, tuple(schema.features or ()))
     decision = model.decide(logs)
     shares = np.asarray(decision.shares)
     if not shares.min() >= 0 or not np.abs(shares.sum(axis=1) - 1).max() <= 1e-9:
@@ -82,7 +76,7 @@ def ask(model: "ReAlloc", rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
     return {"rows": rows, "reason": np.frombuffer(reasons, np.uint8).copy(), **answers}
 
 
-def check(model: "ReAlloc", expected: Mapping[str, NDArray[Any]]) -> None:
+def check(model: ReAlloc, expected: Mapping[str, NDArray[Any]]) -> None:
     """Refuse a model that does not answer as it did when its version was written."""
     try:
         answers = ask(model, expected["rows"])

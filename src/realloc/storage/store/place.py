@@ -15,9 +15,24 @@ LONGEST = 1000  # bytes; the line has fewer
 FOLDERS = ("tmp", "versions", "quarantine")
 MOUNTS = Path("/proc/self/mountinfo")
 NETWORK = {
-    *("9p", "afs", "beegfs", "ceph", "cifs", "glusterfs", "gpfs", "lustre", "ncpfs"),
-    *("nfs", "nfs4", "smb3", "smbfs"),
-    *("fuse.gcsfuse", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs"),
+    "9p",
+    "afs",
+    "beegfs",
+    "ceph",
+    "cifs",
+    "glusterfs",
+    "gpfs",
+    "lustre",
+    "ncpfs",
+    "nfs",
+    "nfs4",
+    "smb3",
+    "smbfs",
+    "fuse.gcsfuse",
+    "fuse.glusterfs",
+    "fuse.rclone",
+    "fuse.s3fs",
+    "fuse.sshfs",
 }
 
 

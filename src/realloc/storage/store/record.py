@@ -1,22 +1,20 @@
 """The record of a round, made when its model becomes a version."""
 
+import json
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from realloc.logs import Logs
 from realloc.logs.summary import summary
+from realloc.model.realloc import ReAlloc
 from realloc.storage.store.versions import Kept, Version
 from realloc.storage.store.windows import WindowId
 
-if TYPE_CHECKING:
-    from realloc.model.realloc import ReAlloc
-
 
 def next_version(
-    model: "ReAlloc",
+    model: ReAlloc,
     window: Logs,
     windows: tuple[WindowId, ...],
     parent: Kept | None,
@@ -34,8 +32,14 @@ def next_version(
         rounds=model.fitted.rounds,
         windows=windows,
         metrics=_metrics(model),
-        fingerprint=_fingerprint(window),
-        schema=_plain(asdict(model.known_schema)),
+        fingerprint={
+            "units": window.unit_count,
+            "shares": [float(share) for share in window.shares.mean(axis=0)],
+            "budget": float(window.budget.mean()),
+            "outcome": float(window.outcome.mean()),
+            "states": summary(window).to_json(),  # what later rows are compared with
+        },
+        schema=json.loads(json.dumps(asdict(model.known_schema))),
         money_digits=model.config.money_digits,
         model="",
     )
@@ -47,27 +51,10 @@ def stamp(now: datetime, parent: str | None) -> str:
     return text if parent is None else max(text, parent)
 
 
-def _metrics(model: "ReAlloc") -> dict[str, float]:
+def _metrics(model: ReAlloc) -> dict[str, float]:
     main = model.fitted.main
     found = {
         "significance": float(main.committee.significance),
         "memory_rows": float(len(main.memory)),
     }
     return {name: value for name, value in found.items() if np.isfinite(value)}
-
-
-def _fingerprint(window: Logs) -> dict[str, Any]:
-    return {
-        "units": window.unit_count,
-        "shares": [float(share) for share in window.shares.mean(axis=0)],
-        "budget": float(window.budget.mean()),
-        "outcome": float(window.outcome.mean()),
-        "states": summary(window).to_json(),  # what later rows are compared with
-    }
-
-
-def _plain(value: Any) -> Any:
-    """Tuples as lists, for JSON."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

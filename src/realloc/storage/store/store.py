@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -152,7 +151,6 @@ class Store:
         model: ReAlloc,
         window: Logs,
         *,
-        metrics: Mapping[str, float] | None = None,
         again: bool = False,
         allow_gap: bool = False,
         allow_overlap: bool = False,
@@ -172,7 +170,6 @@ class Store:
             _check_new(window, model, model.fitted.rounds - 1, allow_overlap)
             _check_round(model, parent.version if parent else None, again)
             version = next_version(model, window, (*known, new), parent, self.clock())
-            version = replace(version, metrics=version.metrics | dict(metrics or {}))
             return self._publish(
                 version,
                 pack_model(self.path / MODEL, model.saved),
@@ -265,15 +262,6 @@ class Store:
     def _pointer(self) -> Head | None:
         return read_head(self.path) if is_store(self.path) else None
 
-    def _head(self) -> Head:
-        head = self._pointer()
-        if head is None:
-            raise StoreError(
-                f"Expected a store with a model at {str(self.path)!r}, but there is none. "
-                "`realloc fit` makes one."
-            )
-        return head
-
     def _read_current(self) -> Kept | None:
         return None if self.empty else self._read(None, lambda kept: kept)
 
@@ -295,7 +283,13 @@ class Store:
     def _heads(self) -> Generator[Head]:
         """The pointer, read again: a writer may be faster and remove what was old meanwhile."""
         for _ in range(READ_ATTEMPTS):
-            yield self._head()
+            head = self._pointer()
+            if head is None:
+                raise StoreError(
+                    f"Expected a store with a model at {str(self.path)!r}, but there is none. "
+                    "`realloc fit` makes one."
+                )
+            yield head
 
     def _too_fast(self) -> StoreError:
         return StoreError(

@@ -5,10 +5,9 @@ from realloc.world.platform.demand import BudgetParameters
 from realloc.world.platform.exploration import ExplorationParameters
 from realloc.world.platform.items import ItemParameters
 from realloc.world.platform.legacy import LegacyParameters
-from realloc.world.platform.marketplace import Marketplace, SimulatedArms
+from realloc.world.platform.marketplace import Marketplace
 from realloc.world.platform.parameters import MarketplaceParameters
 from realloc.world.platform.response import MarketState, ResponseParameters
-from realloc.world.platform.writing import Written
 
 __all__ = [
     "BudgetParameters",
@@ -20,6 +19,4 @@ __all__ = [
     "Marketplace",
     "MarketplaceParameters",
     "ResponseParameters",
-    "SimulatedArms",
-    "Written",
 ]

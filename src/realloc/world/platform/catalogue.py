@@ -34,9 +34,8 @@ class CatalogueParameters:
     log_price_item_sd: float = 0.6  # within a category
     level_mean: float = 3.0  # log orders of a typical item's day: about twenty
     level_sd: float = 0.4  # between category demand levels
-    weekly_amplitude: float = (
-        0.15  # height of the weekly wave; its phase differs by category
-    )
+    # Height of the weekly wave; its phase differs by category.
+    weekly_amplitude: float = 0.15
     shock_sd: float = 0.06  # a category's common shock of one day
     affinity_sd: float = 0.20  # of a category to a channel, in log pull
 
@@ -74,11 +73,7 @@ class Catalogue:
         return choose(uniform, weights).astype(np.int32)
 
 
-def draw_catalogue(
-    seed: int,
-    channels: int,
-    parameters: CatalogueParameters,
-) -> Catalogue:
+def draw_catalogue(seed: int, channels: int, parameters: CatalogueParameters) -> Catalogue:
     """Draw the categories of the world with this seed."""
     p = parameters
     draws = Draws((seed,), 0, p.categories)

@@ -72,12 +72,7 @@ def make_schema(channels: tuple[str, ...]) -> Schema:
     )
 
 
-def day_table(
-    rules: MarketRules,
-    names: pa.Array,
-    items: Items,
-    day: Day,
-) -> pa.Table:
+def day_table(rules: MarketRules, names: pa.Array, items: Items, day: Day) -> pa.Table:
     """One row per item, in the order of the items."""
     n = len(items)
     today = rules.date_of(day.day)

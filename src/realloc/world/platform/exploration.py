@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from realloc.base import simplex
 from realloc.base.errors import ConfigError
-from realloc.base.simplex import Integers, Mask, Rows
+from realloc.base.simplex import Integers, Mask, Rows, edges
 from realloc.base.validation import check_types
 from realloc.world.platform.draws import Floats, choose, row_sum
 from realloc.world.platform.items import GRID, Thousandths
@@ -46,11 +45,7 @@ class ExplorationMenu:
     moves: Thousandths  # (M, K) changes of the shares in thousandths
 
 
-def check_steps(
-    steps: tuple[int, ...],
-    weights: tuple[float, ...],
-    where: str,
-) -> None:
+def check_steps(steps: tuple[int, ...], weights: tuple[float, ...], where: str) -> None:
     """Steps in (0, 1000] thousandths with one positive weight each."""
     if not steps or any(not 0 < step <= GRID for step in steps):
         raise ConfigError(
@@ -64,7 +59,7 @@ def check_steps(
 
 def make_menu(channels: int, parameters: ExplorationParameters) -> ExplorationMenu:
     """All arms for so many channels."""
-    pairs = simplex.edges(channels)
+    pairs = edges(channels)
     steps = np.array(parameters.steps, dtype=np.int32)
     source, target = np.repeat(pairs, len(steps), axis=0).T
     step = np.tile(steps, len(pairs))
@@ -73,14 +68,7 @@ def make_menu(channels: int, parameters: ExplorationParameters) -> ExplorationMe
     moves[arms, source] -= step
     moves[arms, target] += step
     weight = np.tile(parameters.weights, len(pairs))
-    return ExplorationMenu(
-        source,
-        target,
-        step,
-        weight,
-        float(parameters.hold),
-        moves,
-    )
+    return ExplorationMenu(source, target, step, weight, float(parameters.hold), moves)
 
 
 def arm_probabilities(menu: ExplorationMenu, holding: Thousandths, opened: Mask) -> Floats:

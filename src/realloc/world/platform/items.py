@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.base import simplex
 from realloc.base.errors import ConfigError, LogError
-from realloc.base.simplex import Integers, Mask, Rows
+from realloc.base.simplex import Integers, Mask, Rows, round_money
 from realloc.base.validation import check_types
 from realloc.world.platform.catalogue import Catalogue
 from realloc.world.platform.draws import Draws, Floats, row_sum
@@ -23,7 +22,6 @@ from realloc.world.platform.ranges import check_range
 
 GRID = 1000  # shares are whole thousandths of the budget, so that moves and zeros are exact
 Thousandths = NDArray[np.int32]
-Positions = Rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,9 +36,8 @@ class ItemParameters:
     wave_days_max: float = 50.0
     log_budget_mean: float = 4.0  # of a typical item's daily budget
     log_budget_sd: float = 0.5
-    budget_follows_level: float = (
-        0.6  # elasticity of the standing budget to the demand level
-    )
+    # Elasticity of the standing budget to the demand level.
+    budget_follows_level: float = 0.6
     taste_sd: float = 0.25  # an item's own log pull of a channel
     mix_sd: float = 1.4  # spread of the starting shares' logits
     never_used: float = 0.10  # probability that an item has never used a channel
@@ -80,7 +77,7 @@ class Items:
     def __len__(self) -> int:
         return len(self.category)
 
-    def take(self, rows: Positions) -> "Items":
+    def take(self, rows: Rows) -> "Items":
         """The given rows, in that order."""
         return Items(**{name: values[rows] for name, values in vars(self).items()})
 
@@ -91,11 +88,7 @@ class Items:
         return cls(**{name: np.concatenate(values) for name, values in columns.items()})
 
 
-def draw_items(
-    catalogue: Catalogue,
-    draws: Draws,
-    parameters: ItemParameters,
-) -> Items:
+def draw_items(catalogue: Catalogue, draws: Draws, parameters: ItemParameters) -> Items:
     """Draw the items a block of `draws` stands for."""
     p = parameters
     common = catalogue.parameters
@@ -139,7 +132,7 @@ def to_thousandths(logits: Floats, opened: Mask) -> Thousandths:
     """Softmax shares of the opened channels in whole thousandths that sum to 1000."""
     weights = np.where(opened, np.exp(logits), 0.0)
     shares = weights / row_sum(weights)[:, None]
-    return simplex.round_money(shares, float(GRID), digits=0).astype(np.int32)
+    return round_money(shares, float(GRID), digits=0).astype(np.int32)
 
 
 def item_names(seed: int, first: int, count: int) -> pa.Array:

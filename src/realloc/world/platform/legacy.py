@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from realloc.base import simplex
-from realloc.base.simplex import Integers, Rows
+from realloc.base.simplex import Integers, Rows, edges
 from realloc.base.validation import check_types
 from realloc.world.platform.catalogue import Catalogue
 from realloc.world.platform.demand import PastDemand
@@ -37,9 +36,8 @@ class LegacyParameters:
     revert: float = 0.2  # how strongly large shares are trimmed
     steps: tuple[int, ...] = (10, 20, 30, 50, 80, 100)  # thousandths of the budget
     weights: tuple[float, ...] = (0.05, 0.15, 0.25, 0.35, 0.15, 0.05)
-    caution: float = (
-        0.5  # log budget above the standing one from which a step is one notch smaller
-    )
+    # Log budget above the standing one from which a step is one notch smaller.
+    caution: float = 0.5
 
     def __post_init__(self) -> None:
         check_types(self, "the legacy policy")
@@ -84,7 +82,7 @@ def reallocate(
     `chance` is P(move); `uniforms` are three draws per item: whether to move, where to, how far.
     """
     whether, where, how_far = uniforms
-    pairs = simplex.edges(len(catalogue.channels))
+    pairs = edges(len(catalogue.channels))
     source, target = pairs.T
     wish = -parameters.follow * before.past.trend[:, None] * (catalogue.discount - 0.5)
     wish -= parameters.revert * (before.holding / GRID)

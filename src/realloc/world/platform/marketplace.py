@@ -82,11 +82,7 @@ class Marketplace:
         _check_size(items, days, seed)
         tables = [table for _, table in self._days(0, items, days, seed)]
         table = pa.concat_tables(tables).combine_chunks()
-        return Logs(
-            schema=self.schema,
-            table=table,
-            features=self.schema.features or (),
-        )
+        return Logs(schema=self.schema, table=table, features=self.schema.features or ())
 
     def write(
         self,
@@ -124,12 +120,7 @@ class Marketplace:
         """Their exact gradients in the shares, each (n, K)."""
         return truth.gradient(state, shares, self.parameters.response)
 
-    def gain(
-        self,
-        state: MarketState,
-        start: Floats,
-        end: Floats,
-    ) -> dict[str, Floats]:
+    def gain(self, state: MarketState, start: Floats, end: Floats) -> dict[str, Floats]:
         """True effect of going from `start` to `end`, per outcome (n,)."""
         before = self.response(state, start)
         after = self.response(state, end)
@@ -198,18 +189,10 @@ class Marketplace:
                 f"Expected parameters with the digest {card['digest']!r} in the card, got "
                 f"{parameters.digest!r}: they were changed, or this version has other defaults."
             )
-        return cls(
-            seed=card["seed"],
-            channels=card["channels"],
-            parameters=parameters,
-        )
+        return cls(seed=card["seed"], channels=card["channels"], parameters=parameters)
 
     def _days(
-        self,
-        first: int,
-        count: int,
-        days: int,
-        seed: int,
+        self, first: int, count: int, days: int, seed: int
     ) -> Iterator[tuple[str, pa.Table]]:
         """The days of a block of items: the partition's name and the table."""
         draws = Draws((self.seed, seed), first, count)

@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import date
-from typing import Any
+from typing import Any, get_type_hints
 
 from realloc.base.errors import ConfigError
 from realloc.base.validation import check_types, from_table
@@ -15,15 +15,6 @@ from realloc.world.platform.exploration import ExplorationParameters
 from realloc.world.platform.items import ItemParameters
 from realloc.world.platform.legacy import LegacyParameters
 from realloc.world.platform.response import ResponseParameters
-
-PARTS: dict[str, type[Any]] = {
-    "catalogue": CatalogueParameters,
-    "items": ItemParameters,
-    "budgets": BudgetParameters,
-    "response": ResponseParameters,
-    "legacy": LegacyParameters,
-    "exploration": ExplorationParameters,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +52,8 @@ class MarketplaceParameters:
     def from_dict(cls, table: Mapping[str, Any]) -> "MarketplaceParameters":
         """The inverse of `to_dict`; unknown keys are refused."""
         values = dict(table)
-        for name, part in PARTS.items():
-            if name in table:
+        for name, part in get_type_hints(cls).items():
+            if is_dataclass(part) and name in table:
                 values[name] = from_table(part, table[name], f"[{name}]")
         return from_table(cls, values, "the marketplace")
 

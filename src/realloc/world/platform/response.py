@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from realloc.base.errors import ConfigError, LogError
-from realloc.base.simplex import Mask
+from realloc.base.simplex import Mask, Rows
 from realloc.base.validation import check_types
 from realloc.world.platform.draws import Floats, row_sum
-from realloc.world.platform.items import Positions
 from realloc.world.platform.ranges import check_range
 
 OUTCOMES = ("orders", "gmv", "income")
@@ -30,22 +29,18 @@ class ResponseParameters:
 
     scale: float = 0.27  # S: sets the sd of a legacy move's effect
     saturation: float = 3.0  # κ₀
-    saturation_budget: float = (
-        0.4  # rise of log κ per unit of log budget above the standing one
-    )
-    discount_pull: float = (
-        0.15  # discounts sell more orders than attention does, in log pull
-    )
+    # Rise of log κ per unit of log budget above the standing one.
+    saturation_budget: float = 0.4
+    # Discounts sell more orders than attention does, in log pull.
+    discount_pull: float = 0.15
     price_pull: float = 0.15  # dear items respond to attention, cheap ones to discounts
     weekend_pull: float = 0.15  # discounts pull more on weekends
     synergy: float = 0.35  # γ
     basket: float = 0.40  # v: ads bring dearer baskets, discounts cheaper ones
-    take_rate: float = (
-        0.06  # part of GMV that is the platform's income before channel costs
-    )
-    cost_low: float = (
-        0.05  # share of income a channel without discount takes at full budget
-    )
+    # Part of GMV that is the platform's income before channel costs.
+    take_rate: float = 0.06
+    # Share of income a channel without discount takes at full budget.
+    cost_low: float = 0.05
     cost_high: float = 0.30  # … and one that is all discount
     cost_spread: float = 0.4  # costs vary by ± this part between items
     noise_sd: float = 0.28  # of a day's orders
@@ -81,7 +76,7 @@ class MarketState:
     def __len__(self) -> int:
         return len(self.base)
 
-    def take(self, rows: Positions | Mask) -> "MarketState":
+    def take(self, rows: Rows | Mask) -> "MarketState":
         """The given rows."""
         return MarketState(**{name: values[rows] for name, values in vars(self).items()})
 

@@ -79,12 +79,7 @@ class Day:
     outcomes: dict[str, Floats]
 
 
-def simulate(
-    rules: MarketRules,
-    items: Items,
-    draws: Draws,
-    days: int,
-) -> Iterator[Day]:
+def simulate(rules: MarketRules, items: Items, draws: Draws, days: int) -> Iterator[Day]:
     """The days 0 … days − 1 of a block of items; shares and sales are carried from day to day."""
     history = warm_up(rules, items, draws)
     holding = items.start
@@ -104,16 +99,7 @@ def warm_up(rules: MarketRules, items: Items, draws: Draws) -> deque[Floats]:
     budget = np.exp(items.log_budget)
     orders: deque[Floats] = deque(maxlen=WEEK)
     for day in range(-WEEK, 0):
-        orders.append(
-            observe(
-                rules,
-                items,
-                draws,
-                day,
-                budget,
-                items.start,
-            )["orders"]
-        )
+        orders.append(observe(rules, items, draws, day, budget, items.start)["orders"])
     return orders
 
 

@@ -38,7 +38,13 @@ def write_partitions(
     progress: Progress | None,
 ) -> Written:
     """Write blocks of days; a block of items yields each day's partition name and table."""
-    _claim(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        # Old partitions would mix with new ones.
+        raise ConfigError(
+            f"Expected a new or empty folder to write to, got {str(folder)!r}, which holds "
+            "something."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
     total = int(card["rows"])
     rows = files = size = 0
     for number, days in enumerate(blocks):
@@ -55,13 +61,3 @@ def write_partitions(
     # Last: a folder with a card is a whole one.
     (folder / CARD_NAME).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     return Written(folder=folder, rows=rows, files=files, size_bytes=size)
-
-
-def _claim(folder: Path) -> None:
-    """Make the folder, or refuse one that holds something: old partitions would mix with new."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(
-            f"Expected a new or empty folder to write to, got {str(folder)!r}, which holds "
-            "something."
-        )
-    folder.mkdir(parents=True, exist_ok=True)
