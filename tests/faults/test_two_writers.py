@@ -8,6 +8,7 @@ import pytest
 
 from realloc.base.errors import StoreError
 from realloc.storage.store import store as store_module
+from realloc.storage.store.head import read_head
 from tests.storage.store.light import LightStore, grown
 
 RACES = 5
@@ -124,12 +125,12 @@ def test_readers_see_whole_versions_while_others_are_removed(tmp_path):
 
 def test_control_a_reader_that_looks_once_meets_what_is_gone(tmp_path, monkeypatch):
     store = grown(tmp_path / "store", 1)
-    heads = [store._head()] * 3
+    heads = [read_head(store.path)] * 3
     for _ in range(3):
         store.step()
     monkeypatch.setattr(store, "_pointer", lambda: heads[0])
     with pytest.raises(StoreError, match="cannot be used"):
         store.current()
     monkeypatch.undo()
-    monkeypatch.setattr(store, "_heads", lambda: iter([heads[0], store._head()]))
+    monkeypatch.setattr(store, "_heads", lambda: iter([heads[0], read_head(store.path)]))
     assert store.current().number == 4

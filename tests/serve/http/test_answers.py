@@ -13,6 +13,7 @@ from realloc.decide.types import REASONS
 from realloc.serve.http.answers import Answers
 from realloc.serve.http.http_error import HttpError
 from realloc.storage.store import Store
+from realloc.storage.store.head import read_head
 from tests.serve.http.asking import INTERNALS, ask, open_app, some_rows
 from tests.small import today
 
@@ -34,7 +35,7 @@ def is_kept(answers, reason):
 
 
 def test_answers_are_the_scorers_to_the_bit_and_name_their_version(app, made):
-    scorer = realloc.load(Store(made)._kept(2, Store(made)._head()).folder / "model")
+    scorer = realloc.load(Store(made)._kept(2, read_head(made)).folder / "model")
     wanted = scorer.recommend(today(40))
     found = ask(app, "/v1/batch", {"rows": some_rows(40)})
     assert found.status == 200
@@ -56,7 +57,7 @@ def test_a_row_alone_is_the_row_in_a_batch(app):
 
 
 def test_explanations_fields_and_gains_of_wanted_shares(app, made):
-    scorer = realloc.load(Store(made)._kept(2, Store(made)._head()).folder / "model")
+    scorer = realloc.load(Store(made)._kept(2, read_head(made)).folder / "model")
     rows, frame = some_rows(4), today(4)
     moved = next(
         i

@@ -53,7 +53,7 @@ class MarketplaceParameters:
         """The inverse of `to_dict`; unknown keys are refused."""
         values = dict(table)
         for name, part in get_type_hints(cls).items():
-            if is_dataclass(part) and name in table:
+            if name in table and is_dataclass(part) and isinstance(part, type):
                 values[name] = from_table(part, table[name], f"[{name}]")
         return from_table(cls, values, "the marketplace")
 
