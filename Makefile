@@ -122,6 +122,9 @@ bench-static: .venv/.dev  ## the paper's static table with every rival, 10 seeds
 	$(PIP) --editable '.[peers]'
 	$(BIN)/python experiments/static_quality.py $(ARGS)
 
+bench-zoo: .venv/.dev  ## ReAlloc and rivals in the worlds of the zoo, 5 seeds (many hours; resumable; ARGS=--quick)
+	$(BIN)/python experiments/zoo.py $(ARGS)
+
 bench-ablation: .venv/.dev  ## the paper's ablation in the hard regime, 10 seeds (an hour; resumable; ARGS=--quick)
 	$(BIN)/python experiments/ablation.py $(ARGS)
 

@@ -3,7 +3,6 @@
 import json
 import shutil
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -17,12 +16,16 @@ from realloc.cli.options import Quiet
 from realloc.logs import Logs
 from realloc.logs.reading.source import kind_of
 
+ZOO = "zoo:"
 
-class WorldName(StrEnum):
-    """The synthetic worlds."""
 
-    paper = "paper"
-    platform = "platform"
+@dataclass(frozen=True)
+class WorldSize:
+    """What is drawn where nothing else is asked for."""
+
+    units: int = 2000
+    periods: int = 10
+    channels: int = 3
 
 
 @dataclass(frozen=True)
@@ -43,17 +46,27 @@ def simulate(
         ),
     ],
     world: Annotated[
-        WorldName,
+        str,
         typer.Option(
-            help="The paper's world, or a marketplace with randomized exploration."
+            help="paper: the paper's world. platform: a marketplace with randomized "
+            "exploration. zoo:NAME: a world of the zoo (docs/zoo.md)."
         ),
-    ] = WorldName.paper,
+    ] = "paper",
     regime: Annotated[
         str, typer.Option(help="Of the paper's world: benign, medium, hard or extreme.")
     ] = "hard",
-    units: Annotated[int, typer.Option(min=1, help="How many items.")] = 2000,
-    periods: Annotated[int, typer.Option(min=1, help="How many days.")] = 10,
-    channels: Annotated[int, typer.Option(min=2, help="How many channels.")] = 3,
+    units: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many items; 2000, or what the zoo's card says."),
+    ] = None,
+    periods: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many days; 10, or what the zoo's card says."),
+    ] = None,
+    channels: Annotated[
+        int | None,
+        typer.Option(min=2, help="How many channels; 3, or what the zoo's card says."),
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Of the world: the same seed is the same truth.")
     ] = 1,
@@ -69,7 +82,13 @@ def simulate(
 
     The card beside them rebuilds the world bit for bit.
     """
-    folder = kind_of(out) is None and world is WorldName.platform
+    in_zoo = world.startswith(ZOO)
+    if world not in ("paper", "platform") and not in_zoo:
+        raise ConfigError(
+            f"Expected --world paper, platform or zoo:NAME, got {world!r}. "
+            "docs/zoo.md names the worlds of the zoo."
+        )
+    folder = kind_of(out) is None and world == "platform"
     if kind_of(out) is None and not folder:
         raise ConfigError(f"Expected --out to end in .parquet or .csv, got {str(out)!r}.")
     card_path = _card_path(out)
@@ -80,9 +99,20 @@ def simulate(
             "simulation, so it may be yours. Choose another name or remove it. "
             "Nothing was written."
         )
+    name = world.removeprefix(ZOO)
+    default = _zoo_size(name, channels) if in_zoo else WorldSize()
+    units = units or default.units
+    periods = periods or default.periods
+    channels = channels or default.channels
     sample = SampleSize(out.name, units, periods, sample_seed)
     with busy("Simulating", quiet or folder):
-        if world is WorldName.paper:
+        if in_zoo:
+            from realloc.world.zoo import ZooWorld
+
+            chosen = ZooWorld(name, seed)
+            _write(chosen.sample(units, periods, sample_seed), out)
+            card = chosen.card()
+        elif world == "paper":
             from realloc.world import World
 
             drawn = World(regime=regime, seed=seed, channels=channels)
@@ -95,6 +125,18 @@ def simulate(
     typer.echo(
         f"Wrote {units * periods:,} rows to {out} and the world's card to {card_path}."
     )
+
+
+def _zoo_size(name: str, channels: int | None) -> WorldSize:
+    from realloc.world.zoo import ZooWorld
+
+    card = ZooWorld(name).parameters
+    if channels not in (None, card.channels):
+        raise ConfigError(
+            f"Expected no --channels with the world {name!r}, which always has "
+            f"{card.channels}, got {channels}."
+        )
+    return WorldSize(card.units, card.periods, card.channels)
 
 
 def _card_path(out: Path) -> Path:

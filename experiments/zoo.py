@@ -1,0 +1,164 @@
+"""ReAlloc and its rivals in the worlds of the zoo.
+
+    python experiments/zoo.py                      # evaluation half, five seeds; hours; resumable
+    python experiments/zoo.py --half tuning --methods realloc ridge --seeds 201
+    python experiments/zoo.py --quick              # two small worlds, one seed; minutes
+
+Every method learns from the same rows and has the same support, movement budget and search. Value
+is the deployable uplift (moves that leave the true region count as not made) as a part of the
+oracle's; harm is the share of moved rows that lose; `held` the share of moved rows whose true gain
+is at least `gain_lower`; `promised` the sum of promised gains over the sum of true ones.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import realloc
+from realloc.baselines import BASELINES
+from realloc.decide.types import MOVED
+from realloc.world.zoo import CARDS, ZooWorld
+from runner import Figures, Study, arguments, conclude, describe, interval, markdown
+
+HALVES = ("tuning", "evaluation")
+TEST_ROWS = 2000
+MOST_PERIODS = 5
+SEEDS = tuple(range(1, 6))
+RIVALS = (
+    "s_nn_ensemble",
+    "linear_dml",
+    "linear_dml_poly",
+    "vcnet",
+    "r_learner",
+    "s_gbdt_local",
+)
+METHODS = ("realloc", *RIVALS)
+QUICK_WORLDS = ("one_segment", "promotions_alone")
+QUICK_UNITS = 150
+
+
+def cell(key: str, units: int | None = None) -> Figures:
+    """One method in one world of one seed."""
+    method, name, number = key.split("/")
+    seed = int(number)
+    world = ZooWorld(name, seed)
+    policy = make(method, seed)
+    policy.fit(world.draw(units, seed=0).logs)
+    periods = min(MOST_PERIODS, world.parameters.periods)
+    test = world.draw(TEST_ROWS // periods, periods, seed=1)
+    decision = policy.decide(test.logs)
+    moved = np.isin(decision.reason, MOVED)
+    true = np.where(moved, test.gain(decision.shares), 0.0)
+    supported = ~moved | test.supported(decision.shares)
+    best = test.gain(test.best(realloc.Config().decision.searching()))
+    figures: Figures = {
+        "oracle": float(best.mean()),
+        "uplift": float(np.where(supported, true, 0.0).mean()),
+        "moved": float(moved.mean()),
+        "outside": float((~supported).mean()),
+    }
+    if moved.any():
+        figures["harm"] = float((true < 0)[moved].mean())
+        figures["promised"] = float(decision.gain[moved].mean())
+        figures["true"] = float(true[moved].mean())
+        lower = decision.gain_lower[moved]
+        if np.isfinite(lower).all():
+            figures["held"] = float((true[moved] >= lower).mean())
+    if isinstance(policy, realloc.ReAlloc):
+        committee = policy.fitted.main.committee
+        figures["weights"] = list(committee.weights)
+        figures["significance"] = committee.significance
+    return figures
+
+
+def make(method: str, seed: int) -> Any:
+    """A policy with the defaults of its kind."""
+    config = realloc.Config(seed=seed)
+    if method == "realloc":
+        return realloc.ReAlloc(config, quiet=True)
+    return BASELINES[method](config=config)
+
+
+def report(cells: dict[str, Figures]) -> str:
+    """One row per world and method, means over seeds."""
+    heads = [
+        "world",
+        "method",
+        "value",
+        "harm",
+        "moved",
+        "outside",
+        "held",
+        "promised / true",
+    ]
+    rows: list[list[str]] = []
+    for name in CARDS:
+        for method in METHODS:
+            found = [c for key, c in cells.items() if key.startswith(f"{method}/{name}/")]
+            if found:
+                rows.append([name, method, *row_of(found)])
+    return "\n".join([*markdown(heads, rows), *averages(cells), "", describe(cells), ""])
+
+
+def row_of(found: list[Figures]) -> list[str]:
+    """The mean of each figure, – where there is none."""
+    names = ("harm", "moved", "outside", "held")
+    promised = [c["promised"] / c["true"] for c in found if c.get("true", 0.0) > 0]
+    told = [[c[name] for c in found if name in c] for name in names]
+    return [_mean([value(c) for c in found]), *map(_mean, told), _mean(promised)]
+
+
+def value(found: Figures) -> float:
+    """Of the oracle's uplift; where the oracle has none, the uplift itself."""
+    return found["uplift"] / found["oracle"] if found["oracle"] > 0 else found["uplift"]
+
+
+def averages(cells: dict[str, Figures]) -> list[str]:
+    """Against each rival, over the worlds and seeds that both have, with an effect."""
+    lines: list[str] = []
+    for rival in RIVALS:
+        ahead: list[float] = []
+        for key, ours in cells.items():
+            method, _, place = key.partition("/")
+            theirs = cells.get(f"{rival}/{place}")
+            if method == "realloc" and theirs and ours["oracle"] > 0:
+                ahead.append(value(ours) - value(theirs))
+        if len(ahead) > 1:
+            low, high = interval(np.array(ahead))
+            lines.append(
+                f"- ReAlloc ahead of {rival} by {np.mean(ahead):+.3f} ({low:+.3f} to {high:+.3f})"
+            )
+    return lines
+
+
+def _mean(values: list[float]) -> str:
+    return f"{np.mean(values):.3f}" if values else "–"
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--half", choices=HALVES, default="evaluation")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
+    parser.add_argument("--worlds", nargs="+", choices=list(CARDS))
+    parser.add_argument("--name", help="of the file of results; zoo_<half> unless given")
+    given = parser.parse_args()
+    if given.quick:
+        worlds = QUICK_WORLDS
+        seeds = given.seeds or (1,)
+    else:
+        worlds = given.worlds or [n for n, card in CARDS.items() if card.half == given.half]
+        seeds = given.seeds or SEEDS
+    name = given.name or ("zoo_quick" if given.quick else f"zoo_{given.half}")
+    keys = tuple(
+        f"{method}/{world}/{seed}"
+        for seed in seeds
+        for world in worlds
+        for method in given.methods
+    )
+    study = Study(name, partial(cell, units=QUICK_UNITS if given.quick else None), keys)
+    conclude(study, given, report)
+
+
+if __name__ == "__main__":
+    main()
