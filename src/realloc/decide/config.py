@@ -29,7 +29,7 @@ class DecisionConfig:
     epsilon: float = 1e-3
     # τ_min: smallest conservative gain worth a move, in units of the outcome
     threshold: float = 0.0
-    # held-out significance (t) below which a model moves nothing, unless mixes repeat
+    # held-out significance (z) below which a model moves nothing, unless mixes repeat
     min_significance: float = 2.0
     confidence: float = 0.95  # that the true gain of a moved row is at least `gain_lower`
     fallback: bool = False  # keep rows whose `gain_lower` is below 0

@@ -6,7 +6,7 @@ One format for all who open it.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from os import PathLike
 from typing import Any
 
@@ -18,6 +18,7 @@ from realloc.base.artifact import Artifact, pack_artifact, read_artifact, write_
 from realloc.base.errors import ArtifactError, ReallocError
 from realloc.base.validation import from_table
 from realloc.learn.features.encode import Encoder
+from realloc.learn.level import OutcomeLevel
 from realloc.learn.memory.labels import Labels
 from realloc.learn.nuisances.diagnostics import Diagnostics
 from realloc.learn.scaling import Scaling
@@ -63,6 +64,7 @@ OUTCOME_AXES = {
     "scaling.centre": ("float32", "K"),
     "scaling.inverse": ("float32", "K"),
 }
+LEVEL_AXES = {"level.weights": ("float64", "d")}
 COVARIANCE_AXES = {
     "covariance.x": ("float32", "md"),
     "covariance.z": ("float32", "mK"),
@@ -204,6 +206,7 @@ def _learned_parts(learned: Learned) -> tuple[dict[str, Any], Arrays]:
         "committee": asdict(learned.committee),
         "covariance": None,
         "mixes": None,
+        "level": None,
     }
     covariance = learned.covariance
     if covariance is not None:
@@ -215,6 +218,10 @@ def _learned_parts(learned: Learned) -> tuple[dict[str, Any], Arrays]:
             "misfit": covariance.misfit,
             "directions": covariance.factor.shape[1],
         }
+    level = learned.level
+    if level is not None:
+        arrays["level.weights"] = level.weights
+        table["level"] = {"offset": level.offset, "low": level.low, "high": level.high}
     mixes = learned.mixes
     if mixes is not None:
         arrays |= {f"mixes.{name}": getattr(mixes, name) for name in MIXES}
@@ -275,13 +282,31 @@ def _read_learned(
         if np.any((arrays[name] < 0) | (arrays[name] >= sizes["K"])):
             raise ValueError(f"{name} names a channel that there is not")
     scaling = _read_scaling("scaling", arrays, meta["outcome_scale"])
+    level = _read_level(meta["level"], arrays, sizes)
+    student = _read_student(_under("student.", arrays), scaling, config, sizes)
+    covariance = _read_covariance(meta["covariance"], arrays, sizes)
     return Learned(
         memory=Labels(**{name: arrays[f"memory.{name}"] for name in LABELS}),
-        student=_read_student(_under("student.", arrays), scaling, config, sizes),
+        student=replace(student, level=level),
         nuisances=Diagnostics.from_json(meta["nuisances"]),
         committee=from_table(CommitteeWeights, meta["committee"], WHERE),
-        covariance=_read_covariance(meta["covariance"], arrays, sizes),
+        covariance=None if covariance is None else replace(covariance, level=level),
         mixes=_read_mixes(meta["mixes"], arrays, sizes),
+        level=level,
+    )
+
+
+def _read_level(
+    table: dict[str, Any] | None, arrays: Arrays, sizes: dict[str, int]
+) -> OutcomeLevel | None:
+    if table is None:
+        return None
+    _check_arrays(arrays, LEVEL_AXES, sizes)
+    return OutcomeLevel(
+        weights=arrays["level.weights"],
+        offset=float(table["offset"]),
+        low=float(table["low"]),
+        high=_at_least(float(table["low"]), table["high"]),
     )
 
 
@@ -313,7 +338,9 @@ def _read_covariance(
         kernel=_under("kernel.", arrays),
         scaling=_read_scaling("covariance_scaling", arrays, table["scale"]),
         misfit=None if table["misfit"] is None else _at_least(0.0, table["misfit"]),
-        **{name: arrays[f"covariance.{name}"] for name in COVARIANCE},
+        x=arrays["covariance.x"],
+        z=arrays["covariance.z"],
+        factor=arrays["covariance.factor"],
     )
 
 

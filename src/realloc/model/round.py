@@ -13,6 +13,7 @@ from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, Integers, Rows
 from realloc.decide.model import GainModel
 from realloc.learn.features.encode import Encoder, fit_encoder
+from realloc.learn.level import fit_level
 from realloc.learn.memory.buffer import may_stay, remember
 from realloc.learn.memory.moves import label_moves
 from realloc.learn.nuisances.config import MODELS
@@ -90,6 +91,9 @@ def learn(
     """Stages I and II for one outcome."""
     surfaces = config.teacher.surfaces
     config = for_size(config, len(rows.x))
+    level = fit_level(rows, draw(seed, "level", 0)) if former is None else former.level
+    size = np.ones(len(rows.x)) if level is None else level(rows.x)
+    rows = replace(rows, outcome=rows.outcome / size)
     start = None
     if former is not None and former.covariance is not None:
         start = KernelStart(to_kernel(former.covariance))
@@ -110,13 +114,15 @@ def learn(
         draw(seed, "student", rounds),
         progress,
     )
+    covariance = teacher.covariance
     return Learned(
         memory=memory,
-        student=student,
+        student=replace(student, level=level),
         nuisances=nuisances.diagnostics,
         committee=of_all(teacher.weighing, config.teacher.surfaces, surfaces),
-        covariance=teacher.covariance,
-        mixes=repeated_mixes(student, rows, nuisances),
+        covariance=None if covariance is None else replace(covariance, level=level),
+        mixes=repeated_mixes(student, rows, nuisances, size),
+        level=level,
     )
 
 
@@ -152,12 +158,14 @@ def teach(
 
 
 def repeated_mixes(
-    student: GainModel, rows: Window, nuisances: Nuisances
+    student: GainModel, rows: Window, nuisances: Nuisances, size: Floats | float = 1.0
 ) -> RepeatedMixes | None:
-    """What mixes that several units repeat are worth beyond the student."""
+    """What mixes that several units repeat are worth beyond the student; rows are relative to
+    their `size`.
+    """
     owners = rows.units if rows.owners is None else rows.owners
     return fit_mixes(
-        rows.shares, owners, rows.weights, lambda: beyond(student, rows, nuisances)
+        rows.shares, owners, rows.weights, lambda: size * beyond(student, rows, nuisances)
     )
 
 

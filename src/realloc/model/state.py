@@ -16,6 +16,7 @@ from realloc.decide.conservative import MoveFunction, OutcomeTerm, Rows, spread
 from realloc.decide.gain_std import GainStd
 from realloc.decide.model import GainModel, GainsAt, States
 from realloc.learn.features.encode import Encoder
+from realloc.learn.level import OutcomeLevel
 from realloc.learn.memory.labels import Labels
 from realloc.learn.nuisances.diagnostics import Diagnostics
 from realloc.learn.support.support import StateSupport, Support
@@ -36,9 +37,10 @@ class Learned:
     nuisances: Diagnostics  # of the last window
     committee: CommitteeWeights  # of the last teacher's surfaces
     covariance: GainCovariance | None  # of gains, by the last teacher
-    mixes: RepeatedMixes | None = (
-        None  # what repeated mixes of the last window say beyond the student
-    )
+    # What repeated mixes of the last window say beyond the student.
+    mixes: RepeatedMixes | None = None
+    # What student and covariance are relative to, since the first round.
+    level: OutcomeLevel | None = None
 
     def gain(self, gains: GainsAt) -> MoveFunction:
         """Ĝ: the student's, and between logged mixes what their repeats say beyond it."""

@@ -48,14 +48,14 @@ def nuisance_section(model: ReAlloc, logs: Logs) -> Section:
     figures: list[Estimate] = []
     for name, learned in state.outcomes.items():
         nuisances = learned.nuisances
-        t = learned.committee.significance
+        z = learned.committee.significance
         r2 = nuisances.outcome_r2
         slope = "" if nuisances.slope is None else f"{nuisances.slope:.3f}"
-        rows.append((name, "constant" if r2 is None else f"{r2:.1%}", slope, signed(t)))
+        rows.append((name, "constant" if r2 is None else f"{r2:.1%}", slope, signed(z)))
         figures.append(
             Estimate.point(f"{name}_r2", NAN if r2 is None else r2, nuisances.rows)
         )
-        figures.append(Estimate.point(f"{name}_significance", t, learned.committee.rows))
+        figures.append(Estimate.point(f"{name}_significance", z, learned.committee.rows))
     main = state.main.nuisances
     # Shares, then what is left of both.
     lines = [line for line in main.lines(features, logs.schema.channels)[3:] if line]
@@ -65,7 +65,7 @@ def nuisance_section(model: ReAlloc, logs: Logs) -> Section:
             f"The significance on held-out units is below {least:g}: the model moves nothing. "
             "Learn from more rows, or from rows with more variation of shares."
         )
-    significance = f"significance (t, at least {least:g})"
+    significance = f"significance (z, at least {least:g})"
     return Section(
         title="Nuisance quality",
         lines=(f"As of round {state.rounds}, {main.rows:,} rows, out of fold.", *lines),

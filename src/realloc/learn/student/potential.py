@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from realloc.base.simplex import Floats, Rows
+from realloc.learn.level import OutcomeLevel
 from realloc.learn.networks.forward import Network, read_network, silu
 from realloc.learn.scaling import Floats32, Scaling
 from realloc.learn.student.local_polynomial import Polynomials, Trunk, near
@@ -32,6 +33,8 @@ class Potential:
         str, Floats32
     ]  # `directions` V (M, K, W), `offsets` (M, 1, W), `context.…`
     scaling: Scaling
+    # What s is relative to, where outcomes differ in size.
+    level: OutcomeLevel | None = None
 
     @property
     def directions(self) -> Floats32:
@@ -61,6 +64,10 @@ class Potential:
         """Read states (n, d) once; any number of shares can then be valued cheaply."""
         M, K, W = self.directions.shape
         out = self.context(np.asarray(x, np.float32))  # (n, M, K + 2W)
+        if self.level is not None:
+            size = self.level(x).astype(np.float32)[:, None, None]
+            out[..., :K] *= size
+            out[..., K + W :] *= size
         shifts = out[..., K : K + W] + self.weights["offsets"][:, 0]
         return PotentialAt(
             a=np.ascontiguousarray(out[..., :K]),

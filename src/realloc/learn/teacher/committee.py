@@ -4,10 +4,13 @@
 
 No single learner wins everywhere. m, e and the contrasts are out of fold, so a surface that only
 fits noise or only knows the baseline gets little weight. Surfaces that know the same are hard to
-tell apart, so weights are drawn towards prior weights, as by a prior of standard deviation `APART`
-around what the surfaces' mean deserves. Then all weights shrink by max(0, 1 − 1/t²), where t is the
-improvement of the held-out loss over its standard error across units. Without any weight, nothing
-was learned and nothing will be moved.
+tell apart, so weights are drawn towards equal ones, as by a prior of standard deviation `APART`
+around what the surfaces' mean deserves.
+
+How much of that is true is asked of units that had no part in the weights: ρ is the slope of their
+Ỹ on the committee's contrast, with a standard error across units. A priori ρ is 0 (nothing was
+learned) or near 1 (normal, standard deviation `SLAB`), each with the same chance. All weights are
+multiplied by its posterior mean. Without any weight, nothing will be moved.
 """
 
 from dataclasses import dataclass
@@ -18,6 +21,8 @@ from realloc.base.simplex import Floats, Integers
 from realloc.learn.scaling import Floats32
 
 APART = 0.05
+SLAB = 0.3
+GROUPS = 5  # of units, each judged by weights that the others gave
 
 
 @dataclass(frozen=True)
@@ -29,15 +34,11 @@ class CommitteeWeights:
     alone: tuple[float, ...]
     together: float
     rows: int
-    significance: float  # t of the improvement
+    significance: float  # z of the slope ρ on units that had no part in the weights
 
 
 def weigh(
-    residual: Floats32,
-    contrasts: list[Floats32],
-    weights: Floats32,
-    units: Integers,
-    prior: list[float],
+    residual: Floats32, contrasts: list[Floats32], weights: Floats32, units: Integers
 ) -> CommitteeWeights:
     """Shrunk non-negative least squares of `residual` (n,) on `contrasts`, where rows have all."""
     design = np.stack(contrasts, axis=1).astype(np.float64)  # (n, S)
@@ -45,39 +46,66 @@ def weigh(
     A = design[known]
     y = residual[known].astype(np.float64)
     w = weights[known].astype(np.float64)
-    root = np.sqrt(w)
-    solved = _solve(
-        A * root[:, None], y * root, np.array(prior) / sum(prior), float(w.sum())
-    )
+    owner = units[known]
+    predicted = np.zeros(len(y))
+    for group in range(GROUPS):
+        own = owner % GROUPS == group
+        predicted[own] = A[own] @ _solve(A[~own], y[~own], w[~own])
+    slope, error = _slope(y, predicted, w, owner)
+    shrunk = _solve(A, y, w) * size_of_effect(slope, error)
 
-    def error(fitted: Floats) -> float:
+    def squared_error(fitted: Floats) -> float:
         return float(np.average(np.square(y - fitted), weights=w))
 
-    improved = w * (np.square(y) - np.square(y - A @ solved))
-    by_unit = np.bincount(units[known], weights=improved)
-    spread = float(np.sqrt(np.square(by_unit).sum()))
-    t = float(by_unit.sum()) / spread if spread else 0.0
-    shrunk = solved * (max(0.0, 1 - 1 / t**2) if t > 0 else 0.0)
     return CommitteeWeights(
         weights=tuple(shrunk.tolist()),
-        nothing=error(np.zeros(len(y))),
-        alone=tuple(error(column) for column in A.T),
-        together=error(A @ shrunk),
+        nothing=squared_error(np.zeros(len(y))),
+        alone=tuple(squared_error(column) for column in A.T),
+        together=squared_error(A @ shrunk),
         rows=len(y),
-        significance=t,
+        significance=slope / error if error else 0.0,
     )
 
 
-def _solve(A: Floats, y: Floats, prior: Floats, n: float) -> Floats:
-    """argmin ‖y − Aw‖²/σ² + ‖w − w̄‖²/APART² over w of at least 0, w̄ a multiple of `prior`."""
+def size_of_effect(slope: float, error: float) -> float:
+    """The posterior mean of ρ, given its estimate and standard error."""
+    if slope <= 0 or error == 0:
+        return 0.0
+    alike = error**2 + SLAB**2
+    for_effect = -0.5 * (slope - 1) ** 2 / alike - 0.5 * np.log(alike)
+    for_nothing = -0.5 * (slope / error) ** 2 - np.log(error)
+    chance = 1 / (1 + np.exp(min(for_nothing - for_effect, 700.0)))
+    near_one = (slope / error**2 + 1 / SLAB**2) / (1 / error**2 + 1 / SLAB**2)
+    return float(chance * near_one)
+
+
+def _slope(y: Floats, predicted: Floats, w: Floats, units: Integers) -> tuple[float, float]:
+    """ρ of y on what was predicted, and its standard error across units."""
+    size = float(w @ np.square(predicted))
+    if size == 0:
+        return 0.0, 0.0
+    slope = float(w @ (predicted * y)) / size
+    scores = np.bincount(units, weights=w * predicted * (y - slope * predicted))
+    error = float(np.sqrt(np.square(scores).sum())) / size
+    return slope, max(error, 1e-9 * abs(slope))
+
+
+def _solve(A: Floats, y: Floats, w: Floats) -> Floats:
+    """argmin Σ w (y − Aβ)²/σ² + ‖β − β̄‖²/APART² over β of at least 0, β̄ equal weights."""
     from scipy.optimize import nnls
 
-    noise = float(np.square(y - A @ nnls(A, y)[0]).sum()) / n if n else 0.0
+    n = float(w.sum())
+    root = np.sqrt(w)
+    design = A * root[:, None]
+    target = y * root
+    noise = (
+        float(np.square(target - design @ nnls(design, target)[0]).sum()) / n if n else 0.0
+    )
     # A surface that points the wrong way has no prior weight: it must not spoil the others' mean.
-    prior = prior * (A.T @ y > 0)
-    together = A @ prior
+    prior = (design.T @ target > 0) / A.shape[1]
+    together = design @ prior
     size = float(together @ together)
-    deserved = max(0.0, float(together @ y) / size) if size else 0.0
+    deserved = max(0.0, float(together @ target) / size) if size else 0.0
     pull = noise**0.5 / APART
-    design = np.vstack([A, pull * np.eye(len(prior))])
-    return nnls(design, np.append(y, pull * deserved * prior))[0]
+    drawn = np.vstack([design, pull * np.eye(len(prior))])
+    return nnls(drawn, np.append(target, pull * deserved * prior))[0]

@@ -21,6 +21,7 @@ import numpy as np
 
 from realloc.base.numerics.row_stable import in_tiles
 from realloc.base.simplex import Floats, tangent_basis
+from realloc.learn.level import OutcomeLevel
 from realloc.learn.scaling import Floats32, Scaling
 
 HALF = np.float32(0.5)
@@ -86,6 +87,8 @@ class GainCovariance:
     factor: Floats32  # F (m, r)
     scaling: Scaling
     misfit: float | None = None  # δ², in units of scaled shares and outcome; None: η² v
+    # What gains are relative to, where outcomes differ in size.
+    level: OutcomeLevel | None = None
 
     def covariance(self, x: Floats32, shares: Floats) -> Floats:
         """V of states (n, d) at shares (n, K), in units of the outcome and of shares: (n, K, K)."""
@@ -97,6 +100,8 @@ class GainCovariance:
         for i in range(Q.shape[1]):
             for j in range(Q.shape[1]):
                 total += along[:, i, j, None, None] * spread[i, j]
+        if self.level is not None:
+            total *= np.square(self.level(x))[:, None, None]
         return total
 
     def _along_moves(self, x: Floats32, z: Floats32) -> Floats32:

@@ -32,8 +32,6 @@ from realloc.learn.window import Window
 DISAGREEMENT = 1.6  # δ as a multiple of the surfaces' standard deviation
 REACH = 0.2  # longest move about which surfaces are asked
 MOVES = 3000  # about which surfaces are asked
-# The sparse surface errs little and unlike the others: its prior weight is so many times theirs.
-SPARSE_PRIOR = 3.0
 
 
 @dataclass(frozen=True)
@@ -140,13 +138,11 @@ def fit_teacher(
         else:
             fit = fit_sparse(sample, members, seed + 3, progress)
         fits.append(fit)
-    prior = [SPARSE_PRIOR if name == "sparse" else 1.0 for name in config.surfaces]
     weighing = weigh(
         (sample.y - sample.m).numpy(),
         [fit.contrast.numpy() for fit in fits],
         sample.weights.numpy(),
         sample.units.numpy(),
-        prior,
     )
     parts = tuple(fit.surface for fit in fits)
     covariance = next((fit.covariance for fit in fits if fit.covariance is not None), None)
