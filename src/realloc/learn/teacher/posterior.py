@@ -11,6 +11,7 @@ from torch import Tensor
 
 from realloc.base.simplex import tangent_basis
 from realloc.learn.teacher.covariance import GainCovariance
+from realloc.learn.teacher.factor import cholesky
 from realloc.learn.teacher.kernel import Kernel
 from realloc.learn.teacher.sample import TensorScaling
 
@@ -33,7 +34,7 @@ def fit_covariance(parts: KernelParts, scaling: TensorScaling) -> GainCovariance
     """From a fitted kernel surface, with all of F."""
     gram = parts.gram.to(torch.float64, copy=True)
     gram.diagonal().add_(parts.noise)
-    inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
+    inverse = torch.cholesky_inverse(cholesky(gram))
     settled = torch.eye(len(gram), dtype=torch.float64) - parts.noise * inverse
     factor = parts.whiten.T.double() @ square_root(settled)
     kernel = {
@@ -86,7 +87,10 @@ def slim(covariance: GainCovariance) -> GainCovariance:
         for d in range(K - 1)
     ]
     phi = torch.cat(moves) @ factor  # (D·m, m)
-    _, axes = torch.linalg.eigh(phi.T @ phi)  # what settles least comes first
+    try:
+        _, axes = torch.linalg.eigh(phi.T @ phi)  # what settles least comes first
+    except torch.linalg.LinAlgError:
+        return covariance  # larger, and as good
     taken = (phi @ axes).square()
     variance = kernel.slope_variance(x)
     misfit = (
