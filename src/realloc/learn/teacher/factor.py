@@ -25,3 +25,11 @@ def cholesky(matrix: Tensor) -> Tensor:
         return factor
 
     return with_jitter(attempt)
+
+
+def eigh(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Eigenvalues in rising order and eigenvectors; numpy's `LinAlgError` where there are none."""
+    try:
+        return torch.linalg.eigh(matrix)
+    except RuntimeError as problem:  # of which torch's LinAlgError is one
+        raise LinAlgError(str(problem)) from problem

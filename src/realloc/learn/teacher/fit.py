@@ -134,7 +134,7 @@ def fit_teacher(
                     fit = fit_sparse(sample, members, seed + 3, progress)
                 if is_finite(fit, sample):
                     fits[name] = fit
-        except (LinAlgError, torch.linalg.LinAlgError):
+        except LinAlgError:
             continue
     return weigh_fits(fits, config, sample, window.shares, seed)
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.linalg import LinAlgError
 from torch import Tensor
 
 from realloc.base.simplex import tangent_basis
 from realloc.learn.teacher.covariance import GainCovariance
-from realloc.learn.teacher.factor import cholesky
+from realloc.learn.teacher.factor import cholesky, eigh
 from realloc.learn.teacher.kernel import Kernel
 from realloc.learn.teacher.sample import TensorScaling
 
@@ -55,7 +56,7 @@ def square_root(matrix: Tensor) -> Tensor:
     if not int(failed):
         return root
     # some directions are settled by nothing, up to float error
-    values, vectors = torch.linalg.eigh(matrix)
+    values, vectors = eigh(matrix)
     return vectors * values.clamp_min(0).sqrt()
 
 
@@ -88,8 +89,8 @@ def slim(covariance: GainCovariance) -> GainCovariance:
     ]
     phi = torch.cat(moves) @ factor  # (D·m, m)
     try:
-        _, axes = torch.linalg.eigh(phi.T @ phi)  # what settles least comes first
-    except torch.linalg.LinAlgError:
+        _, axes = eigh(phi.T @ phi)  # what settles least comes first
+    except LinAlgError:
         return covariance  # larger, and as good
     taken = (phi @ axes).square()
     variance = kernel.slope_variance(x)
