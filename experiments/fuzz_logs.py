@@ -89,7 +89,9 @@ def draw_spends(random: np.random.Generator, rows: int, channels: int) -> Floats
 
 def draw_feature(random: np.random.Generator, frame: pd.DataFrame) -> pd.Series:
     rows = len(frame)
-    kind = random.choice(["normal", "heavy", "constant", "count", "text", "copy", "extreme"])
+    kind = random.choice(
+        ["normal", "heavy", "constant", "count", "text", "copy", "extreme"]
+    )
     if kind == "normal":
         values = random.normal(size=rows) * draw_scale(random)
     elif kind == "heavy":

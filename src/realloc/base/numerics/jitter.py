@@ -13,7 +13,7 @@ from numpy.linalg import LinAlgError
 from realloc.base.simplex import Floats
 
 Result = TypeVar("Result")
-JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)  # parts of the mean diagonal
+JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # parts of the mean diagonal
 
 
 def with_jitter(attempt: Callable[[float], Result]) -> Result:

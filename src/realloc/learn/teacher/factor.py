@@ -1,5 +1,7 @@
 """Cholesky factors of learned covariances, whatever rounding did to them."""
 
+from collections.abc import Callable
+
 import torch
 from numpy.linalg import LinAlgError
 from torch import Tensor
@@ -15,16 +17,32 @@ def cholesky(matrix: Tensor) -> Tensor:
     """
 
     def attempt(jitter: float) -> Tensor:
-        tried = matrix
-        if jitter:
-            size = matrix.detach().diagonal().mean()
-            tried = matrix + torch.diag((jitter * size).expand(len(matrix)))
-        factor, failed = torch.linalg.cholesky_ex(tried)
-        if int(failed):
-            raise LinAlgError("the matrix is not positive definite")
-        return factor
+        if not jitter:
+            return _factor(matrix)
+        size = matrix.detach().diagonal().mean()
+        return _factor(matrix + torch.diag((jitter * size).expand(len(matrix))))
 
     return with_jitter(attempt)
+
+
+def factor_covariance(
+    covariance: Callable[[Tensor, Tensor], Tensor], x: Tensor, z: Tensor
+) -> Tensor:
+    """The Cholesky factor of `covariance(x, z)`, in double precision where single does not do.
+
+    Short lengths make squared distances large: single precision then errs by more than the noise.
+    """
+    try:
+        return _factor(covariance(x, z))
+    except LinAlgError:
+        return cholesky(covariance(x.double(), z.double()))
+
+
+def _factor(matrix: Tensor) -> Tensor:
+    factor, failed = torch.linalg.cholesky_ex(matrix)
+    if int(failed):
+        raise LinAlgError("the matrix is not positive definite")
+    return factor
 
 
 def eigh(matrix: Tensor) -> tuple[Tensor, Tensor]:

@@ -21,7 +21,7 @@ from torch import Tensor
 from realloc.base.progress import Progress, silent
 from realloc.learn.networks.train import one_cycle
 from realloc.learn.teacher.config import KernelConfig
-from realloc.learn.teacher.factor import cholesky
+from realloc.learn.teacher.factor import cholesky, factor_covariance
 from realloc.learn.teacher.kernel import Kernel
 from realloc.learn.teacher.posterior import KernelParts, fit_covariance
 from realloc.learn.teacher.sample import TeacherSample
@@ -186,18 +186,22 @@ def negative_log_likelihood(
     y: Tensor,
 ) -> Tensor:
     """−log N(y; 0, K + σ²I) per row, without its constant."""
-    covariance = kernel(x, z, x, z)
     noise = torch.diag((kernel.noise.exp() + 1e-4).expand(len(y)))
-    factor = cholesky(covariance + noise)
+    factor = factor_covariance(lambda x, z: kernel(x, z, x, z) + noise, x, z)
+    y = y.to(factor.dtype)
     fit = torch.cholesky_solve(y[:, None], factor)[:, 0]
     return (0.5 * (y @ fit) + factor.diagonal().log().sum()) / len(y)
 
 
 def _whitening(surface: KernelSurface) -> Tensor:
     """L⁻¹ of the inducing rows' covariance LLᵀ: φ = k L⁻ᵀ has prior variance one."""
-    covariance = surface.kernel(surface.x, surface.z, surface.x, surface.z).double()
-    covariance.diagonal().add_(JITTER * covariance.diagonal().mean())
-    factor = cholesky(covariance)
+
+    def covariance(x: Tensor, z: Tensor) -> Tensor:
+        found = surface.kernel(x, z, x, z).double()
+        found.diagonal().add_(JITTER * found.diagonal().mean())
+        return found
+
+    factor = factor_covariance(covariance, surface.x, surface.z)
     identity = torch.eye(len(factor), dtype=torch.float64)
     return torch.linalg.solve_triangular(factor, identity, upper=False).float()
 
