@@ -1,4 +1,4 @@
-"""Random small logs through fit and recommend: none may end in anything but an answer or a sentence.
+"""Random small logs through fit and recommend: each ends in an answer or in a clear refusal.
 
     python experiments/fuzz_logs.py --first 0 --count 100
 
@@ -128,10 +128,9 @@ def draw_outcome(random: np.random.Generator, spends: Floats) -> Floats:
         return np.digitize(signal, np.quantile(signal, [0.4, 0.8])) * draw_scale(random)
     if kind == "extreme":
         return np.where(random.random(rows) < 0.01, 1e12, 1e-3 * signal)
-    if kind == "rare":
-        return (random.random(rows) < 3 / rows) * draw_scale(random)
-    if kind == "constant":
-        return np.full(rows, draw_scale(random))
+    if kind in ("rare", "constant"):
+        often = 1.0 if kind == "constant" else 3 / rows
+        return (random.random(rows) < often) * draw_scale(random)
     missing = random.random(rows) < random.choice([0.0, 0.3])
     return np.where(missing, np.nan, signal * draw_scale(random) + draw_scale(random))
 

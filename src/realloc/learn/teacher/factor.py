@@ -48,6 +48,9 @@ def _factor(matrix: Tensor) -> Tensor:
 def eigh(matrix: Tensor) -> tuple[Tensor, Tensor]:
     """Eigenvalues in rising order and eigenvectors; numpy's `LinAlgError` where there are none."""
     try:
-        return torch.linalg.eigh(matrix)
+        values, vectors = torch.linalg.eigh(matrix)
     except RuntimeError as problem:  # of which torch's LinAlgError is one
         raise LinAlgError(str(problem)) from problem
+    if not bool(values.isfinite().all()):
+        raise LinAlgError("the eigenvalues are not finite")
+    return values, vectors
