@@ -1,4 +1,4 @@
-"""Random small logs through fit and recommend: each ends in an answer or in a clear refusal.
+"""Random small logs through fit, recommend and save: each ends in an answer or in a clear refusal.
 
     python experiments/fuzz_logs.py --first 0 --count 100
 
@@ -11,6 +11,8 @@ import argparse
 import traceback
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -138,12 +140,14 @@ def draw_outcome(random: np.random.Generator, spends: Floats) -> Floats:
 def draw_config(random: np.random.Generator, seed: int) -> Config:
     """As small as it can be; now and then with lags and nuisances of every kind."""
     models = ("ridge",) if random.random() < 0.7 else ("ridge", "boosting", "network")
+    steps = int(random.choice([10, 60, 150]))
+    rows = int(random.choice([120, 500]))
     return Config(
         seed=seed,
         features=FeatureConfig(lags=int(random.choice([0, 0, 2]))),
         nuisances=NuisanceConfig(folds=3, models=models, epochs=2, trees=10),
         teacher=TeacherConfig(members=2, few_rows=0),
-        kernel=KernelConfig(inducing=60, steps=int(random.choice([10, 60])), rows=120),
+        kernel=KernelConfig(inducing=rows // 2, steps=steps, rows=rows),
         network=NetworkConfig(least_steps=0, epochs=2, width=16, trunk=8),
         factual=FactualConfig(least_steps=0, epochs=2, width=16),
         student=StudentConfig(least_steps=0, epochs=2, width=16, trunk=8),
@@ -154,7 +158,7 @@ def draw_config(random: np.random.Generator, seed: int) -> Config:
 
 
 def try_log(log: FuzzedLog) -> str:
-    """What came of it: `decided`, or the sentence of a refusal. Everything else is a failure."""
+    """What came of it: `decided`, or why the log was refused. Everything else is a failure."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -162,6 +166,8 @@ def try_log(log: FuzzedLog) -> str:
         except ReallocError as problem:
             return str(problem)
         answer = model.recommend(log.today)
+        with TemporaryDirectory() as folder:
+            model.save(Path(folder) / "model")  # which refuses what is not finite
     numbers = answer[[*NUMBERS, *(f"share_{name}" for name in log.schema.channels)]]
     decided = answer["reason"] != "bad_input"  # such as a row without any budget
     if not np.isfinite(numbers[decided].to_numpy(np.float64)).all():

@@ -131,7 +131,7 @@ def test_forty_regions_over_two_years_with_carry_over():
     frame = carried_over(units=40, weeks=104, channels=5)
     channels = [f"channel_{k}" for k in range(5)]
     schema = Schema(unit="region", time="week", channels=channels, outcome="sales")
-    kernel = KernelConfig(inducing=100, steps=60, rows=200)
+    kernel = KernelConfig(inducing=60, steps=40, rows=200)
     model = decide(frame, schema, replace(CONFIG, kernel=kernel))
     assert model.fitted.main.committee.failed == ()
 
