@@ -140,6 +140,7 @@ def _show(
     lines = [
         *learned.nuisances.lines(channels=window.schema.channels),
         f"Weights of the teacher's surfaces by held-out orthogonal loss: {shown}.",
+        *learned.committee.lines(),
     ]
     if not any(weights.values()):
         lines.append(

@@ -176,8 +176,9 @@ def of_all(
 
     One that was not fitted has no weight, and the error of nothing.
     """
-    weights = dict(zip(fitted, committee.weights, strict=True))
-    alone = dict(zip(fitted, committee.alone, strict=True))
+    present = [name for name in fitted if name not in committee.failed]
+    weights = dict(zip(present, committee.weights, strict=True))
+    alone = dict(zip(present, committee.alone, strict=True))
     return replace(
         committee,
         weights=tuple(weights.get(name, 0.0) for name in configured),

@@ -59,6 +59,7 @@ def nuisance_section(model: ReAlloc, logs: Logs) -> Section:
     main = state.main.nuisances
     # Shares, then what is left of both.
     lines = [line for line in main.lines(features, logs.schema.channels)[3:] if line]
+    lines += state.main.committee.lines()
     least = model.config.decision.min_significance
     if not state.is_significant(model.config.decision):
         lines.append(

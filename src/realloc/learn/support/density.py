@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from realloc.base.numerics.jitter import solve
 from realloc.base.numerics.row_stable import in_tiles
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, Integers, Rows, channels_first, tangent_basis
@@ -190,7 +191,7 @@ def _whitening(design: Floats, u: Floats) -> tuple[Floats, Floats]:
     origin = u.mean(axis=0)
     ridge = 1e-3 * len(u) * np.eye(design.shape[1])
     centred = u - origin
-    rest = centred - design @ np.linalg.solve(design.T @ design + ridge, design.T @ centred)
+    rest = centred - design @ solve(design.T @ design + ridge, design.T @ centred)
     size = np.linalg.norm(rest, axis=1)
     kept = rest[
         size <= np.quantile(size, 0.95)

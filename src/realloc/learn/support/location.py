@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaln
 
+from realloc.base.numerics.jitter import add_jitter, with_jitter
 from realloc.base.simplex import Floats
 
 TAILS = (2.5, 4.0, 6.0, 9.0, 14.0, 25.0, 60.0, 1000.0)  # degrees of freedom to choose from
@@ -176,7 +177,8 @@ def choose_tail(squared: Floats, D: int) -> float:
 
 
 def _inverse(gram: Floats, precision: Floats) -> tuple[tuple[Floats, bool], Floats]:
-    factor = cho_factor(gram + np.diag(precision + 1e-9 * np.trace(gram) / len(gram)))
+    matrix = gram + np.diag(precision + 1e-9 * np.trace(gram) / len(gram))
+    factor = with_jitter(lambda jitter: cho_factor(add_jitter(matrix, jitter)))
     return factor, cho_solve(factor, np.eye(len(gram)))
 
 

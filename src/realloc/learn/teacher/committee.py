@@ -35,6 +35,15 @@ class CommitteeWeights:
     together: float
     rows: int
     significance: float  # z of the slope ρ on units that had no part in the weights
+    failed: tuple[str, ...] = ()  # surfaces that could not be fitted to these rows
+
+    def lines(self) -> list[str]:
+        """A sentence for each surface that is missing."""
+        return [
+            f"The {name} surface could not be fitted to this window (its numbers are not finite); "
+            "the other surfaces decide without it."
+            for name in self.failed
+        ]
 
 
 def weigh(

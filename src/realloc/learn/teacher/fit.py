@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.linalg import LinAlgError
 from torch import Tensor
 
+from realloc.base.errors import LogError
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats
 from realloc.learn.nuisances.crossfit import Nuisances
@@ -31,7 +33,7 @@ from realloc.learn.window import Window
 
 DISAGREEMENT = 1.6  # δ as a multiple of the surfaces' standard deviation
 REACH = 0.2  # longest move about which surfaces are asked
-MOVES = 3000  # about which surfaces are asked
+MOVES = 3000  # about which surfaces are asked, and rows that they must answer for
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,9 @@ class KernelStart:
 
     def network(self, number: int) -> NetworkSurface | None:
         """The former network in this place of the committee."""
-        former = None if self.teacher is None else self.teacher.surfaces[number]
+        if self.teacher is None or self.teacher.weighing.failed:
+            return None
+        former = self.teacher.surfaces[number]
         return former if isinstance(former, NetworkSurface) else None
 
 
@@ -100,55 +104,79 @@ def fit_teacher(
     progress: Progress = silent,
     start: KernelStart | None = None,
 ) -> Teacher:
-    """Fit every surface of the committee and weigh them."""
+    """Fit every surface of the committee and weigh those that could be fitted."""
     start = start or KernelStart()
     scaling = None if start.teacher is None else start.teacher.scaling
     sample = draw_sample(window, nuisances, scaling)
-    members = config.members
-    fits: list[Fit] = []
+    fits: dict[str, Fit] = {}
     for number, name in enumerate(config.surfaces):
         former = start.network(number)
-        if name == "kernel":
-            fit = fit_kernel(
-                sample,
-                members,
-                surfaces.kernel,
-                seed,
-                progress,
-                start.kernel,
-            )
-        elif name == "network":
-            fit = fit_network(
-                sample,
-                members,
-                surfaces.network,
-                seed + 1,
-                progress,
-                former,
-            )
-        elif name == "factual":
-            fit = fit_network(
-                sample,
-                members,
-                surfaces.factual,
-                seed + 2,
-                progress,
-                former,
-            )
-        else:
-            fit = fit_sparse(sample, members, seed + 3, progress)
-        fits.append(fit)
+        members = config.members
+        try:
+            # Whether numbers are finite is asked once, of the result.
+            with np.errstate(all="ignore"):
+                if name == "kernel":
+                    kernel = start.kernel
+                    fit = fit_kernel(
+                        sample, members, surfaces.kernel, seed, progress, kernel
+                    )
+                elif name == "network":
+                    fit = fit_network(
+                        sample, members, surfaces.network, seed + 1, progress, former
+                    )
+                elif name == "factual":
+                    fit = fit_network(
+                        sample, members, surfaces.factual, seed + 2, progress, former
+                    )
+                else:
+                    fit = fit_sparse(sample, members, seed + 3, progress)
+                if is_finite(fit, sample):
+                    fits[name] = fit
+        except LinAlgError:
+            continue
+    return weigh_fits(fits, config, sample, window.shares, seed)
+
+
+def is_finite(fit: Fit, sample: TeacherSample) -> bool:
+    """Whether a surface answers with finite numbers, as far as `MOVES` rows show."""
+    rows = torch.arange(0, len(sample.y), -(-len(sample.y) // MOVES))
+    x = sample.x[rows]
+    z = sample.z[rows]
+    answers = [fit.surface.values(x, z[:, None]), fit.surface.slopes(x, z)]
+    if fit.covariance is not None:
+        answers.append(torch.from_numpy(fit.covariance.factor))
+    # NaN there says that nobody held the row out.
+    answers.append(fit.contrast[~fit.contrast.isnan()])
+    return len(answers[-1]) > 0 and all(bool(part.isfinite().all()) for part in answers)
+
+
+def weigh_fits(
+    fits: dict[str, Fit],
+    config: TeacherConfig,
+    sample: TeacherSample,
+    shares: Floats,
+    seed: int,
+) -> Teacher:
+    """The committee of the surfaces that could be fitted, by name."""
+    if not fits:
+        raise LogError(
+            "Expected a log that at least one of the teacher's surfaces can be fitted to, but "
+            f"none of {list(config.surfaces)} gave finite numbers. Look for extreme outcomes "
+            "(`realloc check`), and put them on another scale or leave them out."
+        )
     weighing = weigh(
         (sample.y - sample.m).numpy(),
-        [fit.contrast.numpy() for fit in fits],
+        [fit.contrast.numpy() for fit in fits.values()],
         sample.weights.numpy(),
         sample.units.numpy(),
     )
-    parts = tuple(fit.surface for fit in fits)
-    covariance = next((fit.covariance for fit in fits if fit.covariance is not None), None)
+    failed = tuple(name for name in config.surfaces if name not in fits)
+    weighing = replace(weighing, failed=failed)
+    parts = tuple(fit.surface for fit in fits.values())
+    covariance = fits["kernel"].covariance if "kernel" in fits else None
     if covariance is not None:
         if len(parts) > 1:
-            apart = disagreement(sample, window.shares, parts, seed)
+            apart = disagreement(sample, shares, parts, seed)
             covariance = replace(covariance, misfit=(DISAGREEMENT * apart) ** 2)
         covariance = slim(covariance)
     return Teacher(parts, weighing, sample.scaling, covariance)

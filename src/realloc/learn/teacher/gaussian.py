@@ -21,6 +21,7 @@ from torch import Tensor
 from realloc.base.progress import Progress, silent
 from realloc.learn.networks.train import one_cycle
 from realloc.learn.teacher.config import KernelConfig
+from realloc.learn.teacher.factor import cholesky, factor_covariance
 from realloc.learn.teacher.kernel import Kernel
 from realloc.learn.teacher.posterior import KernelParts, fit_covariance
 from realloc.learn.teacher.sample import TeacherSample
@@ -100,9 +101,7 @@ class GramSums:
         moment = torch.tensordot(weights, self.moment, dims=1).double()
         pull = 0 if prior is None else noise * prior.double()
         gram.diagonal().add_(noise)
-        return torch.cholesky_solve((moment + pull)[:, None], torch.linalg.cholesky(gram))[
-            :, 0
-        ]
+        return torch.cholesky_solve((moment + pull)[:, None], cholesky(gram))[:, 0]
 
 
 def fit_kernel(
@@ -167,10 +166,17 @@ def learn_kernel(
         )
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
+        # One gradient that rounding spoilt would spoil every later step.
+        if not all(_is_finite(parameter.grad) for parameter in kernel.parameters()):
+            optimizer.zero_grad(set_to_none=False)
         optimizer.step()
         schedule.step()
         progress("teacher: kernel", step + 1, steps)
     return kernel.requires_grad_(False)
+
+
+def _is_finite(values: Tensor | None) -> bool:
+    return values is None or bool(values.isfinite().all())
 
 
 def negative_log_likelihood(
@@ -180,18 +186,22 @@ def negative_log_likelihood(
     y: Tensor,
 ) -> Tensor:
     """−log N(y; 0, K + σ²I) per row, without its constant."""
-    covariance = kernel(x, z, x, z)
     noise = torch.diag((kernel.noise.exp() + 1e-4).expand(len(y)))
-    factor = torch.linalg.cholesky(covariance + noise)
+    factor = factor_covariance(lambda x, z: kernel(x, z, x, z) + noise, x, z)
+    y = y.to(factor.dtype)
     fit = torch.cholesky_solve(y[:, None], factor)[:, 0]
     return (0.5 * (y @ fit) + factor.diagonal().log().sum()) / len(y)
 
 
 def _whitening(surface: KernelSurface) -> Tensor:
     """L⁻¹ of the inducing rows' covariance LLᵀ: φ = k L⁻ᵀ has prior variance one."""
-    covariance = surface.kernel(surface.x, surface.z, surface.x, surface.z).double()
-    covariance.diagonal().add_(JITTER * covariance.diagonal().mean())
-    factor = torch.linalg.cholesky(covariance)
+
+    def covariance(x: Tensor, z: Tensor) -> Tensor:
+        found = surface.kernel(x, z, x, z).double()
+        found.diagonal().add_(JITTER * found.diagonal().mean())
+        return found
+
+    factor = factor_covariance(covariance, surface.x, surface.z)
     identity = torch.eye(len(factor), dtype=torch.float64)
     return torch.linalg.solve_triangular(factor, identity, upper=False).float()
 
@@ -249,9 +259,7 @@ def _crowding(sums: GramSums, noise: float) -> float:
     # One by one: all of them in double precision are a third of a gigabyte.
     explained = torch.stack([gram.double() @ w for gram in sums.gram])
     score = sums.moment.double() - explained  # (G, m)
-    factor = torch.linalg.cholesky(
-        total + noise * torch.eye(len(total), dtype=torch.float64)
-    )
+    factor = cholesky(total + noise * torch.eye(len(total), dtype=torch.float64))
     spread = (score * torch.cholesky_solve(score.T, factor).T).sum()
     expected = noise * torch.cholesky_solve(total, factor).diagonal().sum()
     return max(1.0, float(spread / expected)) if float(expected) > 0 else 1.0

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.linalg import LinAlgError
 from torch import Tensor
 
 from realloc.base.simplex import tangent_basis
 from realloc.learn.teacher.covariance import GainCovariance
+from realloc.learn.teacher.factor import cholesky, eigh
 from realloc.learn.teacher.kernel import Kernel
 from realloc.learn.teacher.sample import TensorScaling
 
@@ -33,7 +35,7 @@ def fit_covariance(parts: KernelParts, scaling: TensorScaling) -> GainCovariance
     """From a fitted kernel surface, with all of F."""
     gram = parts.gram.to(torch.float64, copy=True)
     gram.diagonal().add_(parts.noise)
-    inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
+    inverse = torch.cholesky_inverse(cholesky(gram))
     settled = torch.eye(len(gram), dtype=torch.float64) - parts.noise * inverse
     factor = parts.whiten.T.double() @ square_root(settled)
     kernel = {
@@ -54,7 +56,7 @@ def square_root(matrix: Tensor) -> Tensor:
     if not int(failed):
         return root
     # some directions are settled by nothing, up to float error
-    values, vectors = torch.linalg.eigh(matrix)
+    values, vectors = eigh(matrix)
     return vectors * values.clamp_min(0).sqrt()
 
 
@@ -86,7 +88,10 @@ def slim(covariance: GainCovariance) -> GainCovariance:
         for d in range(K - 1)
     ]
     phi = torch.cat(moves) @ factor  # (D·m, m)
-    _, axes = torch.linalg.eigh(phi.T @ phi)  # what settles least comes first
+    try:
+        _, axes = eigh(phi.T @ phi)  # what settles least comes first
+    except LinAlgError:
+        return covariance  # larger, and as good
     taken = (phi @ axes).square()
     variance = kernel.slope_variance(x)
     misfit = (

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from realloc.base.numerics.jitter import solve
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, Integers
 from realloc.learn.teacher.sample import TeacherSample
@@ -159,7 +160,7 @@ def contrasts(sample: TeacherSample, pairs: Integers, wide: Floats) -> Floats:
     root = np.sqrt(sample.weights.double().numpy())[:, None]
     gram = (design * root).T @ (design * root)
     gram[np.diag_indices(len(gram))] += 1e-6 * np.trace(gram) / len(gram)
-    more -= design @ np.linalg.solve(gram, (design * root).T @ (more * root))
+    more -= design @ solve(gram, (design * root).T @ (more * root))
     return np.column_stack([z - e, more])
 
 
@@ -240,7 +241,7 @@ def relevant(sums: SparseSums, counted: Floats, group: Integers) -> Coefficients
     precision = np.ones(len(moment))
     mean = np.zeros(len(moment))
     for _ in range(TURNS):
-        inverse = np.linalg.inv(gram / noise + np.diag(precision))
+        inverse = solve(gram / noise + np.diag(precision), np.eye(len(gram)))
         mean = inverse @ moment / noise
         used = np.bincount(group, 1 - precision * np.diag(inverse))
         size = np.bincount(group, np.square(mean))
@@ -265,7 +266,7 @@ def draw_members(
         counted = random.exponential(size=len(sums.fold))
         prior = np.sqrt(solved.precision) * random.standard_normal(len(mean))
         gram = np.tensordot(counted, sums.gram, 1) / noise + np.diag(solved.precision)
-        draws[i] = np.linalg.solve(gram, counted @ sums.moment / noise + prior)
+        draws[i] = solve(gram, counted @ sums.moment / noise + prior)
     return mean + (members / (members - 1)) ** 0.5 * (draws - draws.mean(axis=0))
 
 
