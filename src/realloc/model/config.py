@@ -63,6 +63,32 @@ class Config:
                 f"Expected `money_digits` from 0 to 6, got {self.money_digits}."
             )
 
+    @classmethod
+    def paper(cls, seed: int = 0) -> "Config":
+        """Everything as the paper prints it, without what we added; docs/equations.md says where.
+
+        One network teaches on the printed loss and is believed as it is. The student learns slopes
+        at logged shares. The greedy trace pays β σ̂ of the members and λ_s φ(ω) of the memory for
+        every step. The paper prints no sizes: where it is silent, the defaults hold.
+
+        >>> Config.paper(seed=7).teacher.surfaces
+        ('network',)
+        """
+        return cls(
+            seed=seed,
+            teacher=TeacherConfig(surfaces=("network",), weighed=False),
+            network=NetworkConfig(centred=False),
+            moves=MoveConfig(places=1, reach=0.0),
+            student=StudentConfig(pair="slope"),
+            support=SupportConfig(margin=0.0, omega="memory"),
+            decision=DecisionConfig(
+                search="greedy",
+                uncertainty="members",
+                lambda_support=0.05,
+                min_significance=0.0,
+            ),
+        )
+
 
 # The tables of the file, each with the class that checks it; what is a number is no table.
 STAGES: dict[str, type[Any]] = {

@@ -85,7 +85,7 @@ def test_the_nearest_neighbour_of_a_logged_action_is_itself():
 def test_any_number_of_neighbours_works(neighbours):
     support = zero_support()
     few = support.logged.take(np.arange(40))
-    direction = fit_direction(few, support.density, neighbours)
+    direction = fit_direction(few.x, few.shares, support.density, neighbours)
     assert direction.k == min(neighbours, 19)
     border = support.density.at(few.x)
     found = direction.look(border, np.arange(40), few.shares)

@@ -38,17 +38,24 @@ def weigh(
     weights: Floats32,
     units: Integers,
     prior: list[float],
+    weighed: bool = True,
 ) -> CommitteeWeights:
-    """Shrunk non-negative least squares of `residual` (n,) on `contrasts`, where rows have all."""
+    """Shrunk non-negative least squares of `residual` (n,) on `contrasts`, where rows have all.
+
+    Not `weighed`, the committee is the surfaces' mean, and the loss only says what it is worth.
+    """
     design = np.stack(contrasts, axis=1).astype(np.float64)  # (n, S)
     known = np.isfinite(design).all(axis=1)
     A = design[known]
     y = residual[known].astype(np.float64)
     w = weights[known].astype(np.float64)
     root = np.sqrt(w)
-    solved = _solve(
-        A * root[:, None], y * root, np.array(prior) / sum(prior), float(w.sum())
-    )
+    if weighed:
+        solved = _solve(
+            A * root[:, None], y * root, np.array(prior) / sum(prior), float(w.sum())
+        )
+    else:
+        solved = np.full(len(contrasts), 1 / len(contrasts))
 
     def error(fitted: Floats) -> float:
         return float(np.average(np.square(y - fitted), weights=w))
@@ -57,7 +64,7 @@ def weigh(
     by_unit = np.bincount(units[known], weights=improved)
     spread = float(np.sqrt(np.square(by_unit).sum()))
     t = float(by_unit.sum()) / spread if spread else 0.0
-    shrunk = solved * (max(0.0, 1 - 1 / t**2) if t > 0 else 0.0)
+    shrunk = solved * (max(0.0, 1 - 1 / t**2) if t > 0 else 0.0) if weighed else solved
     return CommitteeWeights(
         weights=tuple(shrunk.tolist()),
         nothing=error(np.zeros(len(y))),

@@ -147,6 +147,7 @@ def fit_teacher(
         sample.weights.numpy(),
         sample.units.numpy(),
         prior,
+        config.weighed,
     )
     parts = tuple(fit.surface for fit in fits)
     covariance = next((fit.covariance for fit in fits if fit.covariance is not None), None)
