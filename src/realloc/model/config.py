@@ -64,6 +64,23 @@ class Config:
             )
 
     @classmethod
+    def fast(cls, seed: int = 0) -> "Config":
+        """A quarter of the default's learning time: two surfaces, smaller, fewer nuisance fits.
+
+        `experiments/presets.py` measures what that costs.
+
+        >>> Config.fast(seed=7).teacher.surfaces
+        ('kernel', 'sparse')
+        """
+        return cls(
+            seed=seed,
+            nuisances=NuisanceConfig(models=("ridge", "boosting"), repeats=1),
+            teacher=TeacherConfig(surfaces=("kernel", "sparse"), members=2),
+            kernel=KernelConfig(inducing=400, steps=80),
+            student=StudentConfig(width=64),
+        )
+
+    @classmethod
     def paper(cls, seed: int = 0) -> "Config":
         """Everything as the paper prints it, without what we added; docs/equations.md says where.
 
