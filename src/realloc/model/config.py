@@ -65,9 +65,10 @@ class Config:
 
     @classmethod
     def fast(cls, seed: int = 0) -> "Config":
-        """A quarter of the default's learning time: two surfaces, smaller, fewer nuisance fits.
+        """Less than a third of the default's learning time: two surfaces, smaller nuisances.
 
-        `experiments/presets.py` measures what that costs.
+        `python experiments/presets.py --seeds 201 --regimes hard` (20,000 rows, one core): 9 CPU
+        seconds against 46, oracle recovery 1.007 against 1.013.
 
         >>> Config.fast(seed=7).teacher.surfaces
         ('kernel', 'sparse')
