@@ -90,6 +90,7 @@ METHODS: dict[str, Method] = {
     "s_gbdt": Method("S-GBDT", baselines.STrees, EVERY, seeds=5, close=("benign",)),
     "s_nn": Method("S-NN", BASELINES["s_nn_local"], EVERY),
     "s_nn_ensemble": Method("S-NN ensemble, SiLU", BASELINES["s_nn_ensemble"]),
+    "ridge_interactions": Method("Ridge with interactions", baselines.RidgeInteractions),
     "r_learner": Method("R-Learner", baselines.RLearner),
     "context_only": Method("Context-Only", baselines.ContextOnly),
     "vcnet": Method("VCNet", baselines.VCNet, seeds=5),

@@ -2,12 +2,21 @@
 
 import numpy as np
 
+from realloc.baselines import LinearDMLPolicy
+from realloc.baselines.peers_linear_dml import LinearDMLConfig
 from realloc.baselines.response import Task
 from realloc.learn.window import Window
 from tests.small import CONFIG
 
 PLACES = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.0, 1.0, 0.0]])
 QUICK = {"models": ("products",), "config": CONFIG}
+
+
+def linear_dml(degree: int, search: str = "ascent") -> LinearDMLPolicy:
+    """With the quick nuisances."""
+    return LinearDMLPolicy(
+        search, CONFIG, LinearDMLConfig(degree=degree, models=("products",))
+    )
 
 
 def confounded(rows: int = 1500, seed: int = 0) -> tuple[Task, np.ndarray]:

@@ -7,7 +7,8 @@ import pytest
 from realloc.base.errors import ConfigError, MissingExtra
 from realloc.baselines import BASELINES, CausalForestDMLPolicy, LinearDMLPolicy
 from realloc.baselines.peers_dml import expand, expand_slopes, split_by
-from tests.baselines.peers import QUICK, confounded
+from realloc.baselines.peers_linear_dml import LinearDMLConfig
+from tests.baselines.peers import QUICK, confounded, linear_dml
 from tests.small import CONFIG, window
 
 PEERS = ("linear_dml", "linear_dml_poly", "causal_forest", "cql")
@@ -41,14 +42,14 @@ def test_folds_are_split_whole():
 
 def test_unknown_settings_are_refused():
     with pytest.raises(ConfigError, match="Expected `degree` of 1 or 2, got 3"):
-        LinearDMLPolicy(degree=3)
+        LinearDMLConfig(degree=3)
     with pytest.raises(ConfigError, match="Expected one or more `models` of"):
-        LinearDMLPolicy(models=("forest",))
+        LinearDMLPolicy(settings=LinearDMLConfig(models=("forest",)))
 
 
 def test_slopes_are_those_of_the_values(econml):
     task, p = confounded(300)
-    response: Any = LinearDMLPolicy(degree=2, **QUICK).fit_response(task)
+    response: Any = linear_dml(2).fit_response(task)
     x, h = task.window.x, 1e-5 * np.array([1.0, -1.0, 0.0])
     ahead = np.diff(response.values(x, np.stack([p - h, p + h], axis=1)), axis=1)[:, 0] / 2
     assert np.abs(ahead - response.slopes(x, p) @ h).max() < 1e-9
@@ -57,7 +58,7 @@ def test_slopes_are_those_of_the_values(econml):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: LinearDMLPolicy("constrained", degree=2, **QUICK),
+        lambda: linear_dml(2, "constrained"),
         lambda: CausalForestDMLPolicy("ascent", trees=20, **QUICK),
     ],
 )

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from realloc.base.simplex import tangent_basis
-from realloc.baselines import LinearDMLPolicy
-from tests.baselines.peers import PLACES, QUICK, confounded
+from tests.baselines.peers import PLACES, confounded, linear_dml
 
 
 @pytest.mark.parametrize("degree", [1, 2])
 def test_values_are_the_effects_of_econml(degree, econml):
     task, _ = confounded(300)
-    response: Any = LinearDMLPolicy(degree=degree, **QUICK).fit_response(task)
+    response: Any = linear_dml(degree).fit_response(task)
     x, Q = task.window.x[:4], tangent_basis(3)
     values = response.values(x, np.tile(PLACES, (4, 1, 1)))
     for number, place in enumerate(PLACES):
@@ -26,7 +25,7 @@ def test_values_are_the_effects_of_econml(degree, econml):
 
 def test_squares_recover_a_quadratic_effect_under_confounding(econml):
     task, p = confounded()
-    response: Any = LinearDMLPolicy(degree=2, **QUICK).fit_response(task)
+    response: Any = linear_dml(2).fit_response(task)
     ends = np.stack([p, np.tile(PLACES[0], (len(p), 1))], axis=1)
     found = np.diff(response.values(task.window.x, ends), axis=1)[:, 0]
     truth = 8 * np.square(p - PLACES[0]).sum(axis=1)

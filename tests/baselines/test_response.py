@@ -16,6 +16,7 @@ from realloc.baselines import (
     AdditiveROI,
     ContextOnly,
     DensityConstrained,
+    RidgeInteractions,
     RLearner,
     SNetwork,
     STrees,
@@ -41,7 +42,8 @@ NETWORKS = {
 }
 TREES = TreeConfig(trees=40, leaves=8)
 DENSITY = DensityConfig(turns=25, outcome=SMALL)
-POLICIES = [*NETWORKS, "s_trees", "density"]
+SMOOTH = [*NETWORKS, "ridge"]
+POLICIES = [*SMOOTH, "s_trees", "density"]
 
 
 def make(name, search="greedy"):
@@ -49,6 +51,8 @@ def make(name, search="greedy"):
         return STrees(search, CONFIG, TREES)
     if name == "density":
         return DensityConstrained(CONFIG, DENSITY)
+    if name == "ridge":
+        return RidgeInteractions(search, CONFIG)
     policy, settings = NETWORKS[name]
     return policy(search, CONFIG, settings)
 
@@ -74,7 +78,7 @@ def states(name, channels, rows=6):
 
 
 @pytest.mark.parametrize("channels", [2, 5])
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", SMOOTH)
 def test_slopes_are_the_derivative_of_values(name, channels):
     response: Any = fitted(name, channels).response
     x = states(name, channels)
@@ -91,7 +95,7 @@ def test_slopes_are_the_derivative_of_values(name, channels):
     assert np.abs(slopes).max() > 0.01  # it learned something that depends on the shares
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", SMOOTH)
 def test_values_of_many_places_are_those_of_each(name):
     response, x, p = fitted(name).response, states(name, 3), places(3)
     together = response.values(x, np.stack([p, p[::-1]], axis=1))

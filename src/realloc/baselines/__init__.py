@@ -16,8 +16,9 @@ from realloc.baselines.giks import GIKS
 from realloc.baselines.logging import Logging
 from realloc.baselines.peers_causal_forest import CausalForestDMLPolicy
 from realloc.baselines.peers_cql import CQLPolicy
-from realloc.baselines.peers_linear_dml import LinearDMLPolicy
+from realloc.baselines.peers_linear_dml import LinearDMLConfig, LinearDMLPolicy
 from realloc.baselines.r_learner import RLearner
+from realloc.baselines.ridge_interactions import RidgeInteractions
 from realloc.baselines.s_network import PAPER, SNetwork
 from realloc.baselines.s_trees import STrees
 from realloc.baselines.teacher_only import TeacherOnly
@@ -39,13 +40,14 @@ BASELINES: dict[str, Callable[..., Policy]] = {
     "s_nn_constrained": partial(SNetwork, search="constrained", settings=PAPER),
     "s_nn_local": partial(SNetwork, search="greedy", settings=PAPER),
     "s_nn_ensemble": SNetwork,
+    "ridge_interactions": RidgeInteractions,
     "r_learner": RLearner,
     "context_only": ContextOnly,
     "vcnet": VCNet,
     "giks": GIKS,
     "density_constrained": DensityConstrained,
     "linear_dml": LinearDMLPolicy,
-    "linear_dml_poly": partial(LinearDMLPolicy, degree=2),
+    "linear_dml_poly": partial(LinearDMLPolicy, settings=LinearDMLConfig(degree=2)),
     "causal_forest": CausalForestDMLPolicy,
     "cql": CQLPolicy,
     "teacher_only": TeacherOnly,
@@ -69,6 +71,7 @@ __all__ = [
     "LinearDMLPolicy",
     "Logging",
     "RLearner",
+    "RidgeInteractions",
     "SNetwork",
     "STrees",
     "TeacherOnly",

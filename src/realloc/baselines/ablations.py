@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats
 from realloc.learn.memory.moves import label_moves
+from realloc.learn.support.direction import Direction
 from realloc.learn.support.support import Mask, Rows, StateSupport, Support
 from realloc.learn.teacher.fit import Teacher
 from realloc.learn.teacher.sample import as_tensor
@@ -164,10 +165,12 @@ def forget(support: Support) -> "Anywhere":
 class Anywhere(Support):
     """A support that holds every place; neighbours and scores are still told."""
 
-    def at(self, x: NDArray[np.float32]) -> "OpenAnywhere":
+    def at(
+        self, x: NDArray[np.float32], remembered: Direction | None = None
+    ) -> "OpenAnywhere":
         """The support of n states."""
-        opened = super().at(x)
-        return OpenAnywhere(opened.support, opened.border, opened.limit)
+        opened = super().at(x, remembered)
+        return OpenAnywhere(opened.support, opened.border, opened.limit, remembered)
 
 
 class OpenAnywhere(StateSupport):

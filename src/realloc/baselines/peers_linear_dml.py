@@ -7,13 +7,29 @@ diminish and channels may interact. With degree 1 the response is linear in the 
 always ends at a border.
 """
 
+from dataclasses import dataclass
+
 from realloc.base.errors import ConfigError
 from realloc.base.imports import need
+from realloc.base.validation import check_types
 from realloc.baselines.peers_dml import MODELS, DmlPolicy
 from realloc.baselines.response import LearnedResponse, Task
 from realloc.model.config import Config
 
 DEGREES = (1, 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearDMLConfig:
+    """The degree in the shares, and nuisance models that EconML chooses from."""
+
+    degree: int = 1
+    models: tuple[str, ...] = MODELS
+
+    def __post_init__(self) -> None:
+        check_types(self, "LinearDML")
+        if self.degree not in DEGREES:
+            raise ConfigError(f"Expected `degree` of 1 or 2, got {self.degree}.")
 
 
 class LinearDMLPolicy(DmlPolicy):
@@ -23,20 +39,18 @@ class LinearDMLPolicy(DmlPolicy):
         self,
         search: str = "ascent",
         config: Config | None = None,
-        degree: int = 1,
-        models: tuple[str, ...] = MODELS,
+        settings: LinearDMLConfig | None = None,
     ) -> None:
-        super().__init__(search, config, models)
-        if degree not in DEGREES:
-            raise ConfigError(f"Expected `degree` of 1 or 2, got {degree}.")
-        self.degree = degree
+        self.settings = settings or LinearDMLConfig()
+        super().__init__(search, config, self.settings.models)
 
     def fit_response(self, task: Task) -> LearnedResponse:
         """Cross-fit by unit, then regress residuals on residuals times features of the state."""
         featurizer = None
-        if self.degree == 2:
+        degree = self.settings.degree
+        if degree == 2:
             preprocessing = need("sklearn.preprocessing", "peers")
             featurizer = preprocessing.PolynomialFeatures(2, include_bias=False)
         return self.fit_estimator(
-            task, "LinearDML", self.degree, treatment_featurizer=featurizer
+            task, "LinearDML", degree, treatment_featurizer=featurizer
         )

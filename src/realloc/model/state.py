@@ -4,6 +4,7 @@ Nothing here imports torch; learning does (`round.py`).
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from realloc.learn.features.encode import Encoder
 from realloc.learn.level import OutcomeLevel
 from realloc.learn.memory.labels import Labels
 from realloc.learn.nuisances.diagnostics import Diagnostics
+from realloc.learn.support.direction import Direction, fit_direction
 from realloc.learn.support.support import StateSupport, Support
 from realloc.learn.teacher.committee import CommitteeWeights
 from realloc.learn.teacher.covariance import GainCovariance
@@ -149,7 +151,19 @@ class RoundState:
 
     def support_at(self, x: States) -> StateSupport:
         """The support at n states."""
-        return self.support.at(x)
+        return self.support.at(x, self.remembered)
+
+    @cached_property
+    def remembered(self) -> Direction | None:
+        """The index of moves in the memory, where ω is by them."""
+        support = self.support
+        if support.config.omega != "memory":
+            return None
+        memory = self.main.memory
+        ends = memory.ends.astype(np.float64)
+        x = np.repeat(memory.x, ends.shape[1], axis=0)
+        places = ends.reshape(len(x), -1)
+        return fit_direction(x, places, support.density, support.config.neighbours)
 
     def is_significant(self, config: DecisionConfig) -> bool:
         """Whether held-out units, or repeated mixes, speak for any outcome of the objective."""
@@ -185,7 +199,12 @@ class RoundState:
         return text
 
     def without_memory(self) -> "RoundState":
-        """The same answers without the labelled moves that only the next round needs."""
+        """The same answers without the labelled moves that only the next round needs.
+
+        They stay where ω is by them.
+        """
+        if self.support.config.omega == "memory":
+            return self
         nothing = np.array([], dtype=np.int64)
         outcomes = {
             name: replace(learned, memory=learned.memory.take(nothing))

@@ -85,7 +85,7 @@ def test_the_nearest_neighbour_of_a_logged_action_is_itself():
 def test_any_number_of_neighbours_works(neighbours):
     support = zero_support()
     few = support.logged.take(np.arange(40))
-    direction = fit_direction(few, support.density, neighbours)
+    direction = fit_direction(few.x, few.shares, support.density, neighbours)
     assert direction.k == min(neighbours, 19)
     border = support.density.at(few.x)
     found = direction.look(border, np.arange(40), few.shares)
@@ -108,3 +108,16 @@ def test_many_channels_are_looked_up_along_their_widest_axes():
     )
     omega = support.at(x).omega(np.arange(400), shares[:, None])
     assert np.median(omega) > 0.3
+
+
+def test_by_inverse_distance_a_typical_action_has_half_and_far_places_next_to_none():
+    one = drawn("benign")
+    border = one.support.density.at(one.x)
+    direction = one.support.direction
+    found = direction.inverse_distance(border, one.rows, one.shares)
+    assert ((found > 0) & (found <= 1)).all()
+    assert abs(np.median(found) - 0.5) < 0.1
+    corner = np.broadcast_to([0.001, 0.001, 0.998], (len(one), 3))
+    assert np.median(direction.inverse_distance(border, one.rows, corner)) < 0.1
+    rank = direction.omega(border, one.rows, one.shares)
+    assert np.all(np.diff(rank[np.argsort(found)]) >= 0)  # the same order

@@ -185,3 +185,18 @@ def test_a_surface_that_points_the_wrong_way_takes_nothing_from_the_others():
     alone = weigh(residual, [truth], torch.ones(200))
     assert alone.weights[0] > 0.5
     assert found.weights == pytest.approx((alone.weights[0], 0.0), abs=0.01)
+
+
+def test_without_weighing_the_committee_is_the_mean_and_the_loss_still_judges_it():
+    truth, noise = draw(0), draw(1)
+    found = committee.weigh(
+        (0.8 * truth + 0.5 * draw(2)).numpy(),
+        [truth.numpy(), noise.numpy()],
+        np.ones(N, np.float32),
+        np.arange(N),
+        [1.0, 1.0],
+        weighed=False,
+    )
+    assert found.weights == (0.5, 0.5)
+    assert found.together < found.nothing
+    assert found.significance > 2

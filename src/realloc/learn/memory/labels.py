@@ -53,6 +53,15 @@ class Labels:
         return Labels(**by_row, pair=pair, field=field)
 
     @property
+    def ends(self) -> Singles:
+        """Where the moves end: (n, q, K)."""
+        ends = self.shares.copy()
+        at = np.indices(self.step.shape)
+        ends[*at, self.source] -= self.step
+        ends[*at, self.target] += self.step
+        return ends
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         return sum(getattr(self, name).nbytes for name in (*BY_ROW, "pair", "field"))

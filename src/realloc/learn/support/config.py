@@ -6,6 +6,7 @@ from realloc.base.errors import ConfigError
 from realloc.base.validation import check_types, nearest
 
 COORDINATES = ("auto", "log_ratio", "sphere")
+OMEGAS = ("logged", "memory")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,14 +21,15 @@ class SupportConfig:
     members: int = 16  # refits on resampled units that say how sure the border is
     rows: int = 50_000  # logged actions that are remembered, balanced by window
     neighbours: int = 10  # logged actions near a place that count as full evidence
+    omega: str = "logged"  # ω by rank among logged actions; or by distance to the memory
 
     def __post_init__(self) -> None:
         check_types(self, "[support]")
-        if self.coordinates not in COORDINATES:
-            raise ConfigError(
-                f"Unknown `coordinates` {self.coordinates!r} in [support]."
-                f"{nearest(self.coordinates, COORDINATES)}"
-            )
+        for name, known in (("coordinates", COORDINATES), ("omega", OMEGAS)):
+            value = getattr(self, name)
+            if value not in known:
+                hint = nearest(value, known)
+                raise ConfigError(f"Unknown `{name}` {value!r} in [support].{hint}")
         if not 0.5 <= self.level < 1 or self.margin < 0:
             raise ConfigError(
                 "Expected `level` from 0.5 to below 1 and `margin` of at least 0 in [support]."

@@ -5,6 +5,9 @@ A logged action is a move away from what the policy does in that state. Its disp
 usual place m(x) together say which move it was, so a candidate's neighbours are logged moves of
 similar direction and size from a similar start. ω is the candidate's rank among logged actions by
 the distance of the k-th neighbour: 1 in the midst, 0 where there are none.
+
+The same index over the ends of the moves in the memory gives ω as the paper prints it, by inverse
+distance.
 """
 
 from dataclasses import dataclass
@@ -14,9 +17,9 @@ from scipy.spatial import KDTree
 
 from realloc.base.simplex import Floats, Rows
 from realloc.decide.model import Neighbours
+from realloc.learn.scaling import Floats32
 from realloc.learn.support.conformal import ConformalRanks
 from realloc.learn.support.density import Border, Density
-from realloc.learn.support.logged import Logged
 
 MOST_DIMENSIONS = 12  # beyond which an index is no faster than looking at every row
 LEAF = 32  # points that are looked at one by one: a third faster than scipy's 10
@@ -25,7 +28,7 @@ ANCHOR = 0.5  # how much the usual place counts against the place itself
 
 @dataclass(frozen=True)
 class Direction:
-    """An exact index of the logged actions."""
+    """An exact index of actions."""
 
     tree: KDTree
     axes: Floats  # (2D, dimensions)
@@ -48,9 +51,16 @@ class Direction:
 
     def omega(self, border: Border, rows: Rows, shares: Floats) -> Floats:
         """ω alone."""
+        return self.ranks.score(self._furthest(border, rows, shares))
+
+    def inverse_distance(self, border: Border, rows: Rows, shares: Floats) -> Floats:
+        """d̄ / (d̄ + d), with d the distance of the k-th neighbour and d̄ that of a typical action."""
+        return self.near / (self.near + self._furthest(border, rows, shares))
+
+    def _furthest(self, border: Border, rows: Rows, shares: Floats) -> Floats:
         points = self._points(border, rows, shares)
         distance, _ = self.tree.query(points, k=self.k)
-        return self.ranks.score(distance.reshape(len(points), self.k)[:, -1])
+        return distance.reshape(len(points), self.k)[:, -1]
 
     def _points(self, border: Border, rows: Rows, shares: Floats) -> Floats:
         place = border.density.whitened(shares)
@@ -59,13 +69,15 @@ class Direction:
         return (both[:, None] @ self.axes)[:, 0] / self.unit
 
 
-def fit_direction(logged: Logged, density: Density, neighbours: int) -> Direction:
-    """Index the logged actions."""
-    border = density.at(logged.x)
-    both = np.concatenate([density.whitened(logged.shares), ANCHOR * border.centre], axis=1)
+def fit_direction(
+    x: Floats32, shares: Floats, density: Density, neighbours: int
+) -> Direction:
+    """Index actions: the shares (n, K) that were chosen in states (n, d)."""
+    border = density.at(x)
+    both = np.concatenate([density.whitened(shares), ANCHOR * border.centre], axis=1)
     axes = _axes(both)
     unit = float(np.median(border.scale))
-    k = max(1, min(neighbours, (len(logged) - 1) // 2))
+    k = max(1, min(neighbours, (len(x) - 1) // 2))
     points = both @ axes / unit
     tree = index(points)
     distance, _ = tree.query(points, k=k + 1)  # the nearest is the action itself

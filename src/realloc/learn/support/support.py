@@ -5,7 +5,7 @@ calibrated radius of the level; where a way ends, the set of active channels mus
 too. Scores are conformal ranks from 0 to 1: level 0.95 means a score of 0.05.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,7 +41,8 @@ class Support:
     @cached_property
     def direction(self) -> Direction:
         """The index of logged moves, built when first needed."""
-        return fit_direction(self.logged, self.density, self.config.neighbours)
+        logged = self.logged
+        return fit_direction(logged.x, logged.shares, self.density, self.config.neighbours)
 
     @cached_property
     def patterns(self) -> NDArray[np.uint64]:
@@ -56,11 +57,10 @@ class Support:
         off = np.sqrt(level * (1 - level) / n)
         return (self.ranks.at(min(level + off, 1 - 1 / n)) - self.ranks.at(level - off)) / 2
 
-    def at(self, x: Floats32) -> "StateSupport":
-        """The support of n states."""
-        return StateSupport(
-            self, self.density.at(x, self.limit_error), self.ranks.at(self.config.level)
-        )
+    def at(self, x: Floats32, remembered: Direction | None = None) -> "StateSupport":
+        """The support of n states; ω is by the moves in the memory where they are given."""
+        border = self.density.at(x, self.limit_error)
+        return StateSupport(self, border, self.ranks.at(self.config.level), remembered)
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ class StateSupport:
     support: Support
     border: Border
     limit: float  # largest radius inside
+    remembered: Direction | None = None  # moves in the memory, where ω is by them
 
     def inside(self, rows: Rows, shares: Floats) -> Mask:
         """Whether shares (a, m, K) of some of the states are inside, margin and all: (a, m)."""
@@ -124,9 +125,12 @@ class StateSupport:
     def omega(self, rows: Rows, ends: Floats) -> Floats:
         """Directional support of ends (a, m, K): (a, m)."""
         a, m, K = ends.shape
-        found = self.support.direction.omega(
-            self.border, np.repeat(rows, m), ends.reshape(-1, K)
-        )
+        every = np.repeat(rows, m)
+        places = ends.reshape(-1, K)
+        if self.remembered is None:
+            found = self.support.direction.omega(self.border, every, places)
+        else:
+            found = self.remembered.inverse_distance(self.border, every, places)
         return found.reshape(a, m)
 
     def score(self, rows: Rows, start: Floats, end: Floats) -> Floats:
@@ -139,7 +143,10 @@ class StateSupport:
 
     def neighbours(self, rows: Rows, shares: Floats) -> Neighbours:
         """Logged moves like the one that ends at shares (a, K)."""
-        return self.support.direction.look(self.border, rows, shares)
+        found = self.support.direction.look(self.border, rows, shares)
+        if self.remembered is None:
+            return found
+        return replace(found, omega=self.omega(rows, shares[:, None])[:, 0])
 
     def _near_logged(self, rows: Rows, ends: Floats, asked: Mask) -> Mask:
         """Where zeros occur the density is a coarse picture.

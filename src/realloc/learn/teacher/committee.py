@@ -47,21 +47,34 @@ class CommitteeWeights:
 
 
 def weigh(
-    residual: Floats32, contrasts: list[Floats32], weights: Floats32, units: Integers
+    residual: Floats32,
+    contrasts: list[Floats32],
+    weights: Floats32,
+    units: Integers,
+    weighed: bool = True,
 ) -> CommitteeWeights:
-    """Shrunk non-negative least squares of `residual` (n,) on `contrasts`, where rows have all."""
+    """Shrunk non-negative least squares of `residual` (n,) on `contrasts`, where rows have all.
+
+    Not `weighed`, the committee is the surfaces' mean, and the loss only says what it is worth.
+    """
     design = np.stack(contrasts, axis=1).astype(np.float64)  # (n, S)
     known = np.isfinite(design).all(axis=1)
     A = design[known]
     y = residual[known].astype(np.float64)
     w = weights[known].astype(np.float64)
     owner = units[known]
-    predicted = np.zeros(len(y))
-    for group in range(GROUPS):
-        own = owner % GROUPS == group
-        predicted[own] = A[own] @ _solve(A[~own], y[~own], w[~own])
+    if weighed:
+        predicted = np.zeros(len(y))
+        for group in range(GROUPS):
+            own = owner % GROUPS == group
+            predicted[own] = A[own] @ _solve(A[~own], y[~own], w[~own])
+    else:
+        predicted = A.mean(axis=1)
     slope, error = _slope(y, predicted, w, owner)
-    shrunk = _solve(A, y, w) * size_of_effect(slope, error)
+    if weighed:
+        shrunk = _solve(A, y, w) * size_of_effect(slope, error)
+    else:
+        shrunk = np.full(len(contrasts), 1 / len(contrasts))
 
     def squared_error(fitted: Floats) -> float:
         return float(np.average(np.square(y - fitted), weights=w))

@@ -18,6 +18,7 @@ class TeacherConfig:
     members: int = 5
     # With fewer rows: the kernel surface and ridge nuisances alone, unless others were chosen.
     few_rows: int = 1000
+    weighed: bool = True  # by the held-out loss, and shrunk; off: the surfaces' plain mean
 
     def __post_init__(self) -> None:
         check_types(self, "[teacher]")

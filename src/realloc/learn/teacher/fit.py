@@ -169,6 +169,7 @@ def weigh_fits(
         [fit.contrast.numpy() for fit in fits.values()],
         sample.weights.numpy(),
         sample.units.numpy(),
+        config.weighed,
     )
     failed = tuple(name for name in config.surfaces if name not in fits)
     weighing = replace(weighing, failed=failed)
