@@ -86,7 +86,9 @@ def test_only_the_support_keeps_a_greedy_model_from_an_arm(small, monkeypatch):
         "score_ends",
         lambda problem, rows, start, ends, config: np.ones(ends.shape[:2]),
     )
-    model = market.learned_model(small, offline.make_config(small))
+    config = offline.make_config(small)
+    config = replace(config, decision=replace(config.decision, min_significance=0.0))
+    model = market.learned_model(small, config)
     traffic = market.open_traffic(small)
     asked = traffic.before(np.flatnonzero(traffic.day == 3))  # learned items are among them
     start, moves = np.array(asked.shares), np.array([[0.0, 0.0], [-0.02, 0.02]])

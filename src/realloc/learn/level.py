@@ -13,7 +13,6 @@ level.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize
 
 from realloc.base.simplex import Floats, Mask
 from realloc.learn.scaling import Floats32
@@ -91,6 +90,8 @@ def _log_likelihood(rows: Window, level: Floats, held: Mask) -> Floats:
 
 def _regress(rows: Window, chosen: Mask, power: float) -> OutcomeLevel:
     """Poisson regression of the outcome on the state, a small ridge on all but the constant."""
+    from scipy.optimize import minimize  # not where a model is only used
+
     d = rows.x.shape[1]
     if power == 0:
         return OutcomeLevel(np.zeros(d), 0.0, 0.0, 0.0)

@@ -216,6 +216,7 @@ def _learned_parts(learned: Learned) -> tuple[dict[str, Any], Arrays]:
         table["covariance"] = {
             "scale": covariance.scaling.outcome,
             "misfit": covariance.misfit,
+            "share": covariance.share,
             "directions": covariance.factor.shape[1],
         }
     level = learned.level
@@ -338,6 +339,7 @@ def _read_covariance(
         kernel=_under("kernel.", arrays),
         scaling=_read_scaling("covariance_scaling", arrays, table["scale"]),
         misfit=None if table["misfit"] is None else _at_least(0.0, table["misfit"]),
+        share=_at_least(0.0, table["share"]),
         x=arrays["covariance.x"],
         z=arrays["covariance.z"],
         factor=arrays["covariance.factor"],

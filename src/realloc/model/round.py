@@ -179,10 +179,12 @@ def of_all(
     present = [name for name in fitted if name not in committee.failed]
     weights = dict(zip(present, committee.weights, strict=True))
     alone = dict(zip(present, committee.alone, strict=True))
+    slopes = dict(zip(present, committee.slopes, strict=True))
     return replace(
         committee,
         weights=tuple(weights.get(name, 0.0) for name in configured),
         alone=tuple(alone.get(name, committee.nothing) for name in configured),
+        slopes=tuple(slopes.get(name, 0.0) for name in configured),
     )
 
 

@@ -13,7 +13,7 @@ def draw(seed, n=N):
     return torch.randn(n, generator=torch.Generator().manual_seed(seed))
 
 
-def weigh(residual, contrasts, weights, units=None):
+def weigh(residual, contrasts, weights, units=None, weighed=True):
     """Every row a unit of its own, unless said."""
     units = torch.arange(len(residual)) if units is None else units
     return committee.weigh(
@@ -21,6 +21,7 @@ def weigh(residual, contrasts, weights, units=None):
         [contrast.numpy() for contrast in contrasts],
         weights.numpy(),
         units.numpy(),
+        weighed,
     )
 
 
@@ -194,7 +195,6 @@ def test_without_weighing_the_committee_is_the_mean_and_the_loss_still_judges_it
         [truth.numpy(), noise.numpy()],
         np.ones(N, np.float32),
         np.arange(N),
-        [1.0, 1.0],
         weighed=False,
     )
     assert found.weights == (0.5, 0.5)

@@ -9,8 +9,16 @@ import pytest
 import torch
 
 from realloc.base.simplex import tangent_basis
+from realloc.learn.teacher.committee import CommitteeWeights
 from realloc.learn.teacher.config import TeacherConfig
-from realloc.learn.teacher.fit import disagreement, draw_sample, fit_teacher
+from realloc.learn.teacher.fit import (
+    DISAGREEMENT,
+    calibrate,
+    centre,
+    disagreement,
+    draw_sample,
+    fit_teacher,
+)
 from tests.learn.teacher.simulated import (
     QUICK,
     Simulated,
@@ -242,40 +250,65 @@ class Linear:
         return (z @ torch.tensor(self.slopes_of))[None].expand(self.members, -1, -1)
 
 
-def test_disagreement_is_the_spread_of_slopes_along_moves():
-    """Two planes that differ by d in every slope differ by d·Σ Δz along a move; their variance is
-    half of its square.
-    """
-    simulated = simulate(n=400)
-    sample, shares = sample_of(simulated), simulated.window.shares
-    alike = disagreement(
-        sample, shares, (Linear((1.0, 0.5, 0.0)), Linear((1.0, 0.5, 0.0))), seed=3
-    )
-    apart = disagreement(
-        sample, shares, (Linear((1.0, 0.0, 0.0)), Linear((0.0, 0.0, 0.0))), seed=3
-    )
-    further = disagreement(
-        sample, shares, (Linear((3.0, 0.0, 0.0)), Linear((0.0, 0.0, 0.0))), seed=3
-    )
-    assert alike == 0
-    assert (
-        0 < apart < 2**-0.5
-    )  # at most d/√2, where every move is along the first channel alone
-    assert np.isclose(further, 3 * apart)
+def weighing(weights, slopes):
+    """Of surfaces with these weights and sizes."""
+    errors = (1.0,) * len(weights)
+    return CommitteeWeights(weights, 1.0, errors, 1.0, 30, slopes, 9.0)
 
 
-def test_disagreement_of_shares_that_never_move_is_nothing():
+GAINS = np.array([[1.0, -2.0, 3.0], [0.0, 0.0, 0.0]])
+
+
+def test_disagreement_is_the_standard_deviation_between_equal_surfaces():
+    equal = weighing((0.4, 0.4), (1.0, 1.0))
+    assert disagreement(GAINS[[0, 0]], equal) == 0
+    assert disagreement(GAINS, equal) == pytest.approx(
+        np.sqrt(GAINS.var(axis=0, ddof=1).mean())
+    )
+    assert disagreement(3 * GAINS, equal) == pytest.approx(3 * disagreement(GAINS, equal))
+
+
+def test_a_surface_that_counts_little_disagrees_little():
+    equal = disagreement(GAINS, weighing((0.5, 0.5), (1.0, 1.0)))
+    assert disagreement(GAINS, weighing((0.05, 0.95), (1.0, 1.0))) < equal
+    assert disagreement(GAINS, weighing((0.5, 0.5), (0.1, 1.0))) < equal
+
+
+def test_doubt_of_shares_that_never_move_is_the_kernels_own():
     simulated = simulate(n=60)
     still = with_shares(
         simulated, np.tile([0.2, 0.3, 0.5], (60, 1)), np.tile([0.2, 0.3, 0.5], (60, 1))
     )
-    found = disagreement(
-        sample_of(still),
-        still.window.shares,
-        (Linear((1.0, 0.0, 0.0)), Linear((0.0, 0.0, 0.0))),
-        0,
-    )
-    assert found == 0
+    surfaces = (Linear((1.0, 0.0, 0.0)), Linear((0.0, 0.0, 0.0)))
+    own = fit(simulated, KERNEL).covariance
+    equal = weighing((0.5, 0.5), (1.0, 1.0))
+    found = calibrate(own, sample_of(still), still.window.shares, surfaces, equal, 0)
+    assert found is own
+
+
+def test_the_posterior_counts_as_much_as_the_committee_varies():
+    """Members that agree leave nothing of it but the disagreement."""
+    simulated = simulate(n=400)
+    sample = sample_of(simulated)
+    surfaces = (Linear((1.0, 0.0, 0.0)), Linear((0.0, 0.0, 0.0)))
+    own = fit(simulated, KERNEL).covariance
+    equal = weighing((0.5, 0.5), (1.0, 1.0))
+    found = calibrate(own, sample, simulated.window.shares, surfaces, equal, 3)
+    assert found.share == 0
+    assert 0 < found.misfit < DISAGREEMENT**2 / 2
+
+
+def test_contrasts_are_centred_at_the_mean_of_gains_not_at_the_gain_of_the_mean():
+    """f = z² is above f(e) on average by the variance of z, which differs between states."""
+    simulated = simulate(n=400)
+    sample = sample_of(simulated)
+    width = (1 + sample.x[:, 0].abs()).numpy()
+    truth = np.random.default_rng(1).normal(size=400).astype(np.float32)
+    centred = centre(truth + 5 * np.square(width), sample)
+    assert np.corrcoef(centred, truth)[0, 1] > 0.95
+    some = truth.copy()
+    some[::7] = np.nan
+    assert (np.isnan(centre(some, sample)) == np.isnan(some)).all()
 
 
 def test_what_surfaces_disagree_about_is_doubted():

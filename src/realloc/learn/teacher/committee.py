@@ -34,6 +34,7 @@ class CommitteeWeights:
     alone: tuple[float, ...]
     together: float
     rows: int
+    slopes: tuple[float, ...]  # of the outcome on each surface alone, from 0 to 1
     significance: float  # z of the slope ρ on units that had no part in the weights
     failed: tuple[str, ...] = ()  # surfaces that could not be fitted to these rows
 
@@ -85,6 +86,7 @@ def weigh(
         alone=tuple(squared_error(column) for column in A.T),
         together=squared_error(A @ shrunk),
         rows=len(y),
+        slopes=tuple(min(max(_slope(y, column, w, owner)[0], 0.0), 1.0) for column in A.T),
         significance=slope / error if error else 0.0,
     )
 

@@ -1,14 +1,15 @@
 """How far a learned gain may be off: the posterior covariance of the field, by the kernel surface.
 
-sd(p → p')² = (p' − p)ᵀ V(x, p) (p' − p),  V = (v + δ²) I − ΦᵀΦ,  Φ (r, K) = Fᵀ · (slopes of the
-kernel)
+sd(p → p')² = (p' − p)ᵀ V(x, p) (p' − p),  V = a (v I − ΦᵀΦ) + δ² I,  Φ (r, K) = Fᵀ · (slopes of
+the kernel)
 
 Members of an ensemble agree about what none of them has learned. A Gaussian process knows what it
 has not: v is the prior variance of a slope, and ΦᵀΦ takes off what the rows have settled, F Fᵀ = Wᵀ
 [I − σ²(Σφφᵀ + σ²I)⁻¹] W with W that whitens the inducing rows. Of F only the r directions that
-settle anything are kept (`posterior.py`). δ² stays for what the process itself may be wrong about:
-how far surfaces of other kinds disagree with it about moves, or η² v where there is no other.
-docs/decisions/0006 says how δ and η were chosen. Gains ask only about directions in which shares
+settle anything are kept (`posterior.py`). How large that is on average, a says: the variance of
+the committee, whose members were drawn or left units out, over the posterior's own. δ² stays for what the process itself may be wrong about:
+how far surfaces of the committee disagree about moves, or η² v where there is but one.
+docs/decisions/0006 and 0020 say how δ and η were chosen. Gains ask only about directions in which shares
 sum to 0, so slopes are taken along K − 1 of them.
 """
 
@@ -87,6 +88,7 @@ class GainCovariance:
     factor: Floats32  # F (m, r)
     scaling: Scaling
     misfit: float | None = None  # δ², in units of scaled shares and outcome; None: η² v
+    share: float = 1.0  # a
     # What gains are relative to, where outcomes differ in size.
     level: OutcomeLevel | None = None
 
@@ -106,12 +108,10 @@ class GainCovariance:
 
     def _along_moves(self, x: Floats32, z: Floats32) -> Floats32:
         """V along orthonormal directions of moves, of tiles of states and places: (t, T, D, D)."""
-        phi = (
-            self._slopes(x, z) @ self.factor
-        )  # (t, D, T, r): one product per tile and direction
+        phi = self._slopes(x, z) @ self._settling  # (t, D, T, r)
         variance = self._slope.own(x) + self._curve.own(x) * self._reach
         own_misfit = variance * self.alone**2 if self.misfit is None else self.misfit
-        prior = (variance + own_misfit).astype(np.float32, copy=False)
+        prior = (self.share * variance + own_misfit).astype(np.float32, copy=False)
         metric = self._directions.T @ self._directions
         D = len(metric)
         covariance = np.empty((*z.shape[:2], D, D), np.float32)
@@ -134,6 +134,11 @@ class GainCovariance:
             np.multiply(both, inducing, out=slopes[:, k])
             slopes[:, k] -= bumps * own[..., k, None]
         return slopes
+
+    @cached_property
+    def _settling(self) -> Floats32:
+        """√a F."""
+        return self.factor * np.float32(self.share**0.5)
 
     @cached_property
     def _slope(self) -> Context:

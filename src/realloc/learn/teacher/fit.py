@@ -14,6 +14,7 @@ from realloc.base.errors import LogError
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats
 from realloc.learn.nuisances.crossfit import Nuisances
+from realloc.learn.scaling import Floats32
 from realloc.learn.teacher.committee import CommitteeWeights, weigh
 from realloc.learn.teacher.config import (
     FactualConfig,
@@ -34,6 +35,8 @@ from realloc.learn.window import Window
 DISAGREEMENT = 1.6  # δ as a multiple of the surfaces' standard deviation
 REACH = 0.2  # longest move about which surfaces are asked
 MOVES = 3000  # about which surfaces are asked, and rows that they must answer for
+CENTRE_RIDGE = 1e-3  # per row, on standardised states
+LEAST_SHARED = 0.25  # 1 − Σw² of weights w, where one surface has nearly all of them
 
 
 @dataclass(frozen=True)
@@ -166,7 +169,7 @@ def weigh_fits(
         )
     weighing = weigh(
         (sample.y - sample.m).numpy(),
-        [fit.contrast.numpy() for fit in fits.values()],
+        [centre(fit.contrast.numpy(), sample) for fit in fits.values()],
         sample.weights.numpy(),
         sample.units.numpy(),
         config.weighed,
@@ -177,33 +180,86 @@ def weigh_fits(
     covariance = fits["kernel"].covariance if "kernel" in fits else None
     if covariance is not None:
         if len(parts) > 1:
-            apart = disagreement(sample, shares, parts, seed)
-            covariance = replace(covariance, misfit=(DISAGREEMENT * apart) ** 2)
+            covariance = calibrate(covariance, sample, shares, parts, weighing, seed)
         covariance = slim(covariance)
     return Teacher(parts, weighing, sample.scaling, covariance)
 
 
-def disagreement(
-    sample: TeacherSample, shares: Floats, surfaces: tuple[Surface, ...], seed: int
-) -> float:
-    """√(Σ variance between surfaces' gains / Σ‖Δz‖²) of moves towards other rows' shares.
+def centre(contrast: Floats32, sample: TeacherSample) -> Floats32:
+    """f(x, p) − E[f(x, p) | x] from f(x, p) − f(x, e), by regression on the state across folds.
 
-    No move is longer than REACH. It is one number for all: on a single move surfaces agree or
-    disagree by chance, on thousands they show how wrong their kind can be.
+    m is the mean of outcomes, not the outcome at the mean mix e, which may be a mix that nobody
+    ever had. Where f is curved, what lies between the two hides how much of f is true.
+    """
+    state = torch.cat([sample.x, sample.e], dim=1).double().numpy()
+    design = np.column_stack([np.ones(len(state)), state, np.square(state)])
+    folds = sample.folds.numpy()
+    known = np.isfinite(contrast)
+    centred = contrast.copy()
+    for fold in np.unique(folds):
+        held = known & (folds == fold)
+        others = known & (folds != fold)
+        w = sample.weights.numpy()[others].astype(np.float64)
+        part = design[others]
+        gram = (part * w[:, None]).T @ part
+        gram[np.diag_indices(len(gram))] += CENTRE_RIDGE * max(w.sum(), 1.0)
+        b = np.linalg.solve(gram, part.T @ (w * contrast[others]))
+        centred[held] -= (design[held] @ b).astype(np.float32)
+    return centred
+
+
+def calibrate(
+    covariance: GainCovariance,
+    sample: TeacherSample,
+    shares: Floats,
+    surfaces: tuple[Surface, ...],
+    weighing: CommitteeWeights,
+    seed: int,
+) -> GainCovariance:
+    """With the committee's own variance and disagreement, on moves towards other rows' shares.
+
+    No move is longer than REACH. Both are one number for all rows: on a single move surfaces agree
+    or disagree by chance, on thousands they show how wrong their kind can be.
     """
     random = np.random.default_rng(seed)
     rows = random.permutation(len(shares))[:MOVES]
     off = shares[random.permutation(rows)] - shares[rows]
     length = np.linalg.norm(off, axis=1, keepdims=True)
-    ends = shares[rows] + off * np.minimum(1.0, REACH / np.maximum(length, 1e-12))
+    off *= np.minimum(1.0, REACH / np.maximum(length, 1e-12))
     start = sample.z[rows]
-    end = sample.scaling.shares(as_tensor(ends))
-    pair = torch.stack([start, end], dim=1)
-    means = [surface.values(sample.x[rows], pair).double().mean(0) for surface in surfaces]
-    values = torch.stack(means)  # (S, n, 2)
-    gains = values[..., 1] - values[..., 0]
+    end = sample.scaling.shares(as_tensor(shares[rows] + off))
     moved = float((end - start).square().sum())
-    return float(gains.var(dim=0).sum() / moved) ** 0.5 if moved > 0 else 0.0
+    posterior = replace(covariance, misfit=0.0).covariance(
+        sample.x[rows].numpy(), shares[rows]
+    )
+    own = float(np.einsum("nk,nkl,nl->", off, posterior, off)) / sample.scaling.outcome**2
+    if moved == 0 or own <= 0 or sum(weighing.weights) == 0:
+        return covariance
+    pair = torch.stack([start, end], dim=1)
+    values = torch.stack(
+        [surface.values(sample.x[rows], pair).double() for surface in surfaces]
+    )
+    gains = (values[..., 1] - values[..., 0]).numpy()  # (S, M, n)
+    apart = (DISAGREEMENT * disagreement(gains.mean(axis=1), weighing)) ** 2
+    share = 1.0
+    if gains.shape[1] > 1:
+        # What surfaces did not learn, they tend to miss together: standard deviations add up.
+        spread = np.array(weighing.weights) @ gains.std(axis=1, ddof=1)
+        share = float(np.square(spread).sum()) / own
+    return replace(covariance, misfit=apart * len(rows) / moved, share=share)
+
+
+def disagreement(gains: Floats, weighing: CommitteeWeights) -> float:
+    """The standard deviation between the surfaces' gains (S, n), root mean square over moves.
+
+    Every surface counts by its weight and at the size that held-out rows allow it: one that
+    knows nothing, or promises too much, says nothing about the others' errors.
+    """
+    weights = np.array(weighing.weights) / sum(weighing.weights)
+    sized = gains * np.array(weighing.slopes)[:, None]
+    off_mean = np.square(sized - weights @ sized)
+    several = max(1 - float(np.square(weights).sum()), LEAST_SHARED)
+    return float((weights @ off_mean).mean() / several) ** 0.5
 
 
 def draw_sample(

@@ -92,12 +92,14 @@ def slim(covariance: GainCovariance) -> GainCovariance:
         _, axes = eigh(phi.T @ phi)  # what settles least comes first
     except LinAlgError:
         return covariance  # larger, and as good
-    taken = (phi @ axes).square()
+    taken = (phi @ axes).square() * covariance.share
     variance = kernel.slope_variance(x)
     misfit = (
         variance * covariance.alone**2 if covariance.misfit is None else covariance.misfit
     )
-    prior = (along.square().sum(0)[:, None] * (variance + misfit)).flatten()
+    prior = (
+        along.square().sum(0)[:, None] * (covariance.share * variance + misfit)
+    ).flatten()
     # V at every inducing row, along every move
     left = (prior - taken.sum(1)).clamp_min(1e-6 * prior)
     worst = (taken.cumsum(1) / left[:, None]).amax(

@@ -28,10 +28,10 @@ CALIBRATION_DRAWS = 8
 DEGREES = 3  # of freedom of heavy tails
 
 
-class Surface(Protocol):
+class TrueResponse(Protocol):
     """The true response of rows."""
 
-    def take(self, rows: Rows) -> "Surface":
+    def take(self, rows: Rows) -> "TrueResponse":
         """Of some of the rows, in that order."""
         ...
 
@@ -57,7 +57,7 @@ class ZooSample:
     """Logs and the truth about their rows."""
 
     logs: Logs
-    surface: Surface
+    surface: TrueResponse
     region: Region
 
     def gain(self, shares: Floats) -> Floats:
