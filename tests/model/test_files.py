@@ -482,7 +482,7 @@ NEW_ARRAYS = [
         for name in ("centre", "log_scale", "centre_precision", "scale_precision")
     ),
     *(f"support.density.{name}" for name in ("origin", "whiten", "centres", "log_scales")),
-    *(f"support.basis.{name}" for name in ("continuous", "mean", "spread")),
+    *(f"support.basis.{name}" for name in ("continuous", "mean", "spread", "curves")),
     "support.ranks",
     *(f"support.direction.{name}" for name in ("points", "axes", "ranks")),
     *(f"outcome0.covariance.{name}" for name in ("x", "z", "factor")),

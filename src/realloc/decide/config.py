@@ -30,7 +30,7 @@ class DecisionConfig:
     # τ_min: smallest conservative gain worth a move, in units of the outcome
     threshold: float = 0.0
     # held-out significance (z) below which a model moves nothing, unless mixes repeat
-    min_significance: float = 2.0
+    min_significance: float = 2.3
     confidence: float = 0.95  # that the true gain of a moved row is at least `gain_lower`
     fallback: bool = False  # keep rows whose `gain_lower` is below 0
     # of outcomes in the objective; by default 1 for the outcome

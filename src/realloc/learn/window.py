@@ -18,3 +18,4 @@ class Window:
     weights: Floats
     # The units themselves, where `units` are blocks of their time.
     owners: Rows | None = None
+    periods: Rows | None = None  # codes of the rows' times

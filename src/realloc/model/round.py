@@ -27,6 +27,7 @@ from realloc.learn.teacher.config import SURFACES
 from realloc.learn.teacher.fit import KernelStart, SurfaceConfigs, Teacher, fit_teacher
 from realloc.learn.teacher.posterior import to_kernel
 from realloc.learn.teacher.repeated_mixes import RepeatedMixes, fit_mixes
+from realloc.learn.periods import period_effects
 from realloc.learn.window import Window
 from realloc.logs import Logs, unit_folds
 from realloc.model.config import Config
@@ -93,7 +94,7 @@ def learn(
     config = for_size(config, len(rows.x))
     level = fit_level(rows, draw(seed, "level", 0)) if former is None else former.level
     size = np.ones(len(rows.x)) if level is None else level(rows.x)
-    rows = replace(rows, outcome=rows.outcome / size)
+    rows = without_periods(replace(rows, outcome=rows.outcome / size))
     start = None
     if former is not None and former.covariance is not None:
         start = KernelStart(to_kernel(former.covariance))
@@ -148,6 +149,12 @@ def teach(
         rows.weights,
         progress,
     )
+    if rows.periods is not None:
+        shift = period_effects(
+            rows.x, rows.shares - nuisances.shares, rows.periods, rows.weights
+        )
+        usual = np.maximum(nuisances.shares + shift, 0.0)
+        nuisances = replace(nuisances, shares=usual / usual.sum(axis=1, keepdims=True))
     surfaces = SurfaceConfigs(
         kernel=config.kernel, network=config.network, factual=config.factual
     )
@@ -155,6 +162,14 @@ def teach(
     return nuisances, fit_teacher(
         rows, nuisances, config.teacher, surfaces, seed, progress, start
     )
+
+
+def without_periods(rows: Window) -> Window:
+    """The same rows without what outcomes of one period share beyond their states."""
+    if rows.periods is None:
+        return rows
+    shared = period_effects(rows.x, rows.outcome[:, None], rows.periods, rows.weights)
+    return replace(rows, outcome=rows.outcome - shared[:, 0])
 
 
 def repeated_mixes(
@@ -282,6 +297,7 @@ def open_window(
         folds=folds,
         units=units,
         owners=logs.unit_codes,
+        periods=np.unique(logs.times, return_inverse=True)[1],
         weights=weights / weights.mean(),
     )
 

@@ -141,29 +141,73 @@ def fit_density(
     progress: Progress = silent,
 ) -> tuple[Density, Floats]:
     """The density, and the radius (n,) of every logged action by a fit that never saw its unit."""
+    from realloc.learn.support.curves import learn_curves  # torch, to learn alone
+
     kind = choose(logged.shares, config.coordinates)
     u = locate(kind, logged.shares)
+    origin, whiten = _whitening(fit_basis(logged.x).design(logged.x), u)
+    curves = learn_curves(logged.x, (u - origin) @ whiten, folds, seed, progress)
+    judged = judge(logged.x, u, folds)
+    progress("support: folds", 1, 2)
     basis = fit_basis(logged.x)
+    if curves is not None:
+        with_curves = judge(logged.x, u, folds, curves)
+        if with_curves.likelihood > judged.likelihood:
+            judged = with_curves
+            basis = fit_basis(logged.x, curves[-1])
+    progress("support: folds", 2, 2)
     design = basis.design(logged.x)
     origin, whiten = _whitening(design, u)
     v = (u - origin) @ whiten
     location = fit_location(design, v)
-    count = int(folds.max()) + 1
-    radius = np.empty(len(v))
-    for fold in range(count):
-        own = folds != fold
-        there, back = _whitening(
-            design[own], u[own]
-        )  # or many channels would know the rows they are judged by
-        part = fit_location(design[own], (u[own] - there) @ back)
-        judged = folds == fold
-        left = part.leave(design[judged], (u[judged] - there) @ back)
-        radius[judged] = np.linalg.norm(left, axis=1)
-        progress("support: folds", fold + 1, count)
     members = _members(location, design, v, logged.unit, config.members, seed)
-    centres = np.stack([member.centre for member in members])
+    off = np.stack([member.centre for member in members]) - location.centre
     log_scales = np.stack([member.log_scale for member in members])
-    return Density(kind, origin, whiten, basis, location, centres, log_scales), radius
+    if basis.curves.shape[1]:
+        # Members share their curves; fits of the folds have curves of their own.
+        among_members = float(np.square(design @ off).sum(axis=-1).mean())
+        among_folds = judged.apart(whiten)
+        off *= max(1.0, among_folds / among_members) ** 0.5 if among_members > 0 else 1.0
+    centres = location.centre + off
+    density = Density(kind, origin, whiten, basis, location, centres, log_scales)
+    return density, judged.radius
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The radius (n,) of every action by a fit that never saw its unit, how likely all are, and
+    where each fold's fit has the centres (F, n, C).
+    """
+
+    radius: Floats
+    likelihood: float
+    centres: Floats
+
+    def apart(self, whiten: Floats) -> float:
+        """The variance of a centre among the fits, in whitened units."""
+        off = (self.centres - self.centres.mean(axis=0)) @ whiten
+        return float(np.square(off).sum(axis=-1).mean()) * len(off) / (len(off) - 1)
+
+
+def judge(
+    x: Floats32, u: Floats, folds: Integers, curves: list[Floats] | None = None
+) -> Judged:
+    """Fit without each fold, and judge its rows."""
+    radius = np.empty(len(u))
+    likelihood = 0.0
+    centres: list[Floats] = []
+    for fold in range(int(folds.max()) + 1):
+        own = folds != fold
+        design = fit_basis(x, None if curves is None else curves[fold]).design(x)
+        # With axes of its own, or many channels would know the rows they are judged by.
+        origin, whiten = _whitening(design[own], u[own])
+        part = fit_location(design[own], (u[own] - origin) @ whiten)
+        there = (u[~own] - origin) @ whiten
+        radius[~own] = np.linalg.norm(part.leave(design[~own], there), axis=1)
+        volume = float(np.linalg.slogdet(whiten)[1])
+        likelihood += part.likelihood(design[~own], there) + volume * len(there)
+        centres.append(design @ part.centre @ np.linalg.inv(whiten) + origin)
+    return Judged(radius, likelihood, np.stack(centres))
 
 
 def _members(

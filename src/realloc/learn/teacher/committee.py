@@ -22,6 +22,9 @@ from realloc.learn.scaling import Floats32
 
 APART = 0.05
 SLAB = 0.3
+# Where nothing is true, Σ Ỹ_i f(x_i) is Σ a_ij Ỹ_i Ỹ_j: every pair of units counts twice, once for
+# each of them that was predicted by the other. Its variance is twice what units show one by one.
+PAIRS = 2**0.5
 GROUPS = 5  # of units, each judged by weights that the others gave
 
 
@@ -111,7 +114,7 @@ def _slope(y: Floats, predicted: Floats, w: Floats, units: Integers) -> tuple[fl
     slope = float(w @ (predicted * y)) / size
     scores = np.bincount(units, weights=w * predicted * (y - slope * predicted))
     error = float(np.sqrt(np.square(scores).sum())) / size
-    return slope, max(error, 1e-9 * abs(slope))
+    return slope, PAIRS * max(error, 1e-9 * abs(slope))
 
 
 def _solve(A: Floats, y: Floats, w: Floats) -> Floats:
