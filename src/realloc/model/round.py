@@ -18,6 +18,7 @@ from realloc.learn.memory.buffer import may_stay, remember
 from realloc.learn.memory.moves import label_moves
 from realloc.learn.nuisances.config import MODELS
 from realloc.learn.nuisances.crossfit import Nuisances, cross_fit
+from realloc.learn.periods import period_effects, without_periods
 from realloc.learn.student.distill import distill
 from realloc.learn.student.potential import Potential
 from realloc.learn.support.logged import remember_logged
@@ -27,7 +28,6 @@ from realloc.learn.teacher.config import SURFACES
 from realloc.learn.teacher.fit import KernelStart, SurfaceConfigs, Teacher, fit_teacher
 from realloc.learn.teacher.posterior import to_kernel
 from realloc.learn.teacher.repeated_mixes import RepeatedMixes, fit_mixes
-from realloc.learn.periods import period_effects
 from realloc.learn.window import Window
 from realloc.logs import Logs, unit_folds
 from realloc.model.config import Config
@@ -94,7 +94,9 @@ def learn(
     config = for_size(config, len(rows.x))
     level = fit_level(rows, draw(seed, "level", 0)) if former is None else former.level
     size = np.ones(len(rows.x)) if level is None else level(rows.x)
-    rows = without_periods(replace(rows, outcome=rows.outcome / size))
+    rows = replace(rows, outcome=rows.outcome / size)
+    if config.nuisances.takes_off_periods:
+        rows = without_periods(rows)
     start = None
     if former is not None and former.covariance is not None:
         start = KernelStart(to_kernel(former.covariance))
@@ -149,7 +151,7 @@ def teach(
         rows.weights,
         progress,
     )
-    if rows.periods is not None:
+    if config.nuisances.periods:
         shift = period_effects(
             rows.x, rows.shares - nuisances.shares, rows.periods, rows.weights
         )
@@ -162,14 +164,6 @@ def teach(
     return nuisances, fit_teacher(
         rows, nuisances, config.teacher, surfaces, seed, progress, start
     )
-
-
-def without_periods(rows: Window) -> Window:
-    """The same rows without what outcomes of one period share beyond their states."""
-    if rows.periods is None:
-        return rows
-    shared = period_effects(rows.x, rows.outcome[:, None], rows.periods, rows.weights)
-    return replace(rows, outcome=rows.outcome - shared[:, 0])
 
 
 def repeated_mixes(

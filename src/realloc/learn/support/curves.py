@@ -59,7 +59,9 @@ def learn_curves(
 class Bends(nn.Module):
     """M networks of one hidden layer, with a linear path past it."""
 
-    def __init__(self, members: int, inputs: int, width: int, outputs: int, seed: int) -> None:
+    def __init__(
+        self, members: int, inputs: int, width: int, outputs: int, seed: int
+    ) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
         normal = torch.randn(members, inputs, width, generator=generator)

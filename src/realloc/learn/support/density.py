@@ -28,6 +28,7 @@ from realloc.learn.support.logged import Logged
 
 # Part of the mean variance below which a direction counts as one that logs never took.
 THINNEST = 1e-3
+LEAST_Z = 3.0  # of the likelihood that learned curves bring
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,8 @@ def fit_density(
     basis = fit_basis(logged.x)
     if curves is not None:
         with_curves = judge(logged.x, u, folds, curves)
-        if with_curves.likelihood > judged.likelihood:
+        better = with_curves.likelihood - judged.likelihood
+        if significance(better, logged.unit) > LEAST_Z:
             judged = with_curves
             basis = fit_basis(logged.x, curves[-1])
     progress("support: folds", 2, 2)
@@ -175,12 +177,12 @@ def fit_density(
 
 @dataclass(frozen=True)
 class Judged:
-    """The radius (n,) of every action by a fit that never saw its unit, how likely all are, and
+    """The radius (n,) of every action by a fit that never saw its unit, how likely it is, and
     where each fold's fit has the centres (F, n, C).
     """
 
     radius: Floats
-    likelihood: float
+    likelihood: Floats
     centres: Floats
 
     def apart(self, whiten: Floats) -> float:
@@ -194,7 +196,7 @@ def judge(
 ) -> Judged:
     """Fit without each fold, and judge its rows."""
     radius = np.empty(len(u))
-    likelihood = 0.0
+    likelihood = np.empty(len(u))
     centres: list[Floats] = []
     for fold in range(int(folds.max()) + 1):
         own = folds != fold
@@ -205,9 +207,15 @@ def judge(
         there = (u[~own] - origin) @ whiten
         radius[~own] = np.linalg.norm(part.leave(design[~own], there), axis=1)
         volume = float(np.linalg.slogdet(whiten)[1])
-        likelihood += part.likelihood(design[~own], there) + volume * len(there)
+        likelihood[~own] = part.likelihood(design[~own], there) + volume
         centres.append(design @ part.centre @ np.linalg.inv(whiten) + origin)
     return Judged(radius, likelihood, np.stack(centres))
+
+
+def significance(values: Floats, unit: NDArray[np.str_]) -> float:
+    """z of the sum of values (n,) whose units are independent."""
+    by_unit = np.bincount(np.unique(unit, return_inverse=True)[1], weights=values)
+    return float(by_unit.sum() / max(np.sqrt(np.square(by_unit).sum()), 1e-300))
 
 
 def _members(
