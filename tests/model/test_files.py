@@ -161,7 +161,7 @@ def test_zeros_among_shares_come_back(tmp_path):
         rebate=frame.rebate.where(~some, rest.rebate),
     )
     model = ReAlloc(CONFIG, schema=window().schema).fit(frame)
-    assert model.state.support.density.kind == "sphere"
+    assert model.state.support.density.kind == "partial"
     model.save(tmp_path / "model")
     assert_same_decisions(load(tmp_path / "model"), model, frame)
 

@@ -28,19 +28,24 @@ def without_periods(rows: Window) -> Window:
 
 def period_effects(x: Floats32, values: Floats, periods: Rows, weights: Floats) -> Floats:
     """τ_t of every row, for values (n, q) at states (n, d): (n, q)."""
+    effects = np.zeros_like(values)
     count = np.bincount(periods, weights=weights)
+    free = len(values) - np.count_nonzero(count)
+    if free == 0:
+        return effects  # every row has a time of its own
     state = x.astype(np.float64)
     design = np.column_stack([np.ones(len(state)), state, np.square(state)])
     weighted = design * weights[:, None]
     gram = weighted.T @ design
     gram[np.diag_indices(len(gram))] += RIDGE * weights.sum()
     left = values - design @ solve(gram, weighted.T @ values)
-    effects = np.zeros_like(values)
     for column in range(values.shape[1]):
         rest = left[:, column]
         mean = np.bincount(periods, weights=weights * rest) / np.maximum(count, 1e-12)
-        noise = np.average(np.square(rest - mean[periods]), weights=weights)
-        noise *= len(rest) / max(len(rest) - len(mean), 1)
+        noise = (
+            np.average(np.square(rest - mean[periods]), weights=weights) * len(rest) / free
+        )
+        mean -= np.average(mean, weights=count)
         error = noise / np.maximum(count, 1e-12)
         lasting = np.average(np.square(mean) - error, weights=count)
         if lasting > 0:

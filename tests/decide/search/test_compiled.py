@@ -45,8 +45,9 @@ class Axes:
     """As much of a density as a border asks for."""
 
     axes: tuple
+    kind: str = "log_ratio"
 
-    def along(self, shares):
+    def along(self, shares, log_centre=None):
         bent = np.log(np.maximum(np.moveaxis(shares, -1, 0), compiled_tiny()))
         axes, shift = self.axes
         found = [bent[0] * axes[0, d] - shift[d] for d in range(axes.shape[1])]

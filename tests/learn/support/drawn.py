@@ -100,8 +100,9 @@ def with_zeros(n: int = 600, seed: int = 0):
 
 
 @cache
-def zero_support() -> Support:
-    return fit_support(logged_of(*with_zeros()), QUIET, 0)
+def zero_support(coordinates: str = "sphere") -> Support:
+    config = SupportConfig(coordinates=coordinates)
+    return fit_support(logged_of(*with_zeros()), config, 0)
 
 
 def binomial_room(level: float, n: int, calibrated: int) -> float:

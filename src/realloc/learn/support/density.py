@@ -22,12 +22,14 @@ from realloc.base.simplex import Floats, Integers, Rows, channels_first, tangent
 from realloc.learn.scaling import Floats32
 from realloc.learn.support.basis import Basis, fit_basis
 from realloc.learn.support.config import SupportConfig
-from realloc.learn.support.coordinates import bend, choose, locate
+from realloc.learn.support.coordinates import bend, choose, fill_in, locate
 from realloc.learn.support.location import Location, fit_location, refit
 from realloc.learn.support.logged import Logged
 
 # Part of the mean variance below which a direction counts as one that logs never took.
 THINNEST = 1e-3
+FILLINGS = 4
+LIGHTEST = 4.0  # degrees of freedom of log-ratios whose usual size means something
 LEAST_Z = 3.0  # of the likelihood that learned curves bring
 
 
@@ -50,10 +52,15 @@ class Density:
         """
         return np.moveaxis(self.along(shares), 0, -1)
 
-    def along(self, shares: Floats) -> Floats:
-        """The same with coordinates first, (D, ...)."""
+    def along(self, shares: Floats, log_centre: Floats | None = None) -> Floats:
+        """The same with coordinates first, (D, ...).
+
+        Resting channels are filled in by the `log_centre` (K, ...) of their states.
+        """
         axes, shift = self.axes
         bent = bend(self.kind, channels_first(shares))
+        if log_centre is not None:
+            bent = fill_in(bent, log_centre, channels=0)
         found = np.empty((axes.shape[1], *bent.shape[1:]))
         for d in range(len(found)):
             np.multiply(bent[0], axes[0, d], out=found[d])
@@ -81,9 +88,9 @@ class Density:
     def axes(self) -> tuple[Floats, Floats]:
         """What makes whitened coordinates of bent shares: (K, D), and what is taken off (D,)."""
         axes = (
-            tangent_basis(len(self.whiten) + 1) @ self.whiten
-            if self.kind == "log_ratio"
-            else self.whiten
+            self.whiten
+            if self.kind == "sphere"
+            else tangent_basis(len(self.whiten) + 1) @ self.whiten
         )
         return axes, self.origin @ self.whiten
 
@@ -121,9 +128,32 @@ class Border:
     centre_variance: Floats
     scale_variance: Floats
 
+    @cached_property
+    def log_centre(self) -> Floats | None:
+        """The usual logarithms of shares (K, n), where resting channels are filled in by them."""
+        if self.density.kind != "partial":
+            return None
+        whiten = self.density.whiten
+        # channel by channel, so that no row depends on another
+        back = np.linalg.inv(whiten) @ tangent_basis(len(whiten) + 1).T
+        found = np.zeros((back.shape[1], len(self.centre)))
+        for d in range(len(back)):
+            found += back[d][:, None] * self.centre[:, d]
+        return found + (tangent_basis(len(whiten) + 1) @ self.density.origin)[:, None]
+
+    def along(self, rows: Rows, shares: Floats) -> Floats:
+        """Coordinates (D, a, m) of shares (a, m, K) of some of the states."""
+        centre = self.log_centre
+        filled = None if centre is None else centre[:, rows, None]
+        return self.density.along(shares, filled)
+
+    def place(self, rows: Rows, shares: Floats) -> Floats:
+        """Coordinates (a, D) of shares (a, K) of some of the states."""
+        return self.along(rows, shares[:, None])[..., 0].T
+
     def radius(self, rows: Rows, shares: Floats, margin: float = 0.0) -> Floats:
         """r + margin · se at shares (a, m, K) of some of the states: (a, m)."""
-        off = self.density.along(shares)
+        off = self.along(rows, shares)
         off -= self.centre[rows].T[..., None]
         r = np.sqrt(np.square(off, out=off).sum(axis=0)) / self.scale[rows, None]
         if not margin:
@@ -146,6 +176,11 @@ def fit_density(
 
     kind = choose(logged.shares, config.coordinates)
     u = locate(kind, logged.shares)
+    if kind == "partial":
+        u, tail = fill_rows(logged)
+        if config.coordinates == "auto" and tail < LIGHTEST:
+            kind = "sphere"
+            u = locate(kind, logged.shares)
     origin, whiten = _whitening(fit_basis(logged.x).design(logged.x), u)
     curves = learn_curves(logged.x, (u - origin) @ whiten, folds, seed, progress)
     judged = judge(logged.x, u, folds)
@@ -173,6 +208,25 @@ def fit_density(
     centres = location.centre + off
     density = Density(kind, origin, whiten, basis, location, centres, log_scales)
     return density, judged.radius
+
+
+def fill_rows(logged: Logged) -> tuple[Floats, float]:
+    """Log-ratios of all rows with resting channels filled in, and how heavy their tails are."""
+    bent = bend("partial", logged.shares)
+    active = logged.shares > 0
+    Q = tangent_basis(bent.shape[1])
+    design = fit_basis(logged.x).design(logged.x)
+    own = np.where(active, bent, 0.0).sum(axis=1, keepdims=True)
+    off = np.where(active, bent - own / active.sum(axis=1, keepdims=True), 0.0)
+    centre = np.tile(off.sum(axis=0) / np.maximum(active.sum(axis=0), 1), (len(bent), 1))
+    tail = 0.0
+    for _ in range(FILLINGS):
+        u = fill_in(bent, centre) @ Q
+        origin, whiten = _whitening(design, u)
+        found = fit_location(design, (u - origin) @ whiten)
+        tail = found.tail
+        centre = (design @ found.centre @ np.linalg.inv(whiten) + origin) @ Q.T
+    return fill_in(bent, centre) @ Q, tail
 
 
 @dataclass(frozen=True)

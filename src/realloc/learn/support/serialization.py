@@ -121,9 +121,8 @@ def _check_values(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     continuous = arrays["basis.continuous"]
     curves = arrays["basis.curves"]
     single = len(continuous) + 2 * int(continuous.sum())
-    dimensions = {"log_ratio": shares.shape[1] - 1, "sphere": shares.shape[1]}[
-        table["kind"]
-    ]
+    ratios = shares.shape[1] - 1
+    dimensions = {"log_ratio": ratios, "partial": ratios, "sphere": ratios + 1}
     sums = np.abs(shares.sum(axis=1) - 1)
     wrong = {
         "there are no remembered actions": len(shares) == 0,
@@ -132,7 +131,8 @@ def _check_values(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
         "held-out radii do not rise from 0": np.any(
             np.diff(arrays["ranks"], prepend=0.0) < 0
         ),
-        "the coordinates are of another kind": len(arrays["density.origin"]) != dimensions,
+        "the coordinates are of another kind": len(arrays["density.origin"])
+        != dimensions[table["kind"]],
         "the terms are others": terms != single + curves.shape[1]
         or len(arrays["location.centre"]) != terms + 1,
         "the degrees of freedom are not above 0": not float(table["tail"]) > 0,

@@ -77,10 +77,8 @@ def weigh(
         predicted = A.mean(axis=1)
     slope, error = _slope(y, predicted, w, owner)
     size, size_error = size_of_effect(slope, error)
-    if weighed:
-        shrunk = _solve(A, y, w) * size
-    else:
-        shrunk = np.full(len(contrasts), 1 / len(contrasts))
+    equal = np.full(len(contrasts), 1 / len(contrasts))
+    shrunk = _solve(A, y, w) * size if weighed else equal
 
     def squared_error(fitted: Floats) -> float:
         return float(np.average(np.square(y - fitted), weights=w))
