@@ -14,6 +14,15 @@ def test_lines_give_the_totals_and_say_what_is_not_known():
     assert lines[-1] == "Version 1, made 3.0 days ago."
 
 
+def test_lines_say_which_search_decided_and_why_it_was_not_the_compiled_one():
+    searched = replace(CALM, searches={"numpy: guardrail": 1, "compiled": 1_500})
+    assert (
+        "Search: 1,500 rows by the compiled search, 1 row by the numpy search (guardrail)."
+        in list(searched.lines())
+    )
+    assert "Search: no row was searched." in list(CALM.lines())
+
+
 def test_the_farthest_column_is_named():
     one = drift_of(drifted("feature c1", 0.1), drifted("share ads", 0.4))
     assert one.largest().name == "share ads"

@@ -328,7 +328,8 @@ def _log(job: BatchJob, summary: RunSummary, options: Options) -> LoggedAs:
                 schema=json.loads(json.dumps(asdict(job.loaded.schema))),
                 settings=job.settings,
                 source=job.input
-                | {"output": asdict(summary.output) if summary.output else {}},
+                | {"output": asdict(summary.output) if summary.output else {}}
+                | {"searches": summary.searches},
             ),
             [job.checkpoint.logged(number) for number in numbers],
         )

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from realloc.batch.tally import Tally
-from realloc.decide.types import REASONS
+from realloc.decide.types import REASONS, describe_searches
 from realloc.monitor.age import Age, age_of
 from realloc.monitor.drift import Drift, measure, worst
 from realloc.serve.load import LoadedModel
@@ -74,6 +74,7 @@ class RunSummary:
     gain: float
     gain_lower: float
     reasons: dict[str, int]
+    searches: dict[str, int]
     support_coverage: float | None
     bad_input: dict[str, dict[str, Any]]
     drift: BatchDrift | None
@@ -98,6 +99,7 @@ class RunSummary:
             yield f"{pair:24}{amount:16,.2f}"
         for reason, count in self.reasons.items():
             yield f"{reason:12}{count:9,}  {REASONS[reason]}"
+        yield f"Search: {describe_searches(self.searches)}."
         for code, finding in self.bad_input.items():
             yield f"{code}: {finding['first']}"
         supported = UNKNOWN
@@ -149,6 +151,7 @@ def summarise(
         gain=tally.gain,
         gain_lower=tally.gain_lower,
         reasons=dict(sorted(tally.reasons.items(), key=lambda pair: -pair[1])),
+        searches=tally.searches,
         support_coverage=coverage,
         bad_input={
             code: {"rows": rows, "first": tally.first[code]}

@@ -11,6 +11,10 @@ from rich.markup import escape
 from realloc.base.errors import ReallocError, StoreError
 from realloc.cli.console import busy, plain_table, print_error, print_json, stdout
 from realloc.cli.options import AsJson, Quiet, StorePath
+from realloc.decide.search.compiled import search_library
+from realloc.decide.types import describe_searches
+from realloc.storage.ledger.entry import read_entry
+from realloc.storage.ledger.ledger import DECISIONS, Ledger
 from realloc.storage.store import Store, Version
 
 
@@ -116,13 +120,25 @@ def _describe(place: Store) -> dict[str, Any]:
         "writing": place.busy,
     }
     told |= {"current": None, "versions": [], "problem": None}
+    told |= {"compiled_search": search_library() is not None, "last_batch": None}
     try:
         told["versions"] = [_plain(version) for version in place.history()]
         current = place.current()
         told["current"] = current.number if current else None
+        told["last_batch"] = _last_batch(place)
     except ReallocError as problem:
         told["problem"] = str(problem)
     return told
+
+
+def _last_batch(place: Store) -> dict[str, Any] | None:
+    """Which search decided the newest batch of the store's decision log."""
+    ledger = Ledger(place.path / DECISIONS)
+    entries = (read_entry(ledger.folder(number)) for number in reversed(ledger.numbers()))
+    entry = next((entry for entry in entries if entry.kind == "batch"), None)
+    if entry is None or "searches" not in entry.source:
+        return None
+    return {"run": entry.run, "searches": entry.source["searches"]}
 
 
 def _plain(version: Version) -> dict[str, Any]:
@@ -152,5 +168,13 @@ def _show(told: dict[str, Any], store: Path, console: Console) -> None:
         )
     if told["versions"]:
         console.print(table)
+        console.print(
+            "Compiled search: installed."
+            if told["compiled_search"]
+            else "Compiled search: not installed; numpy gives the same answers more slowly."
+        )
+    if told["last_batch"]:
+        searches = describe_searches(told["last_batch"]["searches"])
+        console.print(f"Last batch, run {escape(told['last_batch']['run'])}: {searches}.")
     if told["problem"]:
         console.print(f"[bold red]Broken.[/] {escape(told['problem'])}")

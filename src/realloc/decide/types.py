@@ -55,6 +55,16 @@ class Decision:
 MOVED = ("moved", "required")
 
 
+def describe_searches(searches: dict[str, int]) -> str:
+    """Say in words which search decided how many rows, the most frequent first."""
+    parts: list[str] = []
+    for search, rows in sorted(searches.items(), key=lambda pair: -pair[1]):
+        kind, _, why = search.partition(": ")
+        name = f"the {kind} search" + (f" ({why})" if why else "")
+        parts.append(f"{rows:,} {'row' if rows == 1 else 'rows'} by {name}")
+    return ", ".join(parts) or "no row was searched"
+
+
 class Policy(Protocol):
     """Everything that recommends, ours or a baseline."""
 
