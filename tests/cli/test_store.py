@@ -37,7 +37,9 @@ def test_status_says_what_the_store_holds(tmp_path):
         False,
     )
     with store.writer():
-        assert "Somebody is writing now" in run("status", "--store", store.path)
+        assert "Another process is writing to the store" in run(
+            "status", "--store", store.path
+        )
 
 
 def test_status_says_which_search_decided_the_last_batch(tmp_path):
@@ -86,7 +88,8 @@ def test_verify_names_the_file_and_exits_with_2(tmp_path):
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x07")
     assert "weights.safetensors" in run("verify", "--store", store.path, code=2)
     assert (
-        json.loads(run("verify", "--store", store.path, "--json", code=2))["whole"] is False
+        json.loads(run("verify", "--store", store.path, "--json", code=2))["intact"]
+        is False
     )
 
 

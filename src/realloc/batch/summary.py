@@ -92,7 +92,7 @@ class RunSummary:
         """The figures for the console."""
         share = "" if self.moved_share is None else f" ({self.moved_share:.1%})"
         yield (
-            f"Total gain {self.gain:,.4g}, at least {self.gain_lower:,.4g}; "
+            f"Total gain {self.gain:,.4g}, lower bound {self.gain_lower:,.4g}; "
             f"{self.moved_money:,.2f} of {self.money:,.2f} change hands{share}."
         )
         for pair, amount in list(self.moved_by_pair.items())[:PAIRS_SHOWN]:
@@ -108,8 +108,8 @@ class RunSummary:
         drift = UNKNOWN
         if self.drift is not None:
             largest = self.drift.largest()
-            drift = f"{largest.excess:.3f} beyond usual at most ({largest.name})"
-        yield f"Own mix supported: {supported}. Drift of states against training: {drift}."
+            drift = f"{largest.excess:.3f} beyond usual ({largest.name})"
+        yield f"Current shares supported: {supported}. Largest drift against training: {drift}."
         yield f"Version {self.version}, made {self.age.days:.1f} days ago."
 
 

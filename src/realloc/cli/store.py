@@ -60,10 +60,10 @@ def verify(store: StorePath, as_json: AsJson = False, quiet: Quiet = False) -> N
     with busy("Hashing", quiet):
         faults = place.verify()
     if as_json:
-        print_json({"whole": not faults, "faults": list(faults)})
+        print_json({"intact": not faults, "faults": list(faults)})
     elif not faults:
         stdout().print(
-            f"[bold green]Whole.[/] {len(place.history())} versions, every byte as it was written."
+            f"[bold green]Intact.[/] {len(place.history())} versions, every checksum matches."
         )
     for fault in faults if not as_json else ():
         print_error(fault)
@@ -106,9 +106,9 @@ def unfreeze(store: StorePath) -> None:
     """Let the current version answer again."""
     thawed = Store(store).unfreeze()
     stdout().print(
-        "Answers come from the current version again."
+        "The current version answers again."
         if thawed
-        else "It was not frozen; nothing changed."
+        else "The store was not frozen; nothing changed."
     )
 
 
@@ -150,7 +150,7 @@ def _show(told: dict[str, Any], store: Path, console: Console) -> None:
     if told["frozen"]:
         console.print(f"[bold red]Frozen[/] since {escape(told['frozen'])}")
     if told["writing"]:
-        console.print("Somebody is writing now.")
+        console.print("Another process is writing to the store.")
     if not told["versions"] and not told["problem"]:
         console.print(f"{store} holds no model yet. `realloc fit` makes one.")
     table = plain_table()

@@ -40,7 +40,7 @@ def measure_realised(
     if arms is None:
         why = (
             "no column says which units were held out at random (`--arm`), "
-            "so gains cannot be told from luck"
+            "so gains cannot be told apart from chance"
         )
         return Realised(joined.num_rows, followed, None, why)
     table = joined.select(["unit", "outcome", "gain", "gain_lower"]).append_column(

@@ -48,7 +48,7 @@ class PlannedMetric:
         if self.margin is None:
             return f"{text}."
         enough = "wide enough" if self.margin >= self.effect else "too small"
-        return f"{text}. Its margin of {self.margin:g} is {enough} to be told."
+        return f"{text}. Its margin of {self.margin:g} is {enough} to be detected."
 
 
 @dataclass(frozen=True)
