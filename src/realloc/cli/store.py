@@ -134,11 +134,11 @@ def _describe(place: Store) -> dict[str, Any]:
 def _last_batch(place: Store) -> dict[str, Any] | None:
     """Which search decided the newest batch of the store's decision log."""
     ledger = Ledger(place.path / DECISIONS)
-    entries = (read_entry(ledger.folder(number)) for number in reversed(ledger.numbers()))
-    entry = next((entry for entry in entries if entry.kind == "batch"), None)
-    if entry is None or "searches" not in entry.source:
-        return None
-    return {"run": entry.run, "searches": entry.source["searches"]}
+    for number in reversed(ledger.numbers()):
+        entry = read_entry(ledger.folder(number))
+        if entry.kind == "batch":
+            return {"run": entry.run, "searches": entry.source.get("searches", {})}
+    return None
 
 
 def _plain(version: Version) -> dict[str, Any]:

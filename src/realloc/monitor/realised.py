@@ -24,9 +24,8 @@ class Realised:
     """How many decisions have outcomes, how many were followed, what the hold-out says of gains."""
 
     joined: int
-    followed: (
-        float | None
-    )  # part of the moved rows whose advice was followed; None: none was moved
+    # part of the moved rows whose advice was followed; None: none was moved
+    followed: float | None
     calibration: Calibration | None
     why_not: str | None  # why the gains cannot be judged
 

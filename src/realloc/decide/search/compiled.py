@@ -44,9 +44,8 @@ class SupportRegion:
     scale_variance: Floats
     limit: float
     margin: float
-    patterns: NDArray[
-        np.uint64
-    ]  # sets of active channels that were logged, as sums of `codes`
+    # sets of active channels that were logged, as sums of `codes`
+    patterns: NDArray[np.uint64]
     codes: NDArray[np.uint64]  # (K,)
     smallest_share: float  # whose logarithm is taken
     intervals: int  # of a way to an end, whose points between are asked about

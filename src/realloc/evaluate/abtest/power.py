@@ -30,9 +30,8 @@ class PlannedMetric:
     level: float  # before the test
     units: int  # randomized units or clusters in both arms
     effect: float  # found with probability `power`
-    margin: (
-        float | None
-    )  # of a guardrail: told to hold with that probability, if above the effect
+    # of a guardrail: told to hold with that probability, if above the effect
+    margin: float | None
     power: float
     # Two-sided, of the last look and with the goals' correction at its strictest.
     alpha: float

@@ -77,9 +77,8 @@ class Recorder:
                     disk.write_all(handle, content)
                     os.fsync(handle)
                 except OSError:
-                    os.ftruncate(
-                        handle, begun
-                    )  # a frame that was not acknowledged is not there
+                    # a frame that was not acknowledged is not there
+                    os.ftruncate(handle, begun)
                     raise
             except OSError as problem:
                 raise LedgerError(

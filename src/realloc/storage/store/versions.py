@@ -42,13 +42,11 @@ class Version:
     restores: int | None  # the version whose model this one repeats, after a rollback
     created: str  # UTC; never before its parent's, whatever the clock says
     rounds: int
-    windows: tuple[
-        WindowId, ...
-    ]  # all that the model has learned from, in the order of learning
+    # all that the model has learned from, in the order of learning
+    windows: tuple[WindowId, ...]
     metrics: dict[str, float]
-    fingerprint: dict[
-        str, Any
-    ]  # of the last window: units, mean shares, budget and outcome
+    # of the last window: units, mean shares, budget and outcome
+    fingerprint: dict[str, Any]
     schema: dict[str, Any]
     money_digits: int
     model: str  # SHA-256 of the model's manifest
