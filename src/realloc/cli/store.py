@@ -94,7 +94,7 @@ def export(
 def freeze(
     store: StorePath,
     reason: Annotated[
-        str, typer.Option(help="Why, for whoever finds it frozen.")
+        str, typer.Option(help="Why; `realloc status` shows it.")
     ] = "no reason was given",
 ) -> None:
     """The kill switch: every answer is "no change" until `realloc unfreeze`; updates may go on."""

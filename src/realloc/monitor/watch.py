@@ -95,10 +95,8 @@ def _arms(window: Any, logs: Logs, joined: pa.Table, arm: str) -> pa.Array:
     table = pa.concat_tables(
         [pa.Table.from_batches([piece.batch]) for piece in source.pieces([unit, arm])]
     )
-    names, arms = (
-        table[unit].cast(pa.string()).to_pylist(),
-        table[arm].cast(pa.string()).to_pylist(),
-    )
+    names = table[unit].cast(pa.string()).to_pylist()
+    arms = table[arm].cast(pa.string()).to_pylist()
     strange = sorted({str(name) for name in arms} - {CONTROL, TREATMENT})
     if strange:
         raise LogError(

@@ -102,7 +102,7 @@ def test_treated_units_alone_would_mistake_the_level_for_the_gain():
     assert slope.low <= 1 <= slope.high < 1.3
 
 
-def test_a_model_that_promises_twice_too_much_gets_twice_the_doubt():
+def test_a_model_that_predicts_twice_too_much_gets_twice_the_penalty():
     arms = read_arms(make_arms(20_000, realised=0.5), CONFIG)
     found = calibrate(arms, CONFIG, 0.25, 0.1)
     assert found.change == "raise_penalty"
@@ -114,6 +114,13 @@ def test_a_model_that_promises_twice_too_much_gets_twice_the_doubt():
         f"raise β from 0.25 to {found.beta:.3g}, raise τ from 0.1 to {found.threshold:.3g}."
         in found.sentence
     )
+
+
+def test_penalties_of_zero_may_stay_zero():
+    arms = read_arms(make_arms(20_000, realised=0.5), CONFIG)
+    found = calibrate(arms, CONFIG, 0.0, 0.0)
+    assert (found.beta, found.threshold) == (0.0, 0.0)
+    assert "β and τ are 0 and may stay" in found.sentence
 
 
 def test_a_model_that_keeps_its_promises_is_left_alone():

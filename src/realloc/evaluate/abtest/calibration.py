@@ -121,7 +121,7 @@ def calibrate(
     steps = f"{_step('β', beta, new_beta)}, {_step('τ', threshold, new_threshold)}"
     if change == "lower_penalty":
         steps = f"a smaller uncertainty penalty will do, {steps}"
-    if change.endswith("doubt") and not fit.is_shifted and new_beta == new_threshold == 0:
+    if change.endswith("penalty") and not fit.is_shifted and new_beta == new_threshold == 0:
         steps = "β and τ are 0 and may stay, as a gain of another size is still a gain"
     sure = f"{1 - config.alpha:.0%}"
     sentence = _say_change(change, fit, steps, sure) + _say_bounds(fit.surplus, bins, sure)

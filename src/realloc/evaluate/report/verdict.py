@@ -102,9 +102,9 @@ def conclude(evidence: VerdictEvidence) -> Verdict:
     against = _against(evidence)
     if against:
         return Verdict(DO_NOT, tuple(against))
-    doubts = _doubts(evidence)
-    decision = TEST_SMALL if doubts else LAUNCH
-    return Verdict(decision, (*doubts, *_in_favour(evidence)))
+    obstacles = _obstacles(evidence)
+    decision = TEST_SMALL if obstacles else LAUNCH
+    return Verdict(decision, (*obstacles, *_in_favour(evidence)))
 
 
 def _against(evidence: VerdictEvidence) -> list[str]:
@@ -125,7 +125,7 @@ def _against(evidence: VerdictEvidence) -> list[str]:
     return reasons
 
 
-def _doubts(evidence: VerdictEvidence) -> list[str]:
+def _obstacles(evidence: VerdictEvidence) -> list[str]:
     """What keeps from a launch."""
     lift = evidence.lift
     if lift is None:  # without any measurement, this says it all

@@ -95,7 +95,7 @@ def list_versions(root: Path) -> dict[int, Path]:
         if match is None or int(match[1]) in folders or (place / name).is_symlink():
             raise StoreError(
                 f"Expected one folder for each version in {str(place)!r}, "
-                f"but {name!r} is none, a link, or repeats a number. Move it away."
+                f"but {name!r} is not one, is a link, or repeats a number. Move it away."
             )
         folders[int(match[1])] = place / name
     return folders
