@@ -321,7 +321,7 @@ def to_markdown(cells_by_key: dict[str, Figures]) -> str:
         "true spread",
         "mean width",
         "width / ideal",
-        "bar .93",
+        "target .93",
     ]
     there = [
         design

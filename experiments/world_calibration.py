@@ -155,7 +155,7 @@ def to_markdown(results: dict[str, Any]) -> str:
     ]
     lines = [
         f"Parameters `{results['parameters_hash']}`. Mean over world seeds ± standard error; then "
-        "the paper's value, the bar.",
+        "the paper's value, the target.",
         "",
         "| row | seeds | " + " | ".join(REGIMES) + " |",
         "|---|---|" + "---|" * len(REGIMES),

@@ -89,7 +89,7 @@ def test_moves_without_effect_have_no_response_and_nothing_to_rank():
     result = rank_window(found, true_gain, CONFIG)
     assert abs(result["mean_response"].value) < 0.1
     assert result["rho_gain"].low < 0 < result["rho_gain"].high
-    assert "not told from chance" in result.verdict
+    assert "not distinguishable from chance" in result.verdict
 
 
 def test_a_policy_that_knows_ranks_well_and_its_reverse_as_badly():

@@ -132,9 +132,8 @@ def read_artifact(path: str | os.PathLike[str], kind: str) -> Artifact:
 
 def _resolve(path: str | os.PathLike[str]) -> Path:
     text = os.fspath(path)
-    folder = (
-        None if "\0" in text else Path(os.path.realpath(text))
-    )  # a link to one means the one
+    # a link to one means the one
+    folder = None if "\0" in text else Path(os.path.realpath(text))
     if folder is None or not text or not folder.name:
         raise ArtifactError(f"Expected the path of a folder for an artifact, got {text!r}.")
     return folder

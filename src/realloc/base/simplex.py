@@ -104,9 +104,8 @@ def project(v: Floats) -> Floats:
     """Euclidean projection onto the simplex: max(v − θ, 0) with the one θ that makes the sum 1."""
     K = v.shape[-1]
     largest = v.max(axis=-1, keepdims=True)
-    centred = (
-        v - largest
-    )  # the projection does not change, and huge inputs keep their digits
+    # the projection does not change, and huge inputs keep their digits
+    centred = v - largest
     falling = -np.sort(-centred, axis=-1)
     excess = np.cumsum(falling, axis=-1) - 1
     rank = np.arange(1, K + 1, dtype=v.dtype)

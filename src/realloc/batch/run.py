@@ -241,9 +241,8 @@ def _decide_chunks(job: BatchJob, options: Options) -> dict[int, Tally]:
     missing = (
         chunk for chunk in job.chunks(options.chunk_rows) if chunk.number not in tallies
     )
-    jobs = min(
-        options.jobs, (count - len(tallies)) // 2
-    )  # a process has to be worth its start
+    # a process has to be worth its start
+    jobs = min(options.jobs, (count - len(tallies)) // 2)
     done = sum(tally.rows for tally in tallies.values())
     options.progress(STEP, done, max(job.keys.rows, 1))
     for number, tally in decide_chunks(
@@ -328,7 +327,8 @@ def _log(job: BatchJob, summary: RunSummary, options: Options) -> LoggedAs:
                 schema=json.loads(json.dumps(asdict(job.loaded.schema))),
                 settings=job.settings,
                 source=job.input
-                | {"output": asdict(summary.output) if summary.output else {}},
+                | {"output": asdict(summary.output) if summary.output else {}}
+                | {"searches": summary.searches},
             ),
             [job.checkpoint.logged(number) for number in numbers],
         )

@@ -32,16 +32,14 @@ def demo(
     console.print("\n[bold]Why, for the first item[/]")
     for line in result.why:
         console.print(f"  {line}")
-    console.print(
-        "\n[bold]What it is truly worth[/], in orders an item (a real team cannot see this)"
-    )
+    console.print("\n[bold]True gains[/] in orders per item (unknown on real data)")
     for title, gains in (
         ("ReAlloc", result.ours),
-        ("one field for everybody", result.simple),
+        ("one constant field", result.simple),
     ):
         console.print(
-            f"  {title:24} promised {gains.predicted:+.3f}, true {gains.true:+.3f}; "
+            f"  {title:24} predicted {gains.predicted:+.3f}, true {gains.true:+.3f}; "
             f"{gains.harmed:.0%} of the moved items lose, "
-            f"{gains.certified:.0%} gain at least their lower value"
+            f"{gains.certified:.0%} gain at least their lower bound"
         )
     console.print(f"Everything is in {out}/: {', '.join(result.files)}")

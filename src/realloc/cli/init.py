@@ -59,7 +59,7 @@ def init(
         pinned = [name for name, kind in kinds.items() if kind == "category"]
         text = _toml(source.columns.names, schema, list(kinds), pinned, loaded.findings)
         findings = loaded.findings
-        state = "It could not be read as it is"
+        state = "The log cannot be read as it is"
     else:
         with busy("Checking", quiet):
             findings = check_logs(loaded.logs).findings

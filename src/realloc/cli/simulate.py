@@ -68,12 +68,13 @@ def simulate(
         typer.Option(min=2, help="How many channels; 3, or what the zoo's card says."),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the world: the same seed is the same truth.")
+        int,
+        typer.Option(min=0, help="Seed of the world: the same seed gives the same truth."),
     ] = 1,
     sample_seed: Annotated[
         int,
         typer.Option(
-            min=0, help="Of the draw: another one gives other items of the same world."
+            min=0, help="Seed of the draw: another one gives other items of the same world."
         ),
     ] = 0,
     quiet: Quiet = False,

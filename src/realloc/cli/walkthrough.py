@@ -25,7 +25,7 @@ class GainSummary:
     predicted: float  # gain per item
     true: float
     harmed: float  # part of the moved items that lose
-    certified: float  # part of the moved items that gain at least their lower value
+    certified: float  # part of the moved items that gain at least their lower bound
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class DemoResult:
     first_rows: tuple[str, ...]
     reasons: dict[str, int]
     ours: GainSummary
-    simple: GainSummary  # one field for everybody
+    simple: GainSummary  # one constant field
     why: tuple[str, ...]  # of the first item
     files: tuple[str, ...]
 
@@ -90,5 +90,5 @@ def judge(world: World, today: Logs, answers: pa.Table) -> GainSummary:
 
 def _describe(row: dict[str, object], channels: tuple[str, ...]) -> str:
     split = ", ".join(f"{name} {row[f'share_{name}']:.1%}" for name in channels)
-    gain = f"gain {row['gain']:+.3f} (lower value {row['gain_lower']:+.3f})"
+    gain = f"gain {row['gain']:+.3f} (lower bound {row['gain_lower']:+.3f})"
     return f"{row['item_id']}: {split}  {row['reason']}, {gain}"

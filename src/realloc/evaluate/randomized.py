@@ -16,9 +16,8 @@ from realloc.base.simplex import Floats, Integers, Mask, Rows
 from realloc.evaluate.trees import as_numbers
 from realloc.logs import Logs
 
-Density = Callable[
-    [Floats, Rows], Floats
-]  # (shares (r, K), row numbers (r,)) → density (r,)
+# (shares (r, K), row numbers (r,)) → density (r,)
+Density = Callable[[Floats, Rows], Floats]
 SUM_TOLERANCE = 1e-6
 # Largest difference of a share at which a logged move counts as an arm of the menu.
 SAME_MOVE = 1e-4

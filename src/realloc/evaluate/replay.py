@@ -333,7 +333,7 @@ def _rank(
 def _ceiling(
     window: MatchWindow, config: MatchedReplayConfig, notes: list[str]
 ) -> list[Estimate]:
-    """sd(τ), ρ* and R² of m_eval; what cannot be told is noted."""
+    """sd(τ), ρ* and R² of m_eval; what cannot be estimated is noted."""
     n = len(window.response)
     estimates = [
         Estimate.point("response_sd", window.response.std(), n),
@@ -350,7 +350,7 @@ def _ceiling(
         return estimates
     if not effect.low > 0:
         notes.append(
-            "Noise ceiling: a guess, because the size of effects cannot be told from zero (see "
+            "Noise ceiling: a guess, because the size of effects may well be zero (see "
             "`effect_sd`)."
         )
     noise = float(placebo.values.std())
@@ -495,7 +495,7 @@ def against_chance(rho: Estimate) -> str:
         return "no interval, because all events are of one unit"
     if rho.low > 0:
         return "better than chance"
-    return "worse than chance" if rho.high < 0 else "not told from chance"
+    return "worse than chance" if rho.high < 0 else "not distinguishable from chance"
 
 
 def _refused(

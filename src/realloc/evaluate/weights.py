@@ -217,9 +217,8 @@ def weighted_mean(
     for part in (term, minus) if minus else (term,):
         bottom = np.ones(n) if part.bottom is None else part.bottom
         columns += [np.bincount(codes, part.top), np.bincount(codes, bottom)]
-    table = np.stack(
-        columns, axis=1
-    )  # (G, 2 or 4): the statistic is a function of unit sums
+    # (G, 2 or 4): the statistic is a function of unit sums
+    table = np.stack(columns, axis=1)
     value = float(_quotients(table.sum(axis=0, keepdims=True))[0])
     if not np.isfinite(value):
         return Estimate.point(name, NAN, n)

@@ -91,11 +91,12 @@ class WorldParameters:
     # Response
     treatment_scale: float = 4.0  # paper: RMS gradient of the bracket at logged actions
     effect_scale: float = 2.2  # α_ρ, open
+    # local, interaction, far-field; paper
     energy_shares: tuple[float, ...] = (
         0.45,
         0.35,
         0.20,
-    )  # local, interaction, far-field; paper
+    )
     anchor_scale: float = 0.45  # λ_c of the anchor, open
     slope_scale: float = 0.6  # rows of W_E in a(H), open
     slope_confounding: float = 0.35  # 0.35·W_C C in a(H), paper

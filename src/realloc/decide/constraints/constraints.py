@@ -65,13 +65,11 @@ class Constraints:
     ['ads', 'tv']
     """
 
-    floors: dict[str, float] = field(
-        default_factory=dict[str, float]
-    )  # least share of the unit's budget
+    # least share of the unit's budget
+    floors: dict[str, float] = field(default_factory=dict[str, float])
     caps: dict[str, float] = field(default_factory=dict[str, float])
-    floors_money: dict[str, float] = field(
-        default_factory=dict[str, float]
-    )  # the same per unit and row, in money
+    # the same per unit and row, in money
+    floors_money: dict[str, float] = field(default_factory=dict[str, float])
     caps_money: dict[str, float] = field(default_factory=dict[str, float])
     frozen: tuple[str, ...] = ()  # keep their current share to the bit
     groups: tuple[Group, ...] = ()  # apart, or one inside the other
@@ -99,9 +97,8 @@ class Constraints:
         object.__setattr__(self, "groups", made)
         check_types(self, WHERE)
         for name in ("floors", "caps", "floors_money", "caps_money"):
-            object.__setattr__(
-                self, name, dict(getattr(self, name))
-            )  # later changes of the caller's dict do not leak in
+            # later changes of the caller's dict do not leak in
+            object.__setattr__(self, name, dict(getattr(self, name)))
         self._check_numbers()
         self._check_channels()
         self._check_groups()

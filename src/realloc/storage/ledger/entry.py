@@ -44,7 +44,7 @@ class Entry:
     schema: dict[str, Any]  # which columns of `inputs` are what
     # Of the decision: config tables, pools, whether a rule looked at all rows.
     settings: dict[str, Any]
-    # Files that were read, where their answers went, and digests.
+    # Files that were read, where their answers went, digests, and which searches decided.
     source: dict[str, Any] = field(default_factory=dict[str, Any])
     format: int = FORMAT
 

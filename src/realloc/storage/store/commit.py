@@ -105,7 +105,7 @@ def clear_unfinished(root: Path, head: Head | None) -> None:
     if newest > number + 1:  # a stopped writer leaves one at most
         raise StoreError(
             f"Expected no version after {number}, which HEAD names, but {str(folders[newest])!r} "
-            "is there: HEAD was lost or put back. Make a version current with "
+            "is there: HEAD was lost or set back. Make a version current with "
             f"`realloc rollback --to {newest}`, or move the folder away."
         )
     if newest > number:
