@@ -23,32 +23,6 @@ class Menu:
     possible: Mask  # (n, J) false where an option is only padding
 
     def __post_init__(self) -> None:
-        shapes = (self.gain.shape, self.use.shape, self.possible.shape)
-        fitting = self.gain.ndim == 2 and self.use.ndim == 3
-        if not (fitting and shapes[0] == shapes[1][:2] == shapes[2] and self.gain.size):
-            raise ConfigError(
-                "Expected gain (n, J), use (n, J, R) and possible (n, J) of at least one unit, "
-                f"got {shapes[0]}, {shapes[1]} and {shapes[2]}."
-            )
-        types = (self.gain.dtype, self.use.dtype, self.possible.dtype)
-        if types != (np.float64, np.int64, np.bool_):
-            raise ConfigError(
-                "Expected float64 gains, int64 uses in minor units and a boolean mask, "
-                f"got {types[0]}, {types[1]} and {types[2]}."
-            )
-        infinite = np.argwhere(self.possible & ~np.isfinite(self.gain))
-        if len(infinite):
-            unit, option = infinite[0].tolist()
-            raise ConfigError(
-                "Expected a finite gain of every possible option, "
-                f"got {self.gain[unit, option]} for option {option} of unit {unit}."
-            )
-        keep = self.possible[:, 0] & (self.gain[:, 0] == 0)
-        if not keep.all():
-            raise ConfigError(
-                "Expected option 0 to be keep, possible and with gain 0, "
-                f"got another in unit {int(keep.argmin())}."
-            )
         largest = np.abs(self.use.astype(np.float64)).max(axis=1)  # (n, R)
         single = largest.max(initial=0.0)
         total = largest.sum(axis=0).max(initial=0.0)

@@ -15,8 +15,8 @@ from realloc.base.validation import nearest
 from realloc.decide.config import DecisionConfig
 from realloc.decide.conservative import Mask, Rows, weigh_slopes
 from realloc.decide.decide import Decided
-from realloc.decide.portfolio.menu import Menu
-from realloc.decide.portfolio.portfolio import ChoiceConfig, choose
+from realloc.decide.portfolio.menu import LARGEST_TOTAL, Menu
+from realloc.decide.portfolio.portfolio import choose
 from realloc.decide.problem import (
     UNMOVED,
     Problem,
@@ -175,10 +175,9 @@ def share_out(
         use=use,
         possible=np.concatenate([one.possible for one in offers]),
     )
-    limits = np.array(
-        [np.floor(cap * unit + 1e-6) for cap in caps.values()], dtype=np.int64
-    )
-    choice = choose(menu, limits, tuple(caps), ChoiceConfig(digits=pooled.digits))
+    # A cap above the largest total of uses binds nobody.
+    limits = np.minimum(np.floor(np.array([*caps.values()]) * unit + 1e-6), LARGEST_TOTAL)
+    choice = choose(menu, limits.astype(np.int64), tuple(caps), pooled.digits)
     ends = np.cumsum([len(one.gain) for one in offers])
     options = np.split(choice.option, ends[:-1])
     return [one.take(option) for one, option in zip(offers, options, strict=True)]
