@@ -16,10 +16,11 @@ import mpltern  # noqa: F401  # pyright: ignore[reportMissingImports]  registers
 import numpy as np
 from matplotlib.colors import BoundaryNorm, ListedColormap  # pyright: ignore[reportMissingImports]
 
+from grid_oracle import simplex_grid
 from realloc.base.simplex import Floats, edges, from_log_ratio
 from realloc.evaluate.oracle import edge_scores
 from realloc.world import REGIMES, World
-from realloc.world.oracle import search_local, simplex_grid
+from realloc.world.oracle import search_local
 from realloc.world.sample import channel_names
 from realloc.world.state import State
 

@@ -5,7 +5,7 @@ import difflib
 import math
 import reprlib
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from realloc.base.errors import ConfigError
@@ -30,6 +30,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
         return f" Did you mean {lowered[close[0]]!r}?"
     shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
     return f" Known: {shown}."
+
+
+def check_known(what: str, word: str, known: Collection[str], where: str) -> None:
+    """Refuse a word that is not among the known ones."""
+    if word not in known:
+        raise ConfigError(f"Unknown {what} {word!r} in {where}.{nearest(word, known)}")
 
 
 def check_types(instance: Any, where: str) -> None:

@@ -10,7 +10,6 @@ from realloc.base.simplex import Floats
 from realloc.base.validation import check_types
 from realloc.baselines.response import ResponsePolicy, States, Task
 from realloc.evaluate.trees import boost
-from realloc.model.config import Config
 
 PATIENCE = 50
 
@@ -47,14 +46,8 @@ class TreeResponse:
 class STrees(ResponsePolicy):
     """The joint S-learner by trees."""
 
-    def __init__(
-        self,
-        search: str = "ascent",
-        config: Config | None = None,
-        settings: TreeConfig | None = None,
-    ) -> None:
-        super().__init__(search, config)
-        self.settings = settings or TreeConfig()
+    defaults = TreeConfig()
+    settings: TreeConfig
 
     def fit_response(self, task: Task) -> TreeResponse:
         """One booster."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, nearest
+from realloc.base.validation import check_known, check_types
 from realloc.decide.search.greedy import SearchConfig
 
 SEARCHES = ("ascent", "greedy")
@@ -41,10 +41,7 @@ class DecisionConfig:
     def __post_init__(self) -> None:
         check_types(self, "[decision]")
         for name, known in (("search", SEARCHES), ("uncertainty", UNCERTAINTIES)):
-            value = getattr(self, name)
-            if value not in known:
-                hint = nearest(value, known)
-                raise ConfigError(f"Unknown `{name}` {value!r} in [decision].{hint}")
+            check_known(f"`{name}`", getattr(self, name), known, "[decision]")
         if not self.steps or min(self.steps) <= 0 or max(self.steps) > 1:
             raise ConfigError(
                 f"Expected `steps` of [decision] above 0 and up to 1, got {list(self.steps)}."

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, from_table, nearest
+from realloc.base.validation import check_known, check_types, from_table
 
 WHERE = "[constraints]"
 SLACK = 1e-12  # float error of a sum is no conflict
@@ -128,10 +128,7 @@ class Constraints:
     def check_channels(self, channels: tuple[str, ...]) -> None:
         """Refuse names that are no channels of the schema, with the nearest one."""
         for name in self.named():
-            if name not in channels:
-                raise ConfigError(
-                    f"Unknown channel {name!r} in {WHERE}.{nearest(name, channels)}"
-                )
+            check_known("channel", name, channels, WHERE)
 
     def _check_numbers(self) -> None:
         for kind in ("floors", "caps"):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats, Integers, total_variation
-from realloc.base.validation import nearest
+from realloc.base.validation import check_known
 from realloc.decide.config import DecisionConfig
 from realloc.decide.conservative import Mask, Rows, weigh_slopes
 from realloc.decide.decide import Decided
@@ -93,10 +93,7 @@ def offer(
 ) -> Offer:
     """Offer the row's recommendation and ways out of the capped channels, in parts."""
     for name, most in pools.items():
-        if name not in channels:
-            raise ConfigError(
-                f"Unknown channel {name!r} in the pools.{nearest(name, channels)}"
-            )
+        check_known("channel", name, channels, "the pools")
         if not 0 <= most < np.inf:
             raise ConfigError(
                 f"Expected a finite amount of at least 0 in the pool of {name!r}, got {most}."
