@@ -316,15 +316,11 @@ def _log(job: BatchJob, summary: RunSummary, options: Options) -> LoggedAs:
         numbers = range(job.count(options.chunk_rows))
         entry = ledger.append(
             Entry(
-                number=0,
-                previous=None,
                 run=run.id,
                 kind="batch",
                 made=summary.made,
                 version=None if frozen else run.version,
                 model=None if frozen else job.loaded.record.model,
-                segments=(),
-                rows=0,
                 schema=json.loads(json.dumps(asdict(job.loaded.schema))),
                 settings=job.settings,
                 source=job.input

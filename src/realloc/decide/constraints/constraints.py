@@ -92,7 +92,12 @@ class Constraints:
     def __post_init__(self) -> None:
         _lists_to_tuples(self, "frozen", "groups", "open")
         made = (
-            tuple(_as_group(group) for group in self.groups)
+            tuple(
+                from_table(Group, group, "[[constraints.groups]]")
+                if isinstance(group, Mapping)
+                else group
+                for group in self.groups
+            )
             if isinstance(self.groups, tuple)
             else self.groups
         )
@@ -216,14 +221,6 @@ def _lists_to_tuples(instance: Any, *names: str) -> None:
     for name in names:
         if isinstance(getattr(instance, name), list):
             object.__setattr__(instance, name, tuple(getattr(instance, name)))
-
-
-def _as_group(value: Any) -> Any:
-    return (
-        from_table(Group, value, "[[constraints.groups]]")
-        if isinstance(value, Mapping)
-        else value
-    )
 
 
 def _check_shares(what: str, values: Mapping[str, float | None]) -> None:
