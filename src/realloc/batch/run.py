@@ -170,11 +170,15 @@ def _prepare(
     frozen = why_frozen is not None
     current = None if frozen else store.current()
     version = current.number if current else None
+    rules = None if frozen else options.config
     request = ModelRequest(
-        store.path, version, frozen=frozen, allow_network=options.allow_network
+        store.path,
+        version,
+        rules and rules.decision,
+        rules and rules.constraints,
+        frozen,
+        options.allow_network,
     )
-    if not frozen:
-        request = request.with_rules(options.config)
     loaded = load_model(request)
     schema = loaded.schema
     keys = scan_keys(source, schema)
