@@ -301,9 +301,7 @@ def test_a_value_is_a_table():
 
 
 def test_a_config_that_cannot_be_used_is_refused():
-    with pytest.raises(
-        ConfigError, match="Expected `clip` above 0 in the value config, got 0"
-    ):
+    with pytest.raises(ConfigError, match="Expected `clip` > 0 in the value config, got 0"):
         ValueConfig(clip=0)
     with pytest.raises(ConfigError, match="Expected `most_off_menu` from 0 to 1"):
         ValueConfig(most_off_menu=1.5)

@@ -13,9 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats
-from realloc.base.validation import check_known, check_types
+from realloc.base.validation import check_known, check_range, check_types
 from realloc.baselines.lbfgs import Climbable, search_lbfgs
 from realloc.baselines.response import ResponsePolicy, States, Task
 from realloc.learn.networks.config import TrainConfig
@@ -43,11 +42,7 @@ class Backbone(TrainConfig):
     def __post_init__(self) -> None:
         check_types(self, "the backbone")
         check_known("`activation`", self.activation, ACTIVATIONS, "the backbone")
-        if self.members < 1 or self.width < 1:
-            raise ConfigError(
-                f"Expected `members` and `width` of at least 1, got {self.members} members of "
-                f"width {self.width}."
-            )
+        check_range(self, ("members", "width"), ">= 1", "the backbone")
         super().__post_init__()
 
     def stack(self, inputs: int, outputs: int, seed: int) -> Stack:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats, Mask, Rows, total_variation
+from realloc.base.validation import check_range
 from realloc.evaluate.bootstrap import Bootstrap
 from realloc.evaluate.outcome_model import OutcomeModel, fit_outcome_model
 from realloc.evaluate.propensity import check_propensities
@@ -66,18 +66,12 @@ class ValueConfig:
     bootstrap: Bootstrap | None = None
 
     def __post_init__(self) -> None:
-        least = min(self.least_effective_rows, self.least_effective_units)
-        if not 0 <= self.most_off_menu <= 1 or least < 0:
-            raise ConfigError(
-                "Expected `most_off_menu` from 0 to 1 and effective sizes of at least 0 in the "
-                "value config."
-            )
-        for name in ("clip", "bandwidth"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ConfigError(
-                    f"Expected `{name}` above 0 in the value config, got {value}."
-                )
+        where = "the value config"
+        check_range(self, ("most_off_menu",), "from 0 to 1", where)
+        least_0 = ("least_effective_rows", "least_effective_units")
+        check_range(self, least_0, ">= 0", where)
+        given = [name for name in ("clip", "bandwidth") if getattr(self, name) is not None]
+        check_range(self, tuple(given), "> 0", where)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_known, check_types, from_table
+from realloc.base.validation import check_known, check_range, check_types, from_table
 
 EFFECTS = {"percent": "%", "points": "pt", "absolute": ""}
 DIRECTIONS = ("up", "down")
@@ -131,10 +131,7 @@ class AbtestConfig:
             raise ConfigError(
                 f"Expected two names of arms in [abtest], got {self.control!r} twice."
             )
-        if not 0 < self.split < 1:
-            raise ConfigError(
-                f"Expected `split` of [abtest] between 0 and 1, got {self.split}."
-            )
+        check_range(self, ("split",), "between 0 and 1", "[abtest]")
         if not 0 < self.alpha <= 0.2:
             raise ConfigError(
                 f"Expected `alpha` of [abtest] above 0 and up to 0.2, got {self.alpha}."

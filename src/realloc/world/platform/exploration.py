@@ -13,10 +13,9 @@ import numpy as np
 
 from realloc.base.errors import ConfigError
 from realloc.base.simplex import Integers, Mask, edges
-from realloc.base.validation import check_types
+from realloc.base.validation import check_range, check_types
 from realloc.world.platform.draws import Floats, choose, row_sum
 from realloc.world.platform.items import GRID, Thousandths
-from realloc.world.platform.ranges import check_range
 
 
 @dataclass(frozen=True, kw_only=True)
