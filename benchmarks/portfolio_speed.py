@@ -21,7 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from realloc.base.simplex import round_money
-from realloc.decide.portfolio.menu import Menu
+from realloc.decide.portfolio.knapsack import Menu
 from realloc.decide.portfolio.portfolio import Choice, choose
 
 RESULTS = Path(__file__).parent / "results" / "portfolio_speed.json"

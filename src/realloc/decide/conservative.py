@@ -6,7 +6,7 @@ it up step by step would count it again and again.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -46,11 +46,6 @@ class OutcomeTerm:
     tolerance: float | None = None  # what a guardrail may lose; None: not a guardrail
     # (starts (n, K), longest move) → gains that are cheap and close enough to compare ends by
     local_gain: Callable[[Floats, float], MoveFunction | None] | None = None
-
-    def approximate_locally(self, start: Floats, radius: float) -> "OutcomeTerm":
-        """Return the same outcome for a search within `radius` of `start` (n, K)."""
-        gain = None if self.local_gain is None else self.local_gain(start, radius)
-        return self if gain is None else replace(self, gain=gain)
 
 
 def weigh_gains(

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from realloc.base.errors import ConfigError
 from realloc.decide.portfolio import portfolio
-from realloc.decide.portfolio.menu import Menu
+from realloc.decide.portfolio.knapsack import Menu
 from realloc.decide.portfolio.portfolio import choose
 
 NAMES = ("coupon", "feed", "search", "mail", "moved money")

@@ -15,7 +15,7 @@ from realloc.base.validation import check_known
 from realloc.decide.config import DecisionConfig
 from realloc.decide.conservative import Mask, Rows, weigh_slopes
 from realloc.decide.decide import Decided
-from realloc.decide.portfolio.menu import LARGEST_TOTAL, Menu
+from realloc.decide.portfolio.knapsack import LARGEST_TOTAL, Menu
 from realloc.decide.portfolio.portfolio import choose
 from realloc.decide.problem import (
     UNMOVED,

@@ -15,8 +15,7 @@ from realloc.base.errors import ConfigError
 from realloc.base.simplex import LARGEST_MINOR, Floats, Integers
 from realloc.decide.portfolio.core import solve_core
 from realloc.decide.portfolio.dual import Priced, lowest_gain, minimise_dual
-from realloc.decide.portfolio.knapsack import Knapsack, to_knapsack
-from realloc.decide.portfolio.menu import Menu
+from realloc.decide.portfolio.knapsack import Knapsack, Menu, to_knapsack
 
 # Groups of equal units that the integer program decides; ten times more while it finds no choice.
 CORE = 100
