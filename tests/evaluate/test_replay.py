@@ -335,14 +335,16 @@ def test_constant_gains_rank_nothing():
 
 def test_gains_that_are_no_numbers_are_refused():
     with pytest.raises(
-        LogError, match="Expected finite gains from the policy, got 1 of .* NaN or infinite"
+        LogError, match="Expected finite predictions, got 1 of .* NaN or infinite"
     ):
         rank_window(
             window(),
             lambda asked, to: np.where(np.arange(len(to)) == 3, np.nan, 1.0),
             CONFIG,
         )
-    with pytest.raises(LogError, match="Expected one gain per event, an array of shape"):
+    with pytest.raises(
+        LogError, match="Expected one prediction, response and unit per event, got"
+    ):
         rank_window(window(), lambda asked, to: np.ones((len(to), 3)), CONFIG)
 
 

@@ -45,12 +45,6 @@ def tangent_basis(channels: int) -> Floats:
     return Q
 
 
-def from_log_ratio(u: Floats) -> Floats:
-    """Shares p = softmax(Qu) of isometric log-ratio coordinates u = Qᵀ log p, (..., K−1)."""
-    logits = u @ tangent_basis(u.shape[-1] + 1).T.astype(u.dtype)
-    return softmax(logits)
-
-
 def softmax(logits: Floats) -> Floats:
     """Softmax over the last axis, safe for large logits."""
     weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
@@ -93,11 +87,6 @@ def edge_directions(channels: int) -> Floats:
     pairs = edges(channels)
     eye = np.eye(channels)
     return eye[pairs[:, 1]] - eye[pairs[:, 0]]
-
-
-def path_length(points: Floats) -> Floats:
-    """Euclidean length Σ‖p⁽ʳ⁺¹⁾ − p⁽ʳ⁾‖₂ of a trace (..., R+1, K)."""
-    return np.linalg.norm(np.diff(points, axis=-2), axis=-1).sum(axis=-1)
 
 
 def project(v: Floats) -> Floats:

@@ -16,7 +16,7 @@ from itertools import combinations
 import torch
 from torch import Tensor, nn
 
-from realloc.base.errors import ConfigError
+from realloc.base.validation import check_range
 from realloc.baselines.backbone import Backbone, BackboneSurface, NetworkPolicy, ScaledRows
 from realloc.baselines.response import Task
 from realloc.learn.networks.train import Loss
@@ -36,8 +36,7 @@ class VCNetConfig(Backbone):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if min(self.density, self.targeted) < 0:
-            raise ConfigError("Expected `density` and `targeted` of at least 0.")
+        check_range(self, ("density", "targeted"), ">= 0", "VCNet")
 
 
 class Varying(BackboneSurface):

@@ -170,11 +170,15 @@ def _prepare(
     frozen = why_frozen is not None
     current = None if frozen else store.current()
     version = current.number if current else None
+    rules = None if frozen else options.config
     request = ModelRequest(
-        store.path, version, frozen=frozen, allow_network=options.allow_network
+        store.path,
+        version,
+        rules and rules.decision,
+        rules and rules.constraints,
+        frozen,
+        options.allow_network,
     )
-    if not frozen:
-        request = request.with_rules(options.config)
     loaded = load_model(request)
     schema = loaded.schema
     keys = scan_keys(source, schema)
@@ -315,15 +319,11 @@ def _log(job: BatchJob, summary: RunSummary, options: Options) -> LoggedAs:
         numbers = range(job.count(options.chunk_rows))
         entry = ledger.append(
             Entry(
-                number=0,
-                previous=None,
                 run=run.id,
                 kind="batch",
                 made=summary.made,
                 version=None if frozen else run.version,
                 model=None if frozen else job.loaded.record.model,
-                segments=(),
-                rows=0,
                 schema=json.loads(json.dumps(asdict(job.loaded.schema))),
                 settings=job.settings,
                 source=job.input

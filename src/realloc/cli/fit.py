@@ -85,7 +85,7 @@ def update(
     place = Store(store, allow_network=allow_network)
     console = stdout()
     if place.empty:
-        raise _nothing(store)
+        place.load()  # its sentence, before the folder is made
     with place.writer():
         model = place.load()
         rows = _read(window, model.known_schema, quiet)
@@ -106,17 +106,7 @@ def update(
 
 def open_store(store: Path) -> ReAlloc:
     """The current model of a store."""
-    place = Store(store)
-    if place.empty:
-        raise _nothing(store)
-    return place.load()
-
-
-def _nothing(store: Path) -> ConfigError:
-    return ConfigError(
-        f"Expected a store with a model at {str(store)!r}, but there is none. "
-        "`realloc fit` makes one."
-    )
+    return Store(store).load()
 
 
 def _read(source: list[str], schema: Schema, quiet: bool) -> Logs:

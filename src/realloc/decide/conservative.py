@@ -6,7 +6,7 @@ it up step by step would count it again and again.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -47,11 +47,6 @@ class OutcomeTerm:
     common_error: float = 0.0  # how far all gains together may be off, in parts of them
     # (starts (n, K), longest move) → gains that are cheap and close enough to compare ends by
     local_gain: Callable[[Floats, float], MoveFunction | None] | None = None
-
-    def approximate_locally(self, start: Floats, radius: float) -> "OutcomeTerm":
-        """Return the same outcome for a search within `radius` of `start` (n, K)."""
-        gain = None if self.local_gain is None else self.local_gain(start, radius)
-        return self if gain is None else replace(self, gain=gain)
 
     def gain_and_error(
         self, rows: Rows, start: Floats, ends: Floats

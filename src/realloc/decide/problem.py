@@ -53,10 +53,13 @@ def approximate_locally(problem: Problem, base: Floats, config: DecisionConfig) 
 
     Returns `problem` itself if none apply.
     """
-    outcomes = tuple(
-        term.approximate_locally(base, config.max_length) for term in problem.outcomes
-    )
-    return problem if outcomes == problem.outcomes else replace(problem, outcomes=outcomes)
+    outcomes = list(problem.outcomes)
+    for place, term in enumerate(outcomes):
+        gain = term.local_gain and term.local_gain(base, config.max_length)
+        if gain is not None:
+            outcomes[place] = replace(term, gain=gain)
+            problem = replace(problem, outcomes=tuple(outcomes))
+    return problem
 
 
 def score_ends(

@@ -255,7 +255,8 @@ def rank_window(
         return _refused(why, selection.balance, window)
     before = at_previous(window.logs, window.events, rows)
     progress("rank events", 0, 8)
-    gains = _checked(gain(before, window.logs.shares[rows]), len(rows))
+    gains = np.asarray(gain(before, window.logs.shares[rows]), dtype=np.float64)
+    ranking.check_pairs(gains, window.response, window.moved.units)
     if np.ptp(gains) == 0:
         why = (
             f"Expected gains that differ between events, got {gains[0]:.4g} for all "
@@ -438,8 +439,7 @@ def _filled(names: tuple[str, ...], values: Floats) -> tuple[tuple[str, ...], Fl
     gaps = np.flatnonzero(missing.any(axis=0))
     if not len(gaps):
         return names, values
-    count = np.maximum((~missing).sum(axis=0), 1)
-    means = np.where(missing, 0.0, values).sum(axis=0) / count
+    means = np.ma.masked_array(values, missing).mean(axis=0).filled(0.0)
     filled = np.hstack([np.where(missing, means, values), missing[:, gaps]])
     return (*names, *(f"{names[j]} missing" for j in gaps)), filled
 
@@ -464,20 +464,6 @@ def _left_aside(
     return [
         f"Not matched on, and out of balance (SMD): {', '.join(far)}. Name them in `features`."
     ]
-
-
-def _checked(gain: object, n: int) -> Floats:
-    gains = np.asarray(gain, dtype=np.float64)
-    if gains.shape != (n,):
-        raise LogError(
-            f"Expected one gain per event, an array of shape ({n},), got {gains.shape}."
-        )
-    bad = int((~np.isfinite(gains)).sum())
-    if bad:
-        raise LogError(
-            f"Expected finite gains from the policy, got {bad:,} of {n:,} that are NaN or infinite."
-        )
-    return gains
 
 
 def _parse(start: str | date | datetime) -> np.datetime64:
