@@ -11,6 +11,7 @@ from realloc.base.version import __version__
 if TYPE_CHECKING:
     from realloc import baselines, evaluate
     from realloc.base.errors import ConfigError, LogError, ReallocError
+    from realloc.evaluate.total import total_gain
     from realloc.logs import (
         Check,
         Logs,
