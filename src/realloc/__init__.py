@@ -13,21 +13,18 @@ if TYPE_CHECKING:
     from realloc.base.errors import ConfigError, LogError, ReallocError
     from realloc.evaluate.total import total_gain
     from realloc.logs import (
-        Check,
         Logs,
         Schema,
         check_source,
         read_logs,
         split_by_time,
         split_by_unit,
-        unit_folds,
     )
     from realloc.model.config import Config, read_config
     from realloc.model.realloc import ReAlloc, load
     from realloc.world import Regime, World
 
 _HOMES = {
-    "Check": "logs",
     "Config": "model.config",
     "ConfigError": "base.errors",
     "LogError": "base.errors",
@@ -46,11 +43,9 @@ _HOMES = {
     "split_by_time": "logs",
     "split_by_unit": "logs",
     "total_gain": "evaluate.total",
-    "unit_folds": "logs",
 }
 
 __all__ = [
-    "Check",
     "Config",
     "ConfigError",
     "LogError",
@@ -70,7 +65,6 @@ __all__ = [
     "split_by_time",
     "split_by_unit",
     "total_gain",
-    "unit_folds",
 ]
 
 
