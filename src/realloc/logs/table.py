@@ -155,7 +155,9 @@ class Logs:
         categorical = [
             name for name in self.features if pa.types.is_dictionary(self.table[name].type)
         ]
-        return replace(self.schema, features=self.features, categorical=tuple(categorical))
+        return replace(
+            self.schema, features=self.features, categorical=tuple(categorical), notes={}
+        )
 
     def take(self, rows: Mask | Rows) -> "Logs":
         """The rows where a mask is true, or at the given positions."""

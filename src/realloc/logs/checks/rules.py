@@ -23,8 +23,7 @@ RULES: dict[str, Rule] = {
         "error",
         "Expected numbers in column {column!r}, got {value}",
         "The column would be read with holes where values are.",
-        "Write plain numbers such as 1234.5 (no thousands separators, currency signs or decimal "
-        "commas).",
+        "{detail}",
     ),
     "infinite": Rule(
         "error",
@@ -78,8 +77,9 @@ RULES: dict[str, Rule] = {
     "bad_time": Rule(
         "error",
         "Expected dates such as 2026-01-31 in column {column!r}, got {value}",
-        "Other forms are ambiguous (01/02/2026 is two different days).",
-        "Write ISO dates (YYYY-MM-DD, or YYYY-MM-DDTHH:MM:SS).",
+        "The row cannot be placed in time.",
+        "Write it as YYYY-MM-DD, or name the form of all dates: --date-format DD/MM/YYYY for "
+        '`realloc init` and `realloc check`, date_format = "DD/MM/YYYY" in [read] of the config.',
     ),
     "future_time": Rule(
         "error",

@@ -24,6 +24,8 @@ from realloc.logs.reading.columns import (
     to_numbers,
     to_times,
 )
+from realloc.logs.reading.numerals import looks_like
+from realloc.logs.reading.options import ReadOptions
 from realloc.logs.reading.plan import ReadingPlan
 from realloc.logs.reading.source import Piece
 
@@ -122,7 +124,8 @@ class Intake:
         batch = piece.batch
         schema = self.plan.schema
         units = self._encode_units(batch.column(schema.unit))
-        times = to_times(batch.column(schema.time), schema.time)
+        form = schema.read.date_format
+        times = to_times(batch.column(schema.time), schema.time, form)
         self.zoned |= times.zoned
         self.naive |= times.naive
         flags = RowFlags(self, piece, units, times.values)
@@ -179,7 +182,7 @@ class Intake:
         schema = self.plan.schema
         spend = name == schema.spend_column or name in schema.channels
         money = spend or name == schema.budget
-        parsed = to_numbers(column, name, allow_text=self.text, allow_bool=not money)
+        parsed = to_numbers(column, name, self.text, allow_bool=not money, read=schema.read)
         values = parsed.values + 0.0  # a copy, with −0.0 made 0.0
         _check_numbers(flags, parsed, values, name)
         if money and not _within(values, LARGEST_AMOUNT, 0.0):
@@ -200,14 +203,14 @@ class Intake:
         self, flags: "RowFlags", column: pa.Array, name: str, kind: str
     ) -> NDArray[Any]:
         if kind == "time":
-            parsed = to_times(column, name)
+            parsed = to_times(column, name, self.plan.schema.read.date_format)
             flags.flag("bad_time", parsed.bad, name, parsed)
             return parsed.values
         if kind == "bool" and self.text:
             lower = pc.utf8_lower(pc.utf8_trim_whitespace(column))
             known = pc.is_in(lower, value_set=pa.array(["true", "false"]))
             column = pc.if_else(known, pc.equal(lower, "true"), None)
-        parsed = to_numbers(column, name, allow_text=self.text)
+        parsed = to_numbers(column, name, self.text, read=self.plan.schema.read)
         _check_numbers(flags, parsed, parsed.values, name)
         with np.errstate(over="ignore"):
             return parsed.values.astype(np.float32)
@@ -254,11 +257,26 @@ class RowFlags:
 
 def _check_numbers(flags: RowFlags, parsed: Parsed, values: Floats, column: str) -> None:
     """Flag what is no number, infinite, or so large that nobody means it."""
-    flags.flag("not_a_number", parsed.bad, column, parsed)
+    hint = _hint(parsed, flags.intake.plan.schema.read)
+    flags.flag("not_a_number", parsed.bad, column, parsed, hint)
     if not _within(values, LARGEST_NUMBER, -LARGEST_NUMBER):
         infinite = np.isinf(values)
         flags.flag("infinite", infinite, column, values)
         flags.flag("absurd", ~infinite & (np.abs(values) > LARGEST_NUMBER), column, values)
+
+
+def _hint(parsed: Parsed, read: ReadOptions) -> str:
+    """How to read the first cell that is no number."""
+    if not parsed.bad.any() or parsed.texts is None:
+        return ""
+    keys = looks_like(str(parsed.texts[int(np.argmax(parsed.bad))].as_py()))
+    if not keys:
+        return "Leave the cell empty where there is no value."
+    already = f" ([read] says {read.to_toml()})" if read.changed else ""
+    return (
+        f"It looks like {keys}{already}: put that into [read] of the config (`realloc init` "
+        f"proposes it), or read=realloc.ReadOptions({keys.replace(' = ', '=')}) in Python."
+    )
 
 
 def _within(values: Floats, largest: float, smallest: float) -> bool:

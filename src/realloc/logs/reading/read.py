@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from realloc.base.errors import ConfigError, LogError
 from realloc.base.simplex import Integers
 from realloc.logs.checks import leaks
-from realloc.logs.checks.finding import Finding
+from realloc.logs.checks.finding import Finding, listed
 from realloc.logs.reading import keys
 from realloc.logs.reading.columns import DAY_MICROS, NO_TIME
 from realloc.logs.reading.intake import POSITION, CompactRows, Intake, RowPile
+from realloc.logs.reading.options import ReadOptions
 from realloc.logs.reading.pivot import pivot
 from realloc.logs.reading.plan import ReadingPlan, make_plan
 from realloc.logs.reading.source import BATCH_ROWS, Piece, Source, open_source
@@ -40,19 +41,22 @@ def read_logs(
     source: Any,
     schema: Schema,
     *,
+    read: ReadOptions | None = None,
     on_progress: OnProgress | None = None,
     today: date | None = None,
 ) -> Logs:
     """Read and validate a log; if its rows are wrong, raise one `LogError` with every problem.
 
-    `source`: a Parquet or CSV path, list of paths, glob or folder of partitions, or a pandas,
-    polars or pyarrow table. Rows are sorted by unit and time. Rows without budget or outcome are
-    set aside and reported by `logs.check()`.
+    `source`: a Parquet, CSV or Excel path, list of paths, glob or folder of partitions, or a
+    pandas, polars or pyarrow table. `read`: how text is written, if not as the schema says. Rows
+    are sorted by unit and time. Rows without budget or outcome are set aside and reported by
+    `logs.check()`.
     """
     if not isinstance(schema, Schema):
         raise ConfigError(
             f"Expected a realloc.Schema that names the columns, got {type(schema).__name__}."
         )
+    schema = replace(schema, read=read) if read else schema
     loaded = load(source, schema, on_progress=on_progress, today=today)
     if loaded.logs is None:
         raise LogError(explain(loaded.findings))
@@ -61,11 +65,7 @@ def read_logs(
 
 def explain(findings: Sequence[Finding]) -> str:
     """All errors as one message."""
-    errors = [finding.sentence for finding in findings if finding.level == "error"]
-    if len(errors) == 1:
-        return errors[0]
-    numbered = [f"  {i}. {text}" for i, text in enumerate(errors, 1)]
-    return "\n".join([f"{len(errors)} problems in the log:", *numbered])
+    return listed([finding.sentence for finding in findings if finding.level == "error"])
 
 
 def load(
@@ -76,7 +76,7 @@ def load(
     today: date | None = None,
 ) -> Loaded:
     """Read as far as possible: problems of rows are findings; only an unreadable source raises."""
-    opened = open_source(source)
+    opened = open_source(source, schema.read)
     plan = make_plan(opened, schema)
     features = tuple(plan.features)
     today = today or datetime.now(UTC).date()
@@ -136,7 +136,7 @@ def load_today(source: Any, schema: Schema) -> Today:
         raise LogError(
             "Expected one row per unit to decide on (wide layout), got a schema of the long layout."
         )
-    opened = source if isinstance(source, Source) else open_source(source)
+    opened = open_source(source, schema.read)
     plan = plan_today(opened, schema)
     intake = Intake(plan, date.max, opened.text, forgive=True, usable=RowPile(opened.rows))
     _stream(opened, intake, None)
