@@ -7,7 +7,7 @@ from typing import cast
 
 from realloc.base.errors import ConfigError
 from realloc.base.validation import check_types, from_table
-from realloc.logs.reading.options import ReadOptions
+from realloc.logs.reading.options import PLAIN, ReadOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Schema:
         str, ...
     ] = ()  # columns that look post-decision but were known before it
     drop_units: tuple[str, ...] = ()  # units to leave out, such as a total of the others
-    read: ReadOptions = ReadOptions()  # how text files are written: the table [read]
+    read: ReadOptions = PLAIN  # how text files are written: the table [read]
     # Of a guessed schema: why each column got its part.
     notes: dict[str, str] = field(default_factory=dict[str, str], compare=False, repr=False)
 

@@ -167,10 +167,6 @@ class RuleTally:
         self.counts[code, column] += count
         self.firsts.setdefault((code, column), first)
 
-    def has(self, *codes: str) -> bool:
-        """Whether any row broke one of the rules."""
-        return any(code in codes for code, _ in self.counts)
-
     def findings(self) -> list[Finding]:
         """One finding per rule and column."""
         findings: list[Finding] = []

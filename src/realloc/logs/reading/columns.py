@@ -12,10 +12,9 @@ from realloc.base.simplex import Integers, Mask
 from realloc.logs.reading.arrow import compute as pc
 from realloc.logs.reading.dates import NO_TIME, read_dates
 from realloc.logs.reading.numerals import plain_numbers
-from realloc.logs.reading.options import ReadOptions
+from realloc.logs.reading.options import PLAIN, ReadOptions
 
 MISSING_WORDS = ("", "nan", "na", "n/a", "null", "none")
-PLAIN = ReadOptions()
 ISO_DAY = r"^\d{4}-\d{2}-\d{2}$"
 ZONE = r"(Z|[+-]\d{2}:?\d{2})"
 ISO_MOMENT = (

@@ -30,7 +30,7 @@ def separator(path: Path, read: ReadOptions) -> str:
 
 def read_columns(path: Path, read: ReadOptions) -> pa.Schema:
     """The header's names, all of them text."""
-    line = _header_line(path, read)
+    line = read_header(path, read)
     delimiter = separator(path, read)
     try:
         names = next(csv.reader([line], delimiter=delimiter, strict=True), [])
@@ -84,7 +84,8 @@ def find_encoding(path: Path) -> str:
     return "utf-8"
 
 
-def _header_line(path: Path, read: ReadOptions) -> str:
+def read_header(path: Path, read: ReadOptions) -> str:
+    """The first line, which must hold the columns' names."""
     start = _read_start(path, read)
     if not start.strip():
         raise LogError(f"Expected a header line in {path}, but the file is empty.")
@@ -198,7 +199,10 @@ def may_be_cut(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         file.seek(-min(4, path.stat().st_size), 2)
-        return file.read().rstrip(b"\x00")[-1:] not in (b"\n", b"\r")  # UTF-16 ends in a NUL
+        return file.read().rstrip(b"\x00")[-1:] not in (
+            b"\n",
+            b"\r",
+        )  # UTF-16 ends in a NUL
 
 
 def _explain(path: Path, problem: Exception) -> str:

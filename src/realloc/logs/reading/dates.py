@@ -11,10 +11,23 @@ from realloc.logs.reading.arrow import compute as pc
 from realloc.logs.reading.options import DATE_PARTS
 
 NO_TIME = np.iinfo(np.int64).min
-ORDERS = ("DD{0}MM{0}YYYY", "MM{0}DD{0}YYYY", "YYYY{0}MM{0}DD", "DD{0}MM{0}YY", "MM{0}DD{0}YY")
+ORDERS = (
+    "DD{0}MM{0}YYYY",
+    "MM{0}DD{0}YYYY",
+    "YYYY{0}MM{0}DD",
+    "DD{0}MM{0}YY",
+    "MM{0}DD{0}YY",
+)
 FORMS = (
     *(order.format(sign) for sign in "/.-" for order in ORDERS),
-    *("MMM DD, YYYY", "MMM DD YYYY", "DD MMM YYYY", "DD. MMM YYYY", "DD-MMM-YYYY", "DD-MMM-YY"),
+    *(
+        "MMM DD, YYYY",
+        "MMM DD YYYY",
+        "DD MMM YYYY",
+        "DD. MMM YYYY",
+        "DD-MMM-YYYY",
+        "DD-MMM-YY",
+    ),
 )
 PARTS = {
     "YYYY": r"(?P<year>\d{4})",
@@ -23,10 +36,15 @@ PARTS = {
     "MM": r"(?P<month>\d{1,2})",
     "DD": r"(?P<day>\d{1,2})",
 }
-CLOCK = r"(?P<clock>[ T]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?P<second>:\d{2})?(?P<half> ?[AaPp][Mm])?)?"
+CLOCK = (
+    r"(?P<clock>[ T]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?P<second>:\d{2})?"
+    r"(?P<half> ?[AaPp][Mm])?)?"
+)
 MONTHS = (
     *("jan feb mar apr may jun jul aug sep oct nov dec".split()),
-    *("jän feb mär apr mai jun jul aug sep okt nov dez".split()),  # as German Excel writes them
+    *(
+        "jän feb mär apr mai jun jul aug sep okt nov dez".split()
+    ),  # as German Excel writes them
     *("jan feb mrz".split()),
 )
 MOSTLY = 0.5  # part of a column's values that must be dates for its form to be asked for
@@ -45,7 +63,9 @@ def read_dates(text: pa.Array, form: str) -> Integers:
 
 def _read_each(text: pa.Array, form: str) -> Integers:
     pattern = DATE_PARTS.sub(lambda part: f"\0{part[0]}\0", form)
-    pattern = re.sub(r"[^\0]+", lambda part: _as_pattern(part[0]), pattern).replace("\0", "")
+    pattern = re.sub(r"[^\0]+", lambda part: _as_pattern(part[0]), pattern).replace(
+        "\0", ""
+    )
     found = pc.extract_regex(text, f"^{pattern}{CLOCK}$")
     fields = {name.name: found.field(i) for i, name in enumerate(found.type)}
     year = _whole(fields["year"])
@@ -115,7 +135,9 @@ def find_forms(text: pa.Array) -> DateForms | None:
         return DateForms((), tuple(_examples(text, any_fits)))
     others = [fits[form] for form in FORMS if form not in forms and fits[form].any()]
     telling = any_fits & ~np.any(others, axis=0) if others else any_fits
-    return DateForms(tuple(forms), tuple(_examples(text, telling if telling.any() else any_fits)))
+    return DateForms(
+        tuple(forms), tuple(_examples(text, telling if telling.any() else any_fits))
+    )
 
 
 def _examples(text: pa.Array, chosen: Mask) -> list[str]:

@@ -36,10 +36,27 @@ def read_sheet(path: Path, read: ReadOptions) -> pa.Table:
     )
 
 
+def find_sheet(path: Path) -> str | None:
+    """The sheet with the most rows, where several have some."""
+    calamine = need("python_calamine", "excel")
+    try:
+        with calamine.load_workbook(str(path)) as book:
+            rows = {
+                name: len(book.get_sheet_by_name(name).to_python())
+                for name in book.sheet_names
+            }
+    except (calamine.CalamineError, OSError):
+        return None  # reading says what is wrong
+    filled = [name for name, count in rows.items() if count]
+    return max(filled, key=lambda name: rows[name]) if len(filled) > 1 else None
+
+
 def _choose_sheet(path: Path, book: Any, wanted: str | None) -> str:
     names = list(book.sheet_names)
     if wanted is not None and wanted not in names:
-        raise LogError(f"Expected a sheet {wanted!r} in {path}, but its sheets are {names}.")
+        raise LogError(
+            f"Expected a sheet {wanted!r} in {path}, but its sheets are {names}."
+        )
     filled = [name for name in names if len(book.get_sheet_by_name(name).to_python()) > 0]
     if wanted is None and len(filled) != 1:
         raise LogError(

@@ -142,7 +142,11 @@ class Intake:
             columns[POSITION] = np.arange(self.seen, self.seen + batch.num_rows)
         self.seen += batch.num_rows
         rows = CompactRows(units, times.values, columns)
-        self.usable.append(rows if schema.long else check_split(flags, rows))
+        if not schema.long:
+            rows = check_split(flags, rows)
+        elif flags.wrong:
+            rows = rows.take(flags.right)
+        self.usable.append(rows)
 
     def _encode_units(self, column: pa.Array) -> NDArray[np.int32]:
         name = self.plan.schema.unit
@@ -224,7 +228,12 @@ class RowFlags:
     piece: Piece | None
     units: NDArray[np.int32]
     times: Integers
-    wrong: list[Mask] = field(default_factory=list)  # rows to leave out of a decision
+    wrong: list[Mask] = field(default_factory=list)  # rows that no more is said about
+
+    @property
+    def right(self) -> Mask:
+        """Rows without an error so far."""
+        return ~np.any(self.wrong, axis=0) if self.wrong else np.ones(len(self.units), bool)
 
     def flag(
         self,
@@ -238,7 +247,7 @@ class RowFlags:
         count = int(np.count_nonzero(mask))
         if not count:
             return
-        if self.intake.forgive and RULES[code].level == "error":
+        if RULES[code].level == "error":
             self.wrong.append(mask)
         row = int(np.argmax(mask))
         if isinstance(values, Parsed):
@@ -313,8 +322,7 @@ def check_split(flags: RowFlags, rows: CompactRows) -> CompactRows:
             flags.flag(code, keep & missing, name)
             keep &= ~missing
         flags.flag("negative_outcome", keep & (outcome < 0), schema.outcome)
-    for wrong in flags.wrong:
-        keep &= ~wrong
+    keep &= flags.right
     if keep.all():
         return rows
     aside = ~keep & ~dropped

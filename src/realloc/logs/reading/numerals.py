@@ -14,7 +14,15 @@ SPACES = "[ \u00a0\u202f]"
 SIGN = r"\p{Sc}|EUR|USD|GBP|CHF|kr|zł"
 # In order of preference where several fit, and where columns are separated by semicolons.
 STYLES = ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"))
-EUROPEAN = ((",", ""), (",", "."), (",", " "), (".", "'"), (".", ""), (".", ","), (".", " "))
+EUROPEAN = (
+    (",", ""),
+    (",", "."),
+    (",", " "),
+    (".", "'"),
+    (".", ""),
+    (".", ","),
+    (".", " "),
+)
 
 
 def plain_numbers(text: pa.Array, read: ReadOptions) -> pa.Array:
@@ -26,7 +34,9 @@ def plain_numbers(text: pa.Array, read: ReadOptions) -> pa.Array:
     """
     if read.currency_sign:
         sign = re.escape(read.currency_sign)
-        text = pc.replace_substring_regex(text, rf"^([+-]?)\s*{sign}{SPACES}*([+-]?)", r"\1\2")
+        text = pc.replace_substring_regex(
+            text, rf"^([+-]?)\s*{sign}{SPACES}*([+-]?)", r"\1\2"
+        )
         text = pc.replace_substring_regex(text, rf"{SPACES}*{sign}$", "")
     separator = {" ": SPACES, "'": "['’]"}.get(read.thousands, re.escape(read.thousands))
     grouped = rf"[1-9]\d{{0,2}}(?:{separator}\d{{3}})+" if read.thousands else r"\d+"
@@ -56,7 +66,11 @@ def find_style(texts: list[pa.Array], european: bool) -> NumberStyle:
     """
     cells = pc.unique(pc.utf8_trim_whitespace(pa.concat_arrays(texts).drop_null()))
     signs = pc.extract_regex(cells, rf"^[+-]?\s*(?P<front>{SIGN})|(?P<back>{SIGN})$")
-    found = {sign for side in ("front", "back") for sign in pc.unique(signs.field(side)).to_pylist()}
+    found = {
+        sign
+        for side in ("front", "back")
+        for sign in pc.unique(signs.field(side)).to_pylist()
+    }
     named = found - {"", None}
     plain = ReadOptions(currency_sign=named.pop() if len(named) == 1 else "")
     options = [replace(plain, decimal=point, thousands=by) for point, by in STYLES]
@@ -68,7 +82,10 @@ def find_style(texts: list[pa.Array], european: bool) -> NumberStyle:
     simplest = min(best, key=lambda k: len(options[k].changed))
     same = [np.array_equal(values[k], values[best[0]], equal_nan=True) for k in best]
     if all(same):
-        return NumberStyle(options[simplest])
+        read = options[simplest]
+        if read.decimal == "," and not read.thousands:  # a dot can only be a separator then
+            read = replace(read, thousands=".")
+        return NumberStyle(read)
     other = values[best[same.index(False)]]
     first = int(np.argmax((other != values[best[0]]) & np.isfinite(other)))
     return NumberStyle(options[best[0]], cells[first].as_py())

@@ -24,12 +24,16 @@ class ReadOptions:
     decimal: str = "."
     thousands: str = ""
     currency_sign: str = ""  # that stands before or after amounts, such as €
-    date_format: str | None = None  # such as DD.MM.YYYY or MMM DD, YYYY; ISO dates are always read
+    date_format: str | None = (
+        None  # such as DD.MM.YYYY or MMM DD, YYYY; ISO dates are always read
+    )
     sheet: str | None = None  # of an Excel file; None: its only one
 
     def __post_init__(self) -> None:
         check_types(self, "[read]")
-        if self.delimiter is not None and not re.fullmatch(r"[^\w\s\".]|\t", self.delimiter):
+        if self.delimiter is not None and not re.fullmatch(
+            r"[^\w\s\".]|\t", self.delimiter
+        ):
             raise ConfigError(
                 f"Expected one sign such as ';' as `delimiter` of [read], got {self.delimiter!r}."
             )
@@ -52,7 +56,9 @@ class ReadOptions:
                 f"[read], got {self.encoding!r}."
             ) from problem
         form = self.date_format
-        if form is not None and sorted(p[0] for p in DATE_PARTS.findall(form)) != list("DMY"):
+        if form is not None and sorted(p[0] for p in DATE_PARTS.findall(form)) != list(
+            "DMY"
+        ):
             raise ConfigError(
                 "Expected a form such as 'DD/MM/YYYY', 'MM/DD/YYYY' or 'MMM DD, YYYY' as "
                 f"`date_format` of [read], got {form!r}."
@@ -71,3 +77,6 @@ class ReadOptions:
             f'{name} = "{"".join(escaped.get(sign, sign) for sign in value)}"'
             for name, value in self.changed.items()
         )
+
+
+PLAIN = ReadOptions()

@@ -154,9 +154,7 @@ def _say_dates(name: str, found: DateForms) -> Iterator[Finding]:
     )
 
 
-def _choose_features(
-    source: Source, schema: Schema, findings: list[Finding]
-) -> list[str]:
+def _choose_features(source: Source, schema: Schema, findings: list[Finding]) -> list[str]:
     """Every other column that is safe to use; what was left out is added to the findings.
 
     Left out: columns without a name, nested ones, and those named like a spend or a later result.

@@ -14,6 +14,7 @@ from realloc.base.errors import ConfigError, LogError
 from realloc.base.simplex import Integers
 from realloc.logs.checks import leaks
 from realloc.logs.checks.finding import Finding, listed
+from realloc.logs.checks.whole_log import errors_of_rest
 from realloc.logs.reading import keys
 from realloc.logs.reading.columns import DAY_MICROS, NO_TIME
 from realloc.logs.reading.intake import POSITION, CompactRows, Intake, RowPile
@@ -35,6 +36,7 @@ class Loaded:
     logs: Logs | None
     findings: tuple[Finding, ...]
     features: tuple[str, ...] = ()  # what would be used
+    categorical: tuple[str, ...] = ()  # … of these, what is a category
 
 
 def read_logs(
@@ -99,12 +101,17 @@ def load(
             stops_reading=True,
         )
         findings.append(nothing_left)
-    if not stopped:
+    if len(rows):
         table = _to_table(intake, rows)[0]
-        findings += keys.check_keys(plan.schema, table) or keys.check_aside(intake, table)
+        findings += keys.check_keys(plan.schema, table)
+        if not any(finding.code == "duplicates" for finding in findings):
+            findings += keys.check_aside(intake, table)
+        logs = Logs(plan.schema, table, features, tuple(findings))
         if not any(finding.stops_reading for finding in findings):
-            return _screened(Logs(plan.schema, table, features, tuple(findings)), intake)
-    return Loaded(None, tuple(findings), features)
+            return _screened(logs, intake)
+        findings += errors_of_rest(logs)  # so that all errors are said at once
+    categories = [name for name, kind in plan.features.items() if kind == "category"]
+    return Loaded(None, tuple(findings), features, tuple(categories))
 
 
 @dataclass(frozen=True)
@@ -228,7 +235,7 @@ def _screened(logs: Logs, intake: Intake) -> Loaded:
     }
     if not chosen:
         notes = (*logs.notes, *crowded.values())
-        return Loaded(None if crowded else logs, notes)
+        return _loaded(logs, notes) if not crowded else Loaded(None, notes)
     bounded = tuple(name for name in logs.features if name not in crowded)
     left_out = crowded | leaks.unsafe_features(replace(logs, features=bounded))
     kept = tuple(name for name in bounded if name not in left_out)
@@ -236,4 +243,10 @@ def _screened(logs: Logs, intake: Intake) -> Loaded:
     table = logs.table.drop_columns(
         [name for name in left_out if name != logs.schema.currency]
     )
-    return Loaded(Logs(logs.schema, table, kept, notes), notes)
+    return _loaded(Logs(logs.schema, table, kept, notes), notes)
+
+
+def _loaded(logs: Logs, notes: tuple[Finding, ...]) -> Loaded:
+    kinds = {name: logs.table[name].type for name in logs.features}
+    categories = [name for name, kind in kinds.items() if pa.types.is_dictionary(kind)]
+    return Loaded(logs, notes, logs.features, tuple(categories))

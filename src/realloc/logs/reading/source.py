@@ -1,8 +1,8 @@
 """Where a log comes from: Parquet, CSV or Excel files (paths, globs, folders) or a frame.
 
 Every source yields Arrow record batches with the columns' own types; CSV and Excel yield text only,
-so that no type is ever guessed by a parser. Folders named after a value (`date=2026-01-31/`) add it as
-a column to every file below.
+so that no type is ever guessed by a parser. Folders named after a value (`date=2026-01-31/`) add it
+as a column to every file below.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from realloc.logs.reading import csvtext, excel
 from realloc.logs.reading.arrow import compute as pc
 from realloc.logs.reading.columns import is_number, is_text, is_time
 from realloc.logs.reading.frames import refuse_repeated, to_arrow
-from realloc.logs.reading.options import ReadOptions
+from realloc.logs.reading.options import PLAIN, ReadOptions
 
 BATCH_ROWS = 1 << 18
 PARQUET_ENDINGS = (".parquet", ".pq", ".parq")
@@ -80,7 +80,7 @@ class File:
     """One file; its folders' names may carry values (`date=2026-01-01/…`)."""
 
     path: Path
-    read: ReadOptions = ReadOptions()
+    read: ReadOptions = PLAIN
 
     @property
     def text(self) -> bool:
@@ -177,20 +177,11 @@ def open_source(source: Any, read: ReadOptions | None = None) -> Source:
     """Make sense of whatever the user handed in; `read` says how text files are written."""
     if isinstance(source, Source):
         return source
-    if isinstance(source, str | Path):
-        source = [source]
-    if not isinstance(source, list | tuple):
+    if not isinstance(source, str | Path | list | tuple):
         table = to_arrow(source)
         return Source(table.schema, table.num_rows, frame=table)
-    if not source:
-        raise LogError("Expected at least one path, got an empty list.")
-    if not all(isinstance(item, str | Path) for item in source):
-        raise LogError(
-            "Expected a list of paths, got a list with something else in it. "
-            "Join frames into one first."
-        )
     skipped: list[str] = []
-    found = [file for item in source for file in _find_files(item, skipped)]
+    found = find_files(source, skipped)
     files = [File(file.path, read) for file in found] if read else found
     if len({file.text for file in files}) > 1:
         raise LogError(
@@ -210,6 +201,23 @@ def open_source(source: Any, read: ReadOptions | None = None) -> Source:
     return Source(
         columns, rows, text, files=tuple(files), cut=tuple(cut), skipped=tuple(skipped)
     )
+
+
+def find_files(source: Any, skipped: list[str] | None = None) -> list[File]:
+    """The log files at paths; of other kinds in folders the names are added to `skipped`."""
+    if isinstance(source, str | Path):
+        source = [source]
+    if not isinstance(source, list | tuple):
+        return []
+    if not source:
+        raise LogError("Expected at least one path, got an empty list.")
+    if not all(isinstance(item, str | Path) for item in source):
+        raise LogError(
+            "Expected a list of paths, got a list with something else in it. "
+            "Join frames into one first."
+        )
+    aside = [] if skipped is None else skipped
+    return [file for item in source for file in _find_files(item, aside)]
 
 
 def kind_of(path: Path) -> str | None:
@@ -280,7 +288,8 @@ def _find_in_folder(folder: Path, skipped: list[str]) -> list[File]:
             files.append(File(path))
     if not files:
         raise LogError(
-            f"Expected .parquet, .csv or .xlsx files in the folder {str(folder)!r}, but there are none."
+            f"Expected .parquet, .csv or .xlsx files in the folder {str(folder)!r}, "
+            "but there are none."
         )
     return files
 
