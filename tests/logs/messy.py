@@ -35,7 +35,12 @@ def german(value: float, digits: int = 2) -> str:
 def german_csv(folder: Path, frame: pd.DataFrame | None = None) -> Path:
     """What German Excel saves as CSV: semicolons, decimal commas, Windows' encoding, ISO dates."""
     frame = plain_log() if frame is None else frame
-    names = {"shop": "Filiale", "day": "Datum", "orders": "Bestellungen", "email": "E-Mail für Kunden"}
+    names = {
+        "shop": "Filiale",
+        "day": "Datum",
+        "orders": "Bestellungen",
+        "email": "E-Mail für Kunden",
+    }
     written = frame.rename(columns=names)
     for name in ("search", "social", "E-Mail für Kunden", "video"):
         written[name] = [f"{german(value)} €" for value in written[name]]
@@ -56,6 +61,8 @@ def workbook(folder: Path, frame: pd.DataFrame | None = None) -> Path:
     """A workbook with a page of notes and a page of data with real dates."""
     frame = plain_log() if frame is None else frame
     with pd.ExcelWriter(folder / "log.xlsx") as book:
-        pd.DataFrame({"Notes": ["made by hand"]}).to_excel(book, sheet_name="Read me", index=False)
+        pd.DataFrame({"Notes": ["made by hand"]}).to_excel(
+            book, sheet_name="Read me", index=False
+        )
         frame.to_excel(book, sheet_name="Data", index=False)
     return folder / "log.xlsx"

@@ -44,7 +44,7 @@ class LogSummary:
             f"zeros     {log.zero_cells:.0%} of the shares, in {log.rows_with_zero:.0%} of the rows",
             f"features  {shortened(list(self.features)) or 'none'}",
         ]
-        lines += [f"set aside {rows:,} rows: {why}" for why, rows in self.aside]
+        lines += [f"set aside {count(rows, 'row')}: {why}" for why, rows in self.aside]
         return "\n".join(lines)
 
     def _channel_lines(self) -> list[str]:

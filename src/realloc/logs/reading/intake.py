@@ -266,7 +266,7 @@ class RowFlags:
 
 def _check_numbers(flags: RowFlags, parsed: Parsed, values: Floats, column: str) -> None:
     """Flag what is no number, infinite, or so large that nobody means it."""
-    hint = _hint(parsed, flags.intake.plan.schema.read)
+    hint = _hint(parsed, column, flags.intake.plan.schema.read)
     flags.flag("not_a_number", parsed.bad, column, parsed, hint)
     if not _within(values, LARGEST_NUMBER, -LARGEST_NUMBER):
         infinite = np.isinf(values)
@@ -274,13 +274,15 @@ def _check_numbers(flags: RowFlags, parsed: Parsed, values: Floats, column: str)
         flags.flag("absurd", ~infinite & (np.abs(values) > LARGEST_NUMBER), column, values)
 
 
-def _hint(parsed: Parsed, read: ReadOptions) -> str:
+def _hint(parsed: Parsed, column: str, read: ReadOptions) -> str:
     """How to read the first cell that is no number."""
     if not parsed.bad.any() or parsed.texts is None:
         return ""
     keys = looks_like(str(parsed.texts[int(np.argmax(parsed.bad))].as_py()))
-    if not keys:
+    if not keys and to_numbers(parsed.texts, column, allow_text=True).bad.all():
         return "Leave the cell empty where there is no value."
+    if not keys:
+        return f"[read] says {read.to_toml()}, but this cell is plain. Write all cells in one way."
     already = f" ([read] says {read.to_toml()})" if read.changed else ""
     return (
         f"It looks like {keys}{already}: put that into [read] of the config (`realloc init` "

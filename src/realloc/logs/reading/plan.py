@@ -245,29 +245,31 @@ def find_later(source: Source, schema: Schema, listed: list[str]) -> list[str]:
 
 def _constant_within(source: Source, unit: str, listed: list[str]) -> list[str]:
     """Columns with one value in all rows of each unit, where units have several rows."""
+    if not listed:
+        return []
     words = {name: columns.Vocabulary(columns.MOST_CATEGORIES) for name in (unit, *listed)}
-    first: dict[str, Integers] = {name: np.empty(0, np.int64) for name in listed}
-    candidates = listed
+    first = {name: np.empty(0, np.int64) for name in listed}  # the first value of each unit
+    constant = list(listed)
     rows = 0
-    for piece in source.pieces([unit, *listed]) if listed else ():
-        codes = words[unit].encode(columns.decoded(piece.batch.column(unit), unit))
-        rows += len(codes)
-        for name in candidates:
+    for piece in source.pieces([unit, *listed]):
+        units = words[unit].encode(columns.decoded(piece.batch.column(unit), unit))
+        rows += len(units)
+        for name in list(constant):
             text = columns.decoded(piece.batch.column(name), name).cast(pa.string())
             values = words[name].encode(pc.if_else(pc.equal(text, ""), None, text))
-            known = np.append(first[name], np.full(codes.max() + 1 - len(first[name]), -1))
-            given = np.flatnonzero((codes >= 0) & (values >= 0))[::-1]
-            known[codes[given]] = np.where(
-                known[codes[given]] < 0, values[given], known[codes[given]]
-            )
+            more = units.max(initial=-1) + 1 - len(first[name])
+            known = np.append(first[name], np.full(max(more, 0), -1))
+            given = (units >= 0) & (values >= 0)
+            new = np.flatnonzero(given & (known[units] < 0))[::-1]
+            known[units[new]] = values[new]
             first[name] = known
-            changes = known[codes[given]] != values[given]
-            if changes.any():
-                candidates = [other for other in candidates if other != name]
-        if not candidates:
-            break
-    units = 0 if words[unit].values is None else len(words[unit].values)
-    return [name for name in candidates if (first[name] >= 0).any() and rows >= 1.5 * units]
+            if (known[units[given]] != values[given]).any():
+                constant.remove(name)
+        if not constant:
+            return []
+    known_units = words[unit].values
+    several = known_units is not None and rows >= 1.5 * len(known_units)
+    return [name for name in constant if several and (first[name] >= 0).any()]
 
 
 def _kinds(

@@ -65,7 +65,7 @@ class Source:
             batches = self.frame.select(list(names)).to_batches(max_chunksize=BATCH_ROWS)
             yield from _numbered(batches, *self.place)
         for file in self.files:
-            label = f"{file.path} {'line' if file.text else 'row'}"
+            label = f"{file.path} {'line' if kind_of(file.path) == 'csv' else 'row'}"
             yield from _numbered(file.batches(names), label, 2 if file.text else 1)
 
 
