@@ -16,7 +16,9 @@ class LogSummary:
     """A log in a few figures; `print` shows them in words."""
 
     variation: Variation
-    channels_move: tuple[float, ...]  # part of a unit's steps that change a share by a point
+    channels_move: tuple[
+        float, ...
+    ]  # part of a unit's steps that change a share by a point
     outcome: str
     outcome_mean: float  # per row
     outcome_zeros: float  # part of the rows
@@ -29,8 +31,8 @@ class LogSummary:
         moves = "every unit has one row, so nothing is known of how shares change"
         if log.rows > log.units:
             moves = (
-                f"from one period to the next, {log.moved_rows:.0%} of the splits change by a point "
-                f"of the budget or more; half of them by {log.move_median:.1%} or more"
+                f"from one period to the next, {log.moved_rows:.0%} of the splits change by a "
+                f"point of the budget or more; half of them by {log.move_median:.1%} or more"
             )
         lines = [
             f"{count(log.rows, 'row')} of {count(log.units, 'unit')}, "
@@ -41,7 +43,7 @@ class LogSummary:
             f"budget    {log.budget:,.0f} in all, {log.budget / log.rows:,.2f} per row",
             *self._channel_lines(),
             f"moves     {moves}",
-            f"zeros     {log.zero_cells:.0%} of the shares, in {log.rows_with_zero:.0%} of the rows",
+            f"zeros     {log.zero_cells:.0%} of the shares, in {log.rows_with_zero:.0%} of rows",
             f"features  {shortened(list(self.features)) or 'none'}",
         ]
         lines += [f"set aside {count(rows, 'row')}: {why}" for why, rows in self.aside]

@@ -28,7 +28,7 @@ def test_several_sheets_are_asked_for_and_the_advice_helps(tmp_path):
     assert (
         len(read_logs(tmp_path / "a.xlsx", SPENDS, read=ReadOptions(sheet="2025"))) == 240
     )
-    with pytest.raises(LogError, match="a sheet '2023'"):
+    with pytest.raises(LogError, match="a sheet '2023' with rows"):
         read_logs(tmp_path / "a.xlsx", SPENDS, read=ReadOptions(sheet="2023"))
 
 

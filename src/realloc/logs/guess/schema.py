@@ -229,10 +229,15 @@ def _find_outcome(sample: GuessSample, taken: set[str | None]) -> str:
     ]
     named = names.mentioning(able, names.OUTCOME)
     if not named:
+        texts = names.mentioning(sample.texts, names.OUTCOME)
+        unread = ""
+        if texts:
+            cell = sample.column(texts[0])[0].as_py()
+            unread = f" {texts[0]!r} is named like one, but holds text such as {cell!r}."
         raise LogError(
             "Expected an outcome column (named like orders, purchases, conversions, sales, revenue "
-            f"or outcome), but found none among {', '.join(able[:20]) or 'the numbers'}. Name it: "
-            "realloc init … --outcome bookings."
+            f"or outcome), but found none among {', '.join(able[:20]) or 'the numbers'}.{unread} "
+            "Name it: realloc init … --outcome bookings."
         )
 
     def preference(name: str) -> tuple[int, bool, int]:

@@ -14,15 +14,22 @@ from realloc.logs.reading.options import ReadOptions
 
 def read_sheet(path: Path, read: ReadOptions) -> pa.Table:
     """The cells of a sheet: names in its first row that is not empty, a record in each other."""
-    calamine = need("python_calamine", "excel")
-    try:
-        with calamine.load_workbook(str(path)) as book:
-            name = _choose_sheet(path, book, read.sheet)
-            rows: list[list[Any]] = book.get_sheet_by_name(name).to_python()
-    except (calamine.CalamineError, OSError) as problem:
+    sheets = _open_sheets(path)
+    if not sheets:
+        raise LogError(f"Expected a sheet with rows in {path}, but all are empty.")
+    if read.sheet is None and len(sheets) > 1:
+        largest = _largest(sheets)
         raise LogError(
-            f"Expected an Excel file at {path}, but it cannot be opened ({problem})."
-        ) from problem
+            f"Expected one sheet with rows in {path}, got {list(sheets)}. "
+            f'Put sheet = "{largest}" into [read] of the config, or '
+            f"read=realloc.ReadOptions(sheet={largest!r}) in Python."
+        )
+    name = read.sheet or next(iter(sheets))
+    if name not in sheets:
+        raise LogError(
+            f"Expected a sheet {name!r} with rows in {path}, but there are {list(sheets)}."
+        )
+    rows = sheets[name]
     header = [_as_text(cell, read).strip() for cell in rows[0]]
     if header.count("") > len(header) / 2:
         raise LogError(
@@ -38,33 +45,27 @@ def read_sheet(path: Path, read: ReadOptions) -> pa.Table:
 
 def find_sheet(path: Path) -> str | None:
     """The sheet with the most rows, where several have some."""
+    sheets = _open_sheets(path)
+    return _largest(sheets) if len(sheets) > 1 else None
+
+
+def _open_sheets(path: Path) -> dict[str, list[list[Any]]]:
+    """The rows of every sheet that has some."""
     calamine = need("python_calamine", "excel")
     try:
         with calamine.load_workbook(str(path)) as book:
-            rows = {
-                name: len(book.get_sheet_by_name(name).to_python())
-                for name in book.sheet_names
+            sheets = {
+                name: book.get_sheet_by_name(name).to_python() for name in book.sheet_names
             }
-    except (calamine.CalamineError, OSError):
-        return None  # reading says what is wrong
-    filled = [name for name, count in rows.items() if count]
-    return max(filled, key=lambda name: rows[name]) if len(filled) > 1 else None
+    except (calamine.CalamineError, OSError) as problem:
+        raise LogError(
+            f"Expected an Excel file at {path}, but it cannot be opened ({problem})."
+        ) from problem
+    return {name: rows for name, rows in sheets.items() if rows}
 
 
-def _choose_sheet(path: Path, book: Any, wanted: str | None) -> str:
-    names = list(book.sheet_names)
-    if wanted is not None and wanted not in names:
-        raise LogError(
-            f"Expected a sheet {wanted!r} in {path}, but its sheets are {names}."
-        )
-    filled = [name for name in names if len(book.get_sheet_by_name(name).to_python()) > 0]
-    if wanted is None and len(filled) != 1:
-        raise LogError(
-            f"Expected one sheet with rows in {path}, got {filled}. "
-            f'Put sheet = "{names[0]}" into [read] of the config, or '
-            f"read=realloc.ReadOptions(sheet={names[0]!r}) in Python."
-        )
-    return wanted or filled[0]
+def _largest(sheets: dict[str, list[list[Any]]]) -> str:
+    return max(sheets, key=lambda name: len(sheets[name]))
 
 
 def _as_text(cell: Any, read: ReadOptions) -> str:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
 from realloc.base.errors import LogError
-from realloc.base.simplex import Integers
 from realloc.base.validation import nearest
 from realloc.logs import names
 from realloc.logs.checks.finding import Finding, Level, listed
@@ -16,7 +16,7 @@ from realloc.logs.reading import columns, csvtext
 from realloc.logs.reading.arrow import compute as pc
 from realloc.logs.reading.dates import DateForms, find_forms
 from realloc.logs.reading.options import ReadOptions
-from realloc.logs.reading.source import Source
+from realloc.logs.reading.source import Piece, Source
 from realloc.logs.schema import Schema
 
 Kind = Literal["number", "bool", "category", "time"]
@@ -279,8 +279,13 @@ def _kinds(
     declared = set(schema.categorical or ())
     if source.text and (schema.features is None or schema.categorical is None):
         undeclared = [name for name in wanted if name not in declared]
-        kinds = guess_text_kinds(source, undeclared, schema.read)
+        kinds = guess_text_kinds(source.pieces(undeclared), undeclared, schema.read)
         findings.append(_guessed(kinds))
+    elif source.text:  # true/false and dates look like nothing else; all others are numbers
+        undeclared = [name for name in wanted if name not in declared]
+        first = islice(source.pieces(undeclared), 1) if undeclared else ()
+        kinds = guess_text_kinds(first, undeclared, schema.read)
+        kinds = {name: kind for name, kind in kinds.items() if kind != "category"}
     for name in wanted:
         if name in declared:
             kinds[name] = "category"
@@ -308,12 +313,12 @@ def _typed_kind(kind: pa.DataType) -> Kind | None:
 
 
 def guess_text_kinds(
-    source: Source, wanted: Iterable[str], read: ReadOptions
+    pieces: Iterable[Piece], wanted: Iterable[str], read: ReadOptions
 ) -> dict[str, Kind]:
     """Kinds of undeclared CSV columns, from all their values; columns without any are numbers."""
     possible: dict[str, list[Kind]] = {name: ["bool", "number", "time"] for name in wanted}
     seen: set[str] = set()
-    for piece in source.pieces(list(possible)) if possible else ():
+    for piece in pieces if possible else ():
         for name, kinds in possible.items():
             text = pc.utf8_trim_whitespace(columns.decoded(piece.batch.column(name)))
             if not pc.all(columns.is_missing(text)).as_py():
