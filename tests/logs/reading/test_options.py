@@ -29,7 +29,7 @@ def test_the_table_of_the_config_is_kept_with_the_schema(tmp_path):
     )
     (tmp_path / "c.toml").write_text(
         '[schema]\nunit = "u"\ntime = "t"\noutcome = "y"\nchannels = ["a", "b"]\n'
-        f"[read]\n" + options.to_toml("\n")
+        "[read]\n" + options.to_toml("\n")
     )
     schema = read_config(tmp_path / "c.toml")[0]
     assert schema.read == options

@@ -59,6 +59,11 @@ class Source:
     cut: tuple[str, ...] = ()  # files that may have been cut off
     skipped: tuple[str, ...] = ()  # files of other kinds that lie beside them
 
+    @property
+    def read(self) -> ReadOptions:
+        """How its text is written."""
+        return self.files[0].read if self.files else PLAIN
+
     def pieces(self, names: Sequence[str]) -> Iterator[Piece]:
         """The named columns in pieces of bounded size, in a stable order."""
         if self.frame is not None:
