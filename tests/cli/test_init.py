@@ -71,7 +71,7 @@ def test_the_file_has_a_note_for_each_part_and_asks_what_it_does_not_know(run, t
     )
     assert "Please confirm: clicks · left out: named like a result; was it known" in said
     text = (tmp_path / "realloc.toml").read_text()
-    assert '"email",  # named like a medium, amounts that change within units' in text
+    assert '"email",  # named like a medium, changes within units' in text
     assert 'unit = "shop"  # an id with one row per date' in text
     assert '# known_before = ["clicks"]' in text
     assert "[read]" not in text

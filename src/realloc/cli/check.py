@@ -22,7 +22,7 @@ from realloc.cli.options import AsJson, DateFormat, Files, Quiet
 from realloc.logs import Check, Finding, Schema, names
 from realloc.logs.checks.check import check_loaded
 from realloc.logs.checks.variation import Variation, count
-from realloc.logs.guess import Hints, guess_schema
+from realloc.logs.guess import Hints, doubts, guess_schema
 from realloc.logs.reading.read import load
 from realloc.model.config import Config, read_config
 
@@ -115,9 +115,8 @@ def _show_schema(
     if schema.read.changed:
         table.add_row("  read with", escape(schema.read.to_toml()))
     console.print(table)
-    for name, note in schema.notes.items():
-        if "?" in note:
-            console.print(f"  [yellow]?[/] {escape(name)} · {escape(note)}")
+    for question in doubts(schema, "channel"):
+        console.print(indented(f"[yellow]?[/] {escape(question)}"))
     console.print()
 
 

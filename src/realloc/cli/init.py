@@ -13,7 +13,7 @@ from realloc.cli.options import DateFormat, Files, Quiet
 from realloc.logs import Check, Finding, Schema, names
 from realloc.logs.checks.check import check_loaded
 from realloc.logs.checks.variation import count
-from realloc.logs.guess import Hints, guess_schema
+from realloc.logs.guess import Hints, doubts, guess_schema
 from realloc.logs.reading.read import Loaded, load
 from realloc.logs.reading.source import open_source
 
@@ -80,12 +80,8 @@ def _said(loaded: Loaded, schema: Schema, checked: Check, out: Path) -> Iterator
     )
     if schema.read.changed:
         yield f"The text is read with {schema.read.to_toml()}; [read] shows its first row."
-    asked: dict[str, list[str]] = {}
-    for name, note in schema.notes.items():
-        if "?" in note:
-            asked.setdefault(note, []).append(name)
-    for note, listed in asked.items():
-        yield f"Please confirm: {names.shortened(listed)} · {note}"
+    for question in doubts(schema):
+        yield f"Please confirm: {question}"
     state = "It could not be read as it is"
     if loaded.logs is not None:
         state = f"{len(loaded.logs):,} rows can be used"

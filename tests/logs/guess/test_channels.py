@@ -29,7 +29,7 @@ def test_amounts_whose_names_say_nothing_are_proposed_with_a_doubt():
     frame["price"] = np.random.default_rng(0).uniform(1, 9, len(frame))
     schema = guess_schema(frame)
     assert schema.channels == ("a", "b", "c", "d")
-    assert "its name does not say so: is it spend?" in schema.notes["a"]
+    assert "named otherwise: is it spend?" in schema.notes["a"]
 
 
 def test_where_there_are_none_the_advice_helps():

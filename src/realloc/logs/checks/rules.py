@@ -168,23 +168,28 @@ class RuleTally:
         self.firsts.setdefault((code, column), first)
 
     def findings(self) -> list[Finding]:
-        """One finding per rule and column."""
-        findings: list[Finding] = []
+        """One finding per rule and column; columns written in the same odd way share one."""
+        together: dict[tuple[str, str], list[str | None]] = {}
         for (code, column), first in self.firsts.items():
-            rule = RULES[code]
-            filled = {"column": column, "value": first.value, "detail": first.detail}
-            finding = Finding(
-                code,
-                rule.level,
-                rule.what.format(**filled),
-                rule.meaning,
-                rule.advice.format(**filled),
-                column=column,
-                unit=first.unit,
-                date=first.date,
-                where=first.where,
-                rows=self.counts[code, column],
-                stops_reading=rule.level == "error",
-            )
-            findings.append(finding)
-        return findings
+            alike = first.detail if code == "not_a_number" else str(column)
+            together.setdefault((code, alike), []).append(column)
+        return [self._finding(code, columns) for (code, _), columns in together.items()]
+
+    def _finding(self, code: str, columns: list[str | None]) -> Finding:
+        rule = RULES[code]
+        first = self.firsts[code, columns[0]]
+        filled = {"column": columns[0], "value": first.value, "detail": first.detail}
+        also = f"; also in {', '.join(map(repr, columns[1:]))}" if columns[1:] else ""
+        return Finding(
+            code,
+            rule.level,
+            rule.what.format(**filled) + also,
+            rule.meaning,
+            rule.advice.format(**filled),
+            column=columns[0],
+            unit=first.unit,
+            date=first.date,
+            where=first.where,
+            rows=max(self.counts[code, column] for column in columns),
+            stops_reading=rule.level == "error",
+        )

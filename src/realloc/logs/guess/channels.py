@@ -62,11 +62,11 @@ def _propose(sample: GuessSample, units: Integers, free: list[str]) -> FoundChan
     able = [name for name in free if _may_be_spend(sample.amounts[name], units)]
     media = [name for name in able if names.looks_medium(name)]
     if len(media) >= 2:
-        why = "named like a medium, amounts that change within units: is it spend?"
+        why = "named like a medium, changes within units: is it spend?"
         return FoundChannels(tuple(media), False, why)
     able = [name for name in able if not names.looks_state(name)]
     if len(able) >= 2:
-        why = "amounts that change within units; its name does not say so: is it spend?"
+        why = "an amount that changes within units, named otherwise: is it spend?"
         return FoundChannels(tuple(able), False, why)
     raise LogError(
         "Expected two or more channel columns (named like `ads_spend` or `share_ads`, summing to 1 "

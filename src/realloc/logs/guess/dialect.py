@@ -26,14 +26,7 @@ def guess_files(source: Any, given: ReadOptions) -> ReadOptions:
     path = files[0].path
     if is_excel(path):
         return given if given.sheet else replace(given, sheet=excel.find_sheet(path))
-    if "encoding" not in given.changed:
-        given = replace(given, encoding=csvtext.find_encoding(path))
-    header = csvtext.read_header(path, given)
-    found = csvtext.find_delimiter(header)
-    usual = csvtext.separator(path, given)
-    if given.delimiter or found is None or header.count(found) <= header.count(usual):
-        return given
-    return replace(given, delimiter=found)
+    return csvtext.find_layout(path, given)
 
 
 def guess_numbers(

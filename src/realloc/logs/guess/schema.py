@@ -4,7 +4,7 @@ A guess tolerates a few bad cells, so that the check can report them: a channel 
 spend is a channel.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,9 +41,13 @@ def guess_schema(source: Any, hints: Hints | None = None) -> Schema:
 
     `schema.read` says how the text of the file seems to be written. Reading chooses the features.
 
-    >>> schema = realloc.guess_schema(table)  # doctest: +SKIP
-    >>> schema.notes["ads_spend"]  # doctest: +SKIP
-    'channel: named like a spend'
+    >>> import pyarrow as pa
+    >>> days = ["2026-01-01", "2026-01-02"] * 2
+    >>> table = pa.table({"shop": [*"aabb"], "day": days, "orders": [3, 4, 2, 5],
+    ...                   "ads_spend": [9, 8, 7, 9], "tv_spend": [5, 6, 4, 5]})
+    >>> schema = guess_schema(table)
+    >>> schema.channels, schema.notes["ads_spend"]
+    (('ads_spend', 'tv_spend'), 'channel: named like a spend')
     """
     hints = hints or Hints()
     read = guess_files(source, ReadOptions(date_format=hints.date_format))
@@ -68,6 +72,16 @@ def guess_schema(source: Any, hints: Hints | None = None) -> Schema:
     if doubtful:
         notes["[read]"] += f". Is {doubtful} meant so? If not, change decimal and thousands"
     return replace(schema, notes=notes)
+
+
+def doubts(schema: Schema, part: str = "") -> Iterator[str]:
+    """The questions in a guess: the columns and what is asked about them."""
+    asked: dict[str, list[str]] = {}
+    for name, note in schema.notes.items():
+        if "?" in note and note.startswith(part):
+            asked.setdefault(note, []).append(name)
+    for note, listed in asked.items():
+        yield f"{names.shortened(listed)} · {note}"
 
 
 def _find_parts(sample: GuessSample, time: str, hints: Hints) -> Schema:

@@ -5,6 +5,7 @@ import csv
 import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -42,7 +43,7 @@ def read_columns(path: Path, read: ReadOptions) -> pa.Schema:
     if len(names) == 1 and other:
         raise LogError(
             f"Expected columns separated by {delimiter!r} in {path}, but the header has "
-            f"{other!r} instead. {_ask_for(path, ReadOptions(delimiter=other))}"
+            f"{other!r} instead. {_ask_for(path)}"
         )
     names = [name.strip() for name in names]
     data_like = [name for name in names if DATA_LIKE.fullmatch(name)]
@@ -54,13 +55,26 @@ def read_columns(path: Path, read: ReadOptions) -> pa.Schema:
     return pa.schema([(name or UNNAMED, pa.string()) for name in names])
 
 
-def _ask_for(path: Path, wanted: ReadOptions) -> str:
+def _ask_for(path: Path) -> str:
     """What to put where, so that the file can be read as it is."""
+    keys = find_layout(path, ReadOptions()).to_toml()
     return (
-        f"Put {wanted.to_toml()} into [read] of the config (`realloc init {path}` finds out what "
-        f"belongs there), or read=realloc.ReadOptions({wanted.to_toml().replace(' = ', '=')}) "
-        "in Python; or save the file as UTF-8 with commas."
+        f"Put {keys} into [read] of the config (`realloc init {path}` finds out all that belongs "
+        f"there), or read=realloc.ReadOptions({keys.replace(' = ', '=')}) in Python; or save the "
+        "file as UTF-8 with commas."
     )
+
+
+def find_layout(path: Path, given: ReadOptions) -> ReadOptions:
+    """Encoding and delimiter by the file's first bytes, where they are not given and unusual."""
+    if "encoding" not in given.changed:
+        given = replace(given, encoding=find_encoding(path))
+    header = read_header(path, given)
+    usual = separator(path, given)
+    found = find_delimiter(header)
+    if given.delimiter or found is None or header.count(found) <= header.count(usual):
+        return given
+    return replace(given, delimiter=found)
 
 
 def find_delimiter(header: str) -> str | None:
@@ -90,8 +104,8 @@ def read_header(path: Path, read: ReadOptions) -> str:
     if not start.strip():
         raise LogError(f"Expected a header line in {path}, but the file is empty.")
     if b"\x00" in start[:4096] or start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        found = ReadOptions(encoding=find_encoding(path))
-        advice = _ask_for(path, found) if found.changed else "Save it as UTF-8."
+        known = find_encoding(path) in ("utf-8", read.encoding)
+        advice = "Save it as UTF-8." if known else _ask_for(path)
         raise LogError(
             f"Expected UTF-8 text in {path}, but it looks like UTF-16 or a binary file. {advice}"
         )
@@ -101,7 +115,7 @@ def read_header(path: Path, read: ReadOptions) -> str:
     except UnicodeDecodeError as problem:
         raise LogError(
             f"Expected UTF-8 text in {path}, but the header is in another encoding. "
-            f"{_ask_for(path, ReadOptions(encoding='cp1252'))}"
+            f"{_ask_for(path)}"
         ) from problem
     if not text.strip():
         raise LogError(
@@ -219,14 +233,14 @@ def _explain(path: Path, problem: Exception) -> str:
     if isinstance(problem, UnicodeDecodeError) and problem.encoding != "utf-8":
         return (
             f"Expected text in {path} as `encoding` of [read] says, but its bytes are something "
-            f"else. Put encoding = {find_encoding(path)!r} there."
+            f'else. Put encoding = "{find_encoding(path)}" there.'
         )
     if isinstance(problem, UnicodeEncodeError):
         return f"Expected a file name in UTF-8, got {str(path)!r}. Rename the file."
     if "UTF8" in text or "utf-8" in text.lower():
         return (
             f"Expected UTF-8 text in {path}, but some bytes are in another encoding. "
-            f"{_ask_for(path, ReadOptions(encoding='cp1252'))}"
+            f"{_ask_for(path)}"
         )
     if "straddling" in text:
         return (

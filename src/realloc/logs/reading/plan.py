@@ -352,7 +352,7 @@ def _guessed(kinds: dict[str, Kind]) -> Finding:
     return Finding(
         "undeclared_types",
         "info",
-        "A CSV carries no types, so undeclared features were typed by all their values "
+        "Text carries no types, so undeclared features were typed by all their values "
         f"({listed or 'none'})",
         "Another file could be typed otherwise if its values look different.",
         "Declare `features` and `categorical` in the schema (`realloc init` writes both).",
