@@ -1,4 +1,4 @@
-"""Exports drawn at random are guessed and read to the cent, or asked about: never read otherwise."""
+"""Exports drawn at random are read to the cent, or asked about: never read otherwise."""
 
 import random
 

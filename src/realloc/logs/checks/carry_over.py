@@ -17,6 +17,7 @@ from realloc.logs.checks.variation import Variation
 from realloc.logs.table import Logs, as_floats
 
 MOST_ROWS = 20_000
+MOST_TERMS = 200  # columns of products, so that many channels or features cost no gigabytes
 FEWEST_ROWS = 200
 FOLDS = 5
 FEWEST_GROUPS = 10  # held-out groups that a standard error needs
@@ -121,9 +122,13 @@ def _features(logs: Logs, rows: Rows) -> tuple[Floats, Floats]:
 
 
 def _terms(shares: Floats, features: Floats) -> Floats:
-    """Shares, their squares and products, and their products with features."""
-    products = [shares * shares[:, [k]] for k in range(shares.shape[1])]
-    products += [shares * features[:, [j]] for j in range(features.shape[1])]
+    """Shares, their squares and products, and their products with features, as far as room is."""
+    channels = shares.shape[1]
+    products = [shares**2]
+    if channels**2 <= MOST_TERMS:
+        products = [shares * shares[:, [k]] for k in range(channels)]
+    room = min(features.shape[1], MOST_TERMS // max(channels, 1))
+    products += [shares * features[:, [j]] for j in range(room)]
     return np.concatenate([shares, *products], axis=1)
 
 

@@ -17,8 +17,8 @@ from realloc.logs.guess.channels import FoundChannels, find_channels, whole_of
 from realloc.logs.guess.dialect import example, guess_files, guess_numbers
 from realloc.logs.guess.sample import MOSTLY, GuessSample, first_rows, take_sample
 from realloc.logs.reading.arrow import compute as pc
+from realloc.logs.reading.later import find_later
 from realloc.logs.reading.options import ReadOptions
-from realloc.logs.reading.plan import find_later
 from realloc.logs.reading.source import Source, open_source
 from realloc.logs.schema import Schema
 

@@ -91,16 +91,7 @@ def load(
     stopped = any(finding.stops_reading for finding in findings)
     if not len(rows) and not stopped:
         stopped = True
-        nothing_left = Finding(
-            "no_rows",
-            "error",
-            f"Expected rows to learn from, but none of {intake.seen:,} can be used",
-            "The log is empty, or every row lacks a budget or an outcome.",
-            "Check the schema's `outcome`, `budget` and `channels`.",
-            rows=intake.seen,
-            stops_reading=True,
-        )
-        findings.append(nothing_left)
+        findings.append(_nothing_left(intake.seen))
     if len(rows):
         table = _to_table(intake, rows)[0]
         findings += keys.check_keys(plan.schema, table)
@@ -112,6 +103,18 @@ def load(
         findings += errors_of_rest(logs)  # so that all errors are said at once
     categories = [name for name, kind in plan.features.items() if kind == "category"]
     return Loaded(None, tuple(findings), features, tuple(categories))
+
+
+def _nothing_left(seen: int) -> Finding:
+    return Finding(
+        "no_rows",
+        "error",
+        f"Expected rows to learn from, but none of {seen:,} can be used",
+        "The log is empty, or every row lacks a budget or an outcome.",
+        "Check the schema's `outcome`, `budget` and `channels`.",
+        rows=seen,
+        stops_reading=True,
+    )
 
 
 @dataclass(frozen=True)
