@@ -39,7 +39,7 @@ OUTCOME = tuple(
     "umsatz".split()
 )
 BUDGET = ("budget", "total_budget", "daily_budget", "total_spend", "b")
-CHANNEL = tuple("channel medium platform source network placement".split())
+CHANNEL = tuple("channel medium platform source network placement kanal".split())
 SPEND = frozenset("spend cost spends costs expense investment ausgaben kosten".split())
 # What money is spent on, where the name does not say that it is money.
 MEDIUM = frozenset(
@@ -59,7 +59,7 @@ STATE = frozenset(
 SHARE = frozenset("share shares pct percent proportion weight mix".split())
 CURRENCY = frozenset(("currency", "ccy"))
 TOTAL = frozenset(
-    "all total totals overall global sum national worldwide everything".split()
+    "summe gesamt all total totals overall global sum national worldwide everything".split()
 )
 
 

@@ -57,3 +57,11 @@ def test_a_number_that_may_be_meant_otherwise_is_asked_about(tmp_path):
     schema = written(tmp_path, money=lambda value: f"{int(value) + 1000:,}")
     assert schema.read.changed == {"thousands": ","}
     assert "meant so?" in schema.notes["[read]"]
+
+
+def test_a_column_of_grouped_wholes_beside_plain_decimals_is_asked_about(tmp_path):
+    frame = make_frame().rename(columns=NAMES)
+    for name in NAMES.values():
+        frame[name] = [german(1000 + value, 0) for value in frame[name]]
+    frame.to_csv(tmp_path / "a.csv", sep=";", index=False)
+    assert "meant so?" in guess_schema(tmp_path / "a.csv").notes["[read]"]

@@ -219,3 +219,18 @@ def test_what_is_a_note_does_not_make_another_schema(share_frame):
         **{**vars(schema), "notes": {}},
     )
     assert read_logs(share_frame, schema).pinned_schema.notes == {}
+
+
+def test_a_german_log_in_the_long_layout(tmp_path):
+    frame = plain_log(8)
+    long = frame.melt(
+        ["shop", "day", "orders"], ["search", "social", "email"], "Kanal", "Ausgaben"
+    )
+    long["Ausgaben"] = [f"{value:.2f}".replace(".", ",") for value in long["Ausgaben"]]
+    long.to_csv(tmp_path / "lang.csv", sep=";", index=False)
+    schema = guess_schema(tmp_path / "lang.csv")
+    assert (schema.channel_column, schema.spend_column) == ("Kanal", "Ausgaben")
+    logs = read_logs(tmp_path / "lang.csv", schema)
+    assert logs.amounts.sum() == pytest.approx(
+        frame[["search", "social", "email"]].sum().sum()
+    )

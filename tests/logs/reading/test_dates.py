@@ -5,7 +5,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from realloc import LogError, ReadOptions, read_logs
+from realloc import LogError, ReadOptions, guess_schema, read_logs
+from realloc.logs.guess import Hints
 from realloc.logs.reading.dates import FORMS, NO_TIME, find_forms, read_dates
 from tests.conftest import SPENDS, make_frame
 
@@ -97,3 +98,19 @@ def test_a_wrong_date_among_others_is_quoted():
     frame.loc[0, "date"] = "soon"
     with pytest.raises(LogError, match="in column 'date', got 'soon'"):
         read_logs(frame, SPENDS)
+
+
+def test_whole_numbers_are_dates_where_a_form_says_so(tmp_path):
+    plain = read_logs(dated("%Y-%m-%d"), SPENDS)
+    frame = dated("%Y%m%d").astype({"date": int})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    read = ReadOptions(date_format="YYYYMMDD")
+    with pytest.raises(LogError, match='put date_format = "YYYYMMDD" into'):
+        read_logs(frame, SPENDS)
+    for source in (frame, tmp_path / "a.csv"):
+        assert np.array_equal(read_logs(source, SPENDS, read=read).times, plain.times)
+    with pytest.raises(LogError, match="--time day --date-format YYYYMMDD"):
+        guess_schema(tmp_path / "a.csv")
+    known = Hints(time="date", date_format="YYYYMMDD")
+    assert guess_schema(tmp_path / "a.csv", known).time == "date"
+    assert read_logs(frame, guess_schema(frame, known)).times[0] == plain.times[0]

@@ -56,6 +56,9 @@ def test_a_missing_column_suggests_the_new_one_and_not_one_in_use(frame):
     schema = replace(SPENDS, channels=("spend_email", "spend_search", "spend_video"))
     with pytest.raises(LogError, match=r"'spend_video' .* Did you mean 'spend_youtube'\?"):
         read_logs(frame.rename(columns=names), schema)
+    unlike = names | {"rebate": "youtube"}
+    with pytest.raises(LogError, match=r"schema does not name: youtube, price"):
+        read_logs(frame.rename(columns=unlike), schema)
     followed = replace(schema, channels=tuple(names.values()))
     assert len(read_logs(frame.rename(columns=names), followed)) == len(frame)
 

@@ -71,7 +71,7 @@ RULES: dict[str, Rule] = {
     "missing_time": Rule(
         "error",
         "Expected a date in column {column!r}, got nothing",
-        "The row cannot be placed.",
+        "The row cannot be placed; a row of totals at the end looks like this.",
         "Fill it in or drop the rows.",
     ),
     "bad_time": Rule(

@@ -49,7 +49,18 @@ def guess_numbers(
     if not unusual or not cells:
         return read, None
     style = find_style(cells, european=semicolon)
-    return replace(read, **{**style.read.changed, **read.changed}), style.doubtful
+    doubtful = style.doubtful
+    if semicolon and style.read.decimal == "." and not doubtful:
+        grouped = [cell for cell in map(_grouped_cell, cells) if cell]
+        doubtful = grouped[0] if grouped else None
+    return replace(read, **{**style.read.changed, **read.changed}), doubtful
+
+
+def _grouped_cell(column: pa.Array) -> str | None:
+    """A cell such as 1.234 of a column whose points all stand before three digits."""
+    pointed = column.filter(pc.match_substring(column, "."))
+    grouped = pc.match_substring_regex(pointed, r"^[1-9]\d{0,2}(\.\d{3})+$")
+    return pointed[0].as_py() if len(pointed) and pc.all(grouped).as_py() else None
 
 
 def _holds_numbers(column: pa.Array) -> bool:

@@ -70,7 +70,10 @@ def guess_schema(source: Any, hints: Hints | None = None) -> Schema:
     if read.changed:
         notes["[read]"] = f"The first row: {example(opened, table, read)}"
     if doubtful:
-        notes["[read]"] += f". Is {doubtful} meant so? If not, change decimal and thousands"
+        first = notes.get("[read]", "")
+        notes["[read]"] = (
+            f"{first}. Is {doubtful} meant so? If not, change decimal and thousands"
+        )
     return replace(schema, notes=notes)
 
 

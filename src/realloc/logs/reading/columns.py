@@ -80,13 +80,16 @@ def to_times(column: pa.Array, name: str, form: str | None = None) -> Parsed:
 
     Text is ISO, or written in `form` (DD.MM.YYYY).
     """
+    if form and pa.types.is_integer(column.type):  # such as 20260131
+        column = column.cast(pa.string())
     kind = column.type
     if is_text(kind):
         return _times_from_text(decoded(column, name), form)
     if not is_time(kind) and not pa.types.is_null(kind):
         raise LogError(
             f"Expected dates in column {name!r}, got {_say_type(kind)}. "
-            "Turn it into dates first, e.g. 20260131 → 2026-01-31."
+            'If they are written like 20260131, put date_format = "YYYYMMDD" into [read] of the '
+            "config (--date-format YYYYMMDD); else turn them into dates first."
         )
     clock = pa.types.is_timestamp(kind)
     zone = kind.tz if clock else None

@@ -95,10 +95,20 @@ def _check_present(schema: Schema, present: list[str], need_outcome: bool) -> No
         free = [name for name in present if name not in schema.columns]
         lines = [
             f"Expected a column {name!r} (`{part}` of the schema), but the log has none."
-            f"{nearest(name, free) if free else ''}"
+            f"{_suggest(name, free)}"
             for part, name in absent
         ]
         raise LogError(listed(lines))
+
+
+def _suggest(name: str, free: list[str]) -> str:
+    """The column that may have taken the place of a missing one."""
+    hint = nearest(name, free)
+    if hint.startswith(" Did you mean"):
+        return hint
+    return (
+        f" Columns that the schema does not name: {names.shortened(free)}." if free else ""
+    )
 
 
 def _settle_dates(source: Source, schema: Schema, findings: list[Finding]) -> Schema:
