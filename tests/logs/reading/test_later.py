@@ -44,3 +44,10 @@ def test_a_single_change_is_enough_even_in_a_later_file(frame, tmp_path):
     frame.loc[17, "income_idx"] += 1
     second = to_csv(frame.iloc[16:], tmp_path / "b.csv")
     assert suspects([first, second], "income_idx") == ["income_idx"]
+
+
+def test_columns_of_odd_types_stay_suspected(frame):
+    frame["clicks"] = [[1, 2]] * len(frame)
+    assert suspects(frame, "clicks", "income_idx") == ["clicks"]
+    frame["item"] = [[item] for item in frame["item"]]
+    assert suspects(frame, "income_idx") == ["income_idx"]

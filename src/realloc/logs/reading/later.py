@@ -22,7 +22,10 @@ def find_later(source: Source, schema: Schema, listed: list[str]) -> list[str]:
 
 def constant_within(source: Source, unit: str, listed: list[str]) -> list[str]:
     """Columns with one value in all rows of each unit, where units have several rows."""
-    if not listed:
+    kinds = {name: source.columns.field(name).type for name in (unit, *listed)}
+    plain = [name for name, kind in kinds.items() if _is_plain(kind)]
+    listed = [name for name in listed if name in plain]
+    if not listed or unit not in plain:
         return []
     words = {name: columns.Vocabulary(columns.MOST_CATEGORIES) for name in (unit, *listed)}
     first = {name: np.empty(0, np.int64) for name in listed}  # the first value of each unit
@@ -47,3 +50,8 @@ def constant_within(source: Source, unit: str, listed: list[str]) -> list[str]:
     known_units = words[unit].values
     several = known_units is not None and rows >= 1.5 * len(known_units)
     return [name for name in constant if several and (first[name] >= 0).any()]
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    simple = columns.is_text(kind) or columns.is_number(kind) or columns.is_time(kind)
+    return simple or pa.types.is_boolean(kind)
