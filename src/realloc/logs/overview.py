@@ -8,6 +8,7 @@ from realloc.logs.checks.variation import MOVED_POINT, Variation, count, measure
 from realloc.logs.names import shortened
 from realloc.logs.table import Logs
 
+MOST_CHANNELS = 20  # that are printed
 ASIDE = ("zero_budget", "missing_budget", "missing_outcome", "missing_guardrail")
 
 
@@ -59,7 +60,11 @@ class LogSummary:
                 f"used in {channel.rows_used:4.0%} of the rows by {channel.units_using:,} units, "
                 f"moves in {moved:4.0%} of the steps"
             )
-        return lines
+        more = len(lines) - MOST_CHANNELS
+        return [
+            *lines[:MOST_CHANNELS],
+            *([f"          and {more} more"] if more > 0 else []),
+        ]
 
 
 def summarise(logs: Logs) -> LogSummary:

@@ -1,5 +1,9 @@
 """Workbooks: one sheet as a table of text, dates and numbers as they are."""
 
+import tomllib
+from pathlib import Path
+
+import openpyxl
 import pandas as pd
 import pytest
 
@@ -49,6 +53,10 @@ def test_titles_above_the_names_are_refused(tmp_path):
         make_frame().to_excel(book, index=False, startrow=2)
     with pytest.raises(LogError, match="Delete the rows above"):
         read_logs(tmp_path / "a.xlsx", SPENDS)
+    book = openpyxl.load_workbook(tmp_path / "a.xlsx")
+    book.active.delete_rows(1, 2)
+    book.save(tmp_path / "a.xlsx")
+    assert len(read_logs(tmp_path / "a.xlsx", SPENDS)) == 240
 
 
 def test_moments_keep_their_time_of_day(tmp_path):
@@ -65,5 +73,8 @@ def test_without_the_extra_the_message_brings_the_pip_line(tmp_path, monkeypatch
         raise ImportError(name)
 
     monkeypatch.setattr(imports.importlib, "import_module", missing)
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    assert any("python-calamine" in package for package in extras["excel"])
     with pytest.raises(MissingExtra, match=r"pip install 'realloc-uplift\[excel\]'"):
         read_logs(tmp_path / "a.xlsx", SPENDS)

@@ -33,7 +33,7 @@ def carry_over(logs: Logs, variation: Variation, config: CheckConfig) -> Iterato
     yield Finding(
         "carry_over",
         "warning",
-        "The mix of the period before still works in this one: it predicts the outcome "
+        "The mix of the period before still works in this one (carry-over): it predicts outcomes "
         f"{found[0]:.1f} standard errors above chance on held-out rows, beyond this period's mix",
         "The model credits a row with what happens in its own period, so it misses what comes "
         "later: gains come out too small, most of all those of channels that work slowly.",
