@@ -21,7 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from realloc.base.simplex import round_money
-from realloc.decide.portfolio.menu import Menu
+from realloc.decide.portfolio.knapsack import Menu
 from realloc.decide.portfolio.portfolio import Choice, choose
 
 RESULTS = Path(__file__).parent / "results" / "portfolio_speed.json"
@@ -120,7 +120,7 @@ def summarise(menu: Menu, limits: np.ndarray, choice: Choice) -> dict[str, objec
         "value": choice.value,
         "bound": choice.bound,
         "value_without_caps": alone,
-        "relative_gap": choice.relative_gap,
+        "relative_gap": choice.gap / abs(choice.value),
         "feasible": bool((used <= limits).all()),
         "limits": limits.tolist(),
         "used": used.tolist(),
@@ -145,8 +145,9 @@ def main() -> None:
             row |= summarise(menu, limits, choice)
             rows.append(row)
             print(
-                f"{case:12} seed {seed}: {cpu:5.2f} CPU s, relative gap {choice.relative_gap:.1e}, "
-                f"feasible {row['feasible']}, value {choice.value:,.0f} of "
+                f"{case:12} seed {seed}: {cpu:5.2f} CPU s, relative gap "
+                f"{choice.gap / abs(choice.value):.1e}, feasible {row['feasible']}, "
+                f"value {choice.value:,.0f} of "
                 f"{row['value_without_caps']:,.0f}",
                 flush=True,
             )

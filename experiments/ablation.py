@@ -6,7 +6,7 @@ taken out.
 
 Err is the root mean squared error of edge scores as a part of the oracle's own size; Gap is raw
 minus deployable uplift. "w/o student" decides as ReAlloc does, with the committee's gains in the
-place of the student's: the same doubt, support and search.
+place of the student's: the same uncertainty, support and search.
 """
 
 from collections.abc import Callable
@@ -67,7 +67,7 @@ VARIANTS: dict[str, tuple[str, Make]] = {
     ),
     "without_student": ("w/o student: the committee deployed", without_student),
     "without_both": (
-        "w/o student and doubt",
+        "w/o student and uncertainty penalty",
         partial(with_surfaces, SURFACES, MEMBERS, "ascent"),
     ),
     "without_orthogonalization": (
@@ -75,7 +75,7 @@ VARIANTS: dict[str, tuple[str, Make]] = {
         without_orthogonalization,
     ),
     "without_support": ("w/o support", without_support),
-    "without_doubt": ("w/o doubt (β = 0)", full),
+    "without_doubt": ("w/o uncertainty penalty (β = 0)", full),
     "greedy": ("w/o ascent: the paper's greedy search", full),
 }
 CHANGES: dict[str, dict[str, Any]] = {
@@ -157,8 +157,8 @@ def to_markdown(cells: dict[str, Figures], seeds: tuple[int, ...]) -> str:
     lines += [
         "Without orthogonalization three surfaces of four go: compare it with Teacher-only, one "
         "surface as well. Asked for was "
-        "the full method first in uplift: it is not, by what doubt costs. Why it has to (and what "
-        "it buys: less harm) is in "
+        "the full method first in uplift: it is not, by what the uncertainty penalty costs. Why "
+        "it has to (and what it buys: less harm) is in "
         "docs/diary.md, 'The student does bring uplift'.",
         "",
     ]

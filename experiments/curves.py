@@ -8,7 +8,7 @@ unless the curve is about it.
 Rivals are the strongest of the static table. Safe Recovery with the greedy search, the movement
 budget and the learned support of all; outside and harm beside it. Only one parameter changes along
 a curve. The last columns pair ReAlloc with the best rival of that place (by its mean over the seeds
-that all have), seed by seed. Rivals have no doubt; `bold` is ReAlloc without its own.
+that all have), seed by seed. Rivals have no uncertainty penalty; `bold` is ReAlloc without its own.
 """
 
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ METRIC = "safe_local_recovery"
 SEARCHES = {
     "greedy": "greedy",
     "ascent": "ascent",
-    "bold": "ascent, ReAlloc without doubt (β = 0)",
+    "bold": "ascent, ReAlloc without its uncertainty penalty (β = 0)",
 }
 
 
@@ -151,7 +151,7 @@ def of_place(
             method, seed = key.split("/")[2:]
             of_rival = (
                 cell["ascent"] if method != "realloc" else None
-            )  # without doubt already
+            )  # without a penalty already
             if figures := cell.get(search, of_rival):
                 found.setdefault(method, {})[int(seed)] = figures
     return found

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 import realloc
 from field_quality import run
 from fitted import TEST, TRAIN, fitted
+from grid_oracle import search_global
 from realloc.base.simplex import tangent_basis
 from realloc.decide.problem import score_ends
 from realloc.decide.search.ascent import search_ascent
@@ -32,7 +33,7 @@ from realloc.logs import Logs
 from realloc.model.recommend import open_batches
 from realloc.model.round import draw
 from realloc.world import REGIMES, World
-from realloc.world.oracle import search_config, search_global, true_gain, true_support
+from realloc.world.oracle import search_config, true_gain, true_support
 from realloc.world.score import score_shares
 from runner import RESULTS, interval
 

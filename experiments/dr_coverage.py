@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from realloc.evaluate.agreement import agreement_lift
+from realloc.evaluate.bootstrap import Bootstrap
 from realloc.evaluate.outcome_model import fit_outcome_model
 from realloc.evaluate.randomized import RandomizedMoves, RandomizedShares, randomized_moves
 from realloc.evaluate.value import (
@@ -40,7 +41,7 @@ from realloc.evaluate.value import (
     policy_value,
     smoothed_value,
 )
-from realloc.evaluate.weights import IntervalConfig, target_arms, target_shares
+from realloc.evaluate.weights import target_arms, target_shares
 from realloc.world.platform import ItemParameters, Marketplace, MarketplaceParameters
 from runner import Figures, Study, arguments, conclude, describe, markdown, measure, save
 
@@ -52,7 +53,7 @@ BLOCKS, PER_BLOCK, BAR = 30, 10, 0.93
 ITEMS, DAYS, STEP = 400, 10, 0.05
 CUSTOMERS, SHOPS, WEEKS, MAILED, CONCENTRATION = 1500, 800, 4, 40, np.array([3.0, 3.0, 3.0])
 SEGMENTS = ("Mens E-Mail", "Womens E-Mail", "No E-Mail")
-RESAMPLED = ValueConfig(interval=IntervalConfig(kind="bootstrap", draws=200))
+RESAMPLED = ValueConfig(bootstrap=Bootstrap(draws=200))
 LIFTS = ("dr_lift", "clipped_dr_lift", "self_normalised_dr_lift", "ips_lift", "snips_lift")
 Floats = NDArray[np.float64]
 Answers = dict[str, tuple[float, float, float, float]]  # value, low, high, truth
@@ -321,7 +322,7 @@ def to_markdown(cells_by_key: dict[str, Figures]) -> str:
         "true spread",
         "mean width",
         "width / ideal",
-        "bar .93",
+        "target .93",
     ]
     there = [
         design

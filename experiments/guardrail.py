@@ -290,8 +290,8 @@ def any_move(
 def with_truth(
     model: realloc.ReAlloc, market: Marketplace, test: Logs, names: tuple[str, ...]
 ) -> dict[str, Any]:
-    """The same decision with true gains and no doubt for `names`, inside the learned support: what
-    a rule itself costs.
+    """The same decision with true gains and no uncertainty for `names`, inside the learned support:
+    what a rule itself costs.
     """
     problem, state, decision = (
         whole_problem(model, test),
@@ -463,7 +463,7 @@ def world_tables(cells: dict[str, Any], world: str) -> list[str]:
     ]
     lines += table(cells, world, {policy: (policy,) for policy in POLICIES}, changes)
     lines += [
-        "**The same rules with the true gains, no doubt, inside the learned support**",
+        "**The same rules with the true gains, no uncertainty, inside the learned support**",
         "",
     ]
     truth = [policy for policy in POLICIES if "fallback" not in policy]
@@ -471,7 +471,7 @@ def world_tables(cells: dict[str, Any], world: str) -> list[str]:
         cells, world, {policy: (f"truth: {policy}",) for policy in truth}, changes
     )
     lines += [
-        "**Learned orders, but the true GMV in the guardrail**: what the doubt about GMV costs",
+        "**Learned orders, but the true GMV in the guardrail**: what uncertainty about GMV costs",
         "",
     ]
     guarded = [policy for policy in truth if policy.startswith("orders, gmv")]

@@ -258,7 +258,7 @@ class Ours:
 
 
 class Theirs:
-    """A baseline that goes where its predicted gain is largest: no support, no doubt."""
+    """A baseline that goes where its predicted gain is largest, without support or penalty."""
 
     def __init__(self, policy: ResponsePolicy) -> None:
         self.policy, self.judge, self.encoder = policy, policy.support, policy.encoder

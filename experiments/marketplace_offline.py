@@ -218,7 +218,7 @@ def ranked(
 
 def rank_agreement(window: MatchWindow, gains: dict[str, Floats], true: Floats) -> Figures:
     """Kendall's τ between ρ(G, R) and ρ(G, τ) over methods, its interval over items, and how often
-    it reaches the bar.
+    it reaches the target.
     """
     names = [name for name, gain in gains.items() if np.ptp(gain) > 0]
     if len(names) < 2:

@@ -1,5 +1,5 @@
 """The tables of marketplace_offline.py: routine and randomized traffic, balance, truth beside
-estimates, bars met or missed.
+estimates, targets met or missed.
 """
 
 from typing import Any
@@ -175,7 +175,7 @@ def routine(cells: Cells) -> list[str]:
     ]
     first = next(found for found in cell["methods"].values() if "rho_gain" in found)
     ceiling = first.get("noise_ceiling")
-    known = f"estimated {span(ceiling)}" if ceiling else "not told by these events"
+    known = f"estimated {span(ceiling)}" if ceiling else "not estimated by these events"
     text = (
         f"{cell['events']:,} matched legacy moves of {cell['items']:,} items. {cell['matching']} "
         f"Noise ceiling ρ*: {known}; sd "
@@ -443,7 +443,7 @@ def bars(cells: Cells) -> list[str]:
                     met(value_tau >= WANTED_TAU),
                 ]
             )
-    return ["## Bars", "", *markdown(["bar", "figure", ""], rows)] if rows else []
+    return ["## Targets", "", *markdown(["target", "figure", ""], rows)] if rows else []
 
 
 def value_bars(ours: str, where: str, sets: list[Figures]) -> list[list[str]]:

@@ -11,11 +11,12 @@ import numpy as np
 
 import realloc
 from fitted import TEST, TRAIN, fitted
+from grid_oracle import simplex_grid
 from realloc.base.simplex import Floats
 from realloc.baselines import BASELINES
 from realloc.logs import Logs
 from realloc.world import World
-from realloc.world.oracle import search_local, simplex_grid
+from realloc.world.oracle import search_local
 from static_quality import decide
 from world_figures import GRID, SEED, name_corners, plt, region_border, save
 

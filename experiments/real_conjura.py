@@ -140,8 +140,8 @@ def to_markdown(cells: dict[str, Any]) -> str:
         "and permutation. "
         "Certified: part of the moved rows whose lower bound is at least 0.",
         "",
-        "| arm | seed | rows | moved | moved share | support | certified | evidence t | weights | "
-        "error / nothing |",
+        "| arm | seed | rows | moved | moved share | support | certified | held-out significance | "
+        "weights | error / nothing |",
         "|---" * 10 + "|",
     ]
     reasons: dict[str, Counter[str]] = {arm: Counter() for arm in ARMS}

@@ -235,7 +235,7 @@ def mixes_table(cells_by_key: dict[str, Figures]) -> list[str]:
         "best in reach",
         "moved",
         "harmed",
-        "evidence t",
+        "held-out significance",
     ]
     return [*markdown(head, rows), *verdicts, ""]
 

@@ -156,7 +156,7 @@ def to_markdown(cells: dict[str, Figures]) -> str:
         "moved",
         "moved share",
         "support",
-        "evidence t",
+        "held-out significance",
         "error / nothing",
         "reasons",
     ]

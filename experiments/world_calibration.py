@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from grid_oracle import search_global
 from realloc.evaluate import oracle as metrics
 from realloc.world import REGIMES, World, WorldParameters, parameters_hash
-from realloc.world.oracle import search_global, search_local
+from realloc.world.oracle import search_local
 from realloc.world.score import score_shares
 from world_snn import SNN, search_constrained
 
@@ -155,7 +156,7 @@ def to_markdown(results: dict[str, Any]) -> str:
     ]
     lines = [
         f"Parameters `{results['parameters_hash']}`. Mean over world seeds ± standard error; then "
-        "the paper's value, the bar.",
+        "the paper's value, the target.",
         "",
         "| row | seeds | " + " | ".join(REGIMES) + " |",
         "|---|---|" + "---|" * len(REGIMES),

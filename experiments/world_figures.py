@@ -16,10 +16,11 @@ import mpltern  # noqa: F401  # pyright: ignore[reportMissingImports]  registers
 import numpy as np
 from matplotlib.colors import BoundaryNorm, ListedColormap  # pyright: ignore[reportMissingImports]
 
-from realloc.base.simplex import Floats, edges, from_log_ratio
+from grid_oracle import simplex_grid
+from realloc.base.simplex import Floats, edges, softmax, tangent_basis
 from realloc.evaluate.oracle import edge_scores
 from realloc.world import REGIMES, World
-from realloc.world.oracle import search_local, simplex_grid
+from realloc.world.oracle import search_local
 from realloc.world.sample import channel_names
 from realloc.world.state import State
 
@@ -43,7 +44,7 @@ def region_border(world: World, state: State) -> Floats:
         * region.law.spread
         * np.stack([np.cos(angle), np.sin(angle)])
     )
-    return from_log_ratio((region.law.centre + circle).T)
+    return softmax((tangent_basis(3) @ (region.law.centre + circle)).T)
 
 
 def name_corners(axes: Any) -> None:

@@ -7,9 +7,11 @@
 Every method learns from the same rows and has the same support, movement budget and search. Value
 is the deployable uplift (moves that leave the true region count as not made) as a part of the
 oracle's; harm is the share of moved rows that lose; `held` the share of moved rows whose true gain
-is at least `gain_lower`; `promised` the sum of promised gains over the sum of true ones.
+is at least `gain_lower`; `promised` the sum of promised gains over the sum of true ones. Of ReAlloc
+also: whether the interval of the total gain holds, and the value with the fallback on.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +20,7 @@ import numpy as np
 import realloc
 from realloc.baselines import BASELINES
 from realloc.decide.types import MOVED
-from realloc.world.zoo import CARDS, ZooWorld
+from realloc.world.zoo import CARDS, ZooSample, ZooWorld
 from runner import Figures, Study, arguments, conclude, describe, interval, markdown
 
 HALVES = ("tuning", "evaluation")
@@ -32,6 +34,7 @@ RIVALS = (
     "vcnet",
     "r_learner",
     "s_gbdt_local",
+    "ridge_interactions",
 )
 METHODS = ("realloc", *RIVALS)
 QUICK_WORLDS = ("one_segment", "promotions_alone")
@@ -69,7 +72,23 @@ def cell(key: str, units: int | None = None) -> Figures:
         committee = policy.fitted.main.committee
         figures["weights"] = list(committee.weights)
         figures["significance"] = committee.significance
+        total = decision.gain.sum()
+        error = policy.fitted.main.common_error
+        sigma = decision.further["sigma"]
+        alone = np.square(sigma).sum() - np.square(error * decision.gain).sum()
+        half = 1.96 * np.sqrt(np.square(error * total) + max(alone, 0.0))
+        figures["total_held"] = float(abs(true.sum() - total) <= half)
+        figures["fallback"] = fallback_value(policy, test)
     return figures
+
+
+def fallback_value(policy: realloc.ReAlloc, test: ZooSample) -> float:
+    """Deployable uplift where rows whose `gain_lower` is below 0 are kept."""
+    config = policy.config
+    careful = replace(config.decision, fallback=True)
+    decision = policy.decide_with(careful, config.constraints).decide(test.logs)
+    supported = test.supported(decision.shares)
+    return float(np.where(supported, test.gain(decision.shares), 0.0).mean())
 
 
 def make(method: str, seed: int) -> Any:

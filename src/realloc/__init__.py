@@ -11,8 +11,8 @@ from realloc.base.version import __version__
 if TYPE_CHECKING:
     from realloc import baselines, evaluate
     from realloc.base.errors import ConfigError, LogError, ReallocError
+    from realloc.evaluate.total import total_gain
     from realloc.logs import (
-        Check,
         Logs,
         ReadOptions,
         Schema,
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
         read_logs,
         split_by_time,
         split_by_unit,
-        unit_folds,
     )
     from realloc.model.config import Config, read_config
     from realloc.model.realloc import ReAlloc, load
     from realloc.world import Regime, World
 
 _HOMES = {
-    "Check": "logs",
     "Config": "model.config",
     "ConfigError": "base.errors",
     "LogError": "base.errors",
@@ -48,11 +46,10 @@ _HOMES = {
     "read_logs": "logs",
     "split_by_time": "logs",
     "split_by_unit": "logs",
-    "unit_folds": "logs",
+    "total_gain": "evaluate.total",
 }
 
 __all__ = [
-    "Check",
     "Config",
     "ConfigError",
     "LogError",
@@ -73,7 +70,7 @@ __all__ = [
     "read_logs",
     "split_by_time",
     "split_by_unit",
-    "unit_folds",
+    "total_gain",
 ]
 
 

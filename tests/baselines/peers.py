@@ -36,5 +36,7 @@ def confounded(rows: int = 1500, seed: int = 0) -> tuple[Task, np.ndarray]:
         + random.normal(0, 0.1, rows)
     )
     units = np.arange(rows) // 3
-    rows_ = Window(x.astype(np.float32), p, y, units % 3, units, np.ones(rows))
+    rows_ = Window(
+        x.astype(np.float32), p, y, units % 3, units, np.ones(rows), np.arange(rows) % 3
+    )
     return Task(rows_, CONFIG, 0), p

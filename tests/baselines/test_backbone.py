@@ -14,10 +14,11 @@ from realloc.baselines.vcnet import VCNetConfig
 
 def test_settings_that_cannot_be_used_are_refused():
     with pytest.raises(
-        ConfigError, match="Unknown `activation` 'rely'. Did you mean 'relu'"
+        ConfigError,
+        match="Unknown `activation` 'rely' in the backbone. Did you mean 'relu'",
     ):
         Backbone(activation="rely")
-    with pytest.raises(ConfigError, match="`members` and `width` of at least 1, got 0"):
+    with pytest.raises(ConfigError, match="`members` >= 1 in the backbone, got 0"):
         Backbone(members=0)
     with pytest.raises(ConfigError, match="`leaves` of at least 2"):
         TreeConfig(leaves=1)

@@ -152,7 +152,8 @@ def test_what_cannot_be_used_is_refused(name):
         make(name).recommend(window(1).to_pandas())
     if name != "density":
         with pytest.raises(
-            ConfigError, match="Unknown `search` 'globl'. Did you mean 'global'"
+            ConfigError,
+            match="Unknown `search` 'globl' in the baseline. Did you mean 'global'",
         ):
             make(name, "globl")
 

@@ -13,9 +13,7 @@ SETTINGS = VCNetConfig(members=2, width=8)
 
 @pytest.mark.parametrize("change", [{"targeted": -1.0}, {"density": -0.1}])
 def test_settings_that_cannot_be_used_are_refused(change):
-    with pytest.raises(
-        ConfigError, match="Expected `density` and `targeted` of at least 0"
-    ):
+    with pytest.raises(ConfigError, match="` >= 0 in VCNet"):
         VCNetConfig(**change)
 
 

@@ -16,6 +16,8 @@ def test_pools_hold_over_all_parts(place):
     assert free.summary.to_json()["all_rows"] is False
     told = recommend(place, "pool.parquet", pools={"coupon": cap}).summary.to_json()
     assert told["all_rows"] is True
+    assert told["searches"] == free.summary.searches
+    assert sum(told["searches"].values()) == told["usable"]
     assert round(answers(place, "pool.parquet").spend_coupon.sum(), 2) <= cap
     assert (
         answers(place, "pool.parquet").item_id.tolist() == answers(place).item_id.tolist()

@@ -50,6 +50,7 @@ CALM = RunSummary(
     gain=1.0,
     gain_lower=0.5,
     reasons={},
+    searches={},
     support_coverage=None,
     bad_input={},
     drift=drift_of(drifted("feature c1", 0.1), drifted("share ads", 0.0)),

@@ -5,14 +5,24 @@ from realloc.batch.tally import Tally
 
 def test_counts_sums_and_flows_add_up_and_the_first_finding_stays():
     one = Tally(
-        rows=3, moved=1, gain=0.5, reasons={"moved": 1}, flows=[[0.0, 2.0], [0.0, 0.0]]
+        rows=3,
+        moved=1,
+        gain=0.5,
+        reasons={"moved": 1},
+        searches={"compiled": 3},
+        flows=[[0.0, 2.0], [0.0, 0.0]],
     )
     other = Tally(
-        rows=2, gain=0.25, reasons={"moved": 1, "no_gain": 1}, first={"a": "second"}
+        rows=2,
+        gain=0.25,
+        reasons={"moved": 1, "no_gain": 1},
+        searches={"compiled": 1, "numpy: grid": 1},
+        first={"a": "second"},
     )
     both = one.add(other)
     assert (both.rows, both.moved, both.gain) == (5, 1, 0.75)
     assert both.reasons == {"moved": 2, "no_gain": 1}
+    assert both.searches == {"compiled": 4, "numpy: grid": 1}
     assert both.flows == one.flows
     assert one.add(one).flows == [[0.0, 4.0], [0.0, 0.0]]
     assert Tally(first={"a": "first"}).add(other).first == {"a": "first"}

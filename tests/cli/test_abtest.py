@@ -58,7 +58,7 @@ def test_json_is_json(run, written):
     found = json.loads(run(*written(make_arms(2000), PREDICTED), "--json").stdout)
     assert found["split"]["ok"]
     assert [metric["metric"] for metric in found["metrics"]] == ["orders", "roi", "cost"]
-    assert found["calibration"]["change"] in {"none", "cannot_be_told"}
+    assert found["calibration"]["change"] in {"none", "inconclusive"}
 
 
 def test_settings_of_the_decision_are_taken_from_the_same_file(run, written):

@@ -26,7 +26,7 @@ def test_one_partition_of_a_lake_is_a_window(run, tmp_path):
 
 def test_check_is_readable_and_exits_2_on_an_error(run, log):
     good = run("check", log).stdout
-    assert "Can be learned from. 0 errors, 1 warning." in good
+    assert "Ready to learn from. 0 errors, 1 warning." in good
     assert "ads_spend" in good
     text = log.read_text().replace("i000,2025-01-06,", "i000,2025-01-07,")
     log.write_text(text)
@@ -39,7 +39,7 @@ def test_check_is_readable_and_exits_2_on_an_error(run, log):
     bad = run("check", log, "--config", log_with_config, code=2)
     assert "✖ error   duplicates" in bad.stdout
     assert "'i000' on 2025-01-07" in bad.stdout
-    assert "No policy may be learned from this log yet. 1 error" in bad.stdout
+    assert "Not ready to learn from: mend the errors first. 1 error" in bad.stdout
 
 
 def test_json_is_json_even_when_nothing_can_be_read(run, tmp_path):

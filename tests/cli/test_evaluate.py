@@ -84,7 +84,7 @@ def test_the_table_report_and_other_rules_of_decision_are_read_from_the_config(
         (
             ("logs.parquet", "--store", "nowhere"),
             "",
-            "Expected a store with a model at 'nowhere'",
+            "nowhere', but there is none. `realloc fit` makes one",
         ),
         (("absent.parquet", "--store", "store"), "", "absent.parquet"),
         (

@@ -34,7 +34,7 @@ def test_init_then_check(run, tmp_path, write):
     written = (tmp_path / "realloc.toml").read_text()
     assert "# The first row: " in written
     checked = run("check", path.name, "--config", "realloc.toml", cwd=tmp_path).stdout
-    assert "Can be learned from. 0 errors, 0 warnings." in checked
+    assert "Ready to learn from. 0 errors, 0 warnings." in checked
     assert "That is right" not in checked
     guessed = run("check", path.name, cwd=tmp_path).stdout
     assert "read with" in guessed

@@ -131,7 +131,7 @@ def test_simulate_never_overwrites_a_file_of_yours(run, tmp_path):
 
 
 def test_an_interrupted_simulation_leaves_nothing(run, tmp_path, monkeypatch):
-    def cut(self, folder, **_):
+    def cut(self, folder, *_):
         folder.mkdir()
         (folder / "half.parquet").write_bytes(b"half")
         raise KeyboardInterrupt

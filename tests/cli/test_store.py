@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 
 from realloc.base.errors import StoreError
 from realloc.cli import store as commands
+from realloc.storage.ledger.entry import Entry
+from realloc.storage.ledger.ledger import DECISIONS, Ledger
 from tests.storage.store.light import grown
 
 app = typer.Typer()
@@ -35,7 +37,37 @@ def test_status_says_what_the_store_holds(tmp_path):
         False,
     )
     with store.writer():
-        assert "Somebody is writing now" in run("status", "--store", store.path)
+        assert "Another process is writing to the store" in run(
+            "status", "--store", store.path
+        )
+
+
+def test_status_says_which_search_decided_the_last_batch(tmp_path):
+    store = grown(tmp_path / "store", 1)
+    assert json.loads(run("status", "--store", store.path, "--json"))["last_batch"] is None
+    assert "Compiled search:" in run("status", "--store", store.path)
+    searches = {"compiled": 2, "numpy: grid": 1}
+    for kind, source in (("batch", {"searches": searches}), ("service", {})):
+        entry = Entry(
+            number=0,
+            previous=None,
+            run=f"{kind} of today",
+            kind=kind,
+            made="2026-11-16T12:00:00+00:00",
+            version=1,
+            model=None,
+            segments=(),
+            rows=0,
+            schema={},
+            settings={},
+            source=source,
+        )
+        Ledger(store.path / DECISIONS).append(entry, [])
+    shown = " ".join(run("status", "--store", store.path).split())
+    assert "Last batch, run batch of today: 2 rows by the compiled search, " in shown
+    assert "1 row by the numpy search (grid)." in shown
+    found = json.loads(run("status", "--store", store.path, "--json"))
+    assert found["last_batch"] == {"run": "batch of today", "searches": searches}
 
 
 def test_status_of_a_broken_store_says_so_and_exits_with_2(tmp_path):
@@ -56,7 +88,8 @@ def test_verify_names_the_file_and_exits_with_2(tmp_path):
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x07")
     assert "weights.safetensors" in run("verify", "--store", store.path, code=2)
     assert (
-        json.loads(run("verify", "--store", store.path, "--json", code=2))["whole"] is False
+        json.loads(run("verify", "--store", store.path, "--json", code=2))["intact"]
+        is False
     )
 
 

@@ -6,10 +6,10 @@ import pytest
 from realloc.base.errors import LogError
 from realloc.evaluate.randomized import (
     RandomizedMoves,
+    common_fields,
     find_arms,
     observed_menu,
     randomized_moves,
-    state_of,
 )
 from realloc.world.platform import Marketplace
 from tests.evaluate.drawn import MOVES, density_rows, menu_rows
@@ -205,7 +205,8 @@ def test_a_menu_that_contradicts_the_log_is_refused():
 
 
 def test_the_state_holds_numbers_and_codes():
-    state, categorical = state_of(LOGS)
+    fields = common_fields(LOGS, start_of(LOGS))
+    state, categorical = fields["state"], fields["categorical"]
     assert state.shape == (len(LOGS), 1 + len(LOGS.features))
     assert [LOGS.features[k - 1] for k in categorical] == ["category", "weekday"]
     assert np.array_equal(state[:, 0], LOGS.budget)

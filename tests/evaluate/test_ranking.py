@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, spearmanr
 
-from realloc import ConfigError, LogError
+from realloc import LogError
 from realloc.evaluate.bootstrap import Bootstrap
 from realloc.evaluate.ranking import (
     aligned_gap,
@@ -216,11 +216,6 @@ def test_widening_keeps_the_value_and_stretches_both_sides():
         "x", 0.5, -0.5, 1.0, 9
     )
     assert widen(Estimate("x", 1.0, 0.5, 2.0, 9), 1.0) == Estimate("x", 1.0, 0.5, 2.0, 9)
-
-
-def test_the_part_of_the_gap_must_leave_two_sides():
-    with pytest.raises(ConfigError, match="Expected a part above 0 and up to 0.5"):
-        aligned_gap(*draw(), part=0.6)
 
 
 def concordance_by_hand(predicted, response, units, context, caliper):

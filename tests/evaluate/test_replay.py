@@ -89,7 +89,7 @@ def test_moves_without_effect_have_no_response_and_nothing_to_rank():
     result = rank_window(found, true_gain, CONFIG)
     assert abs(result["mean_response"].value) < 0.1
     assert result["rho_gain"].low < 0 < result["rho_gain"].high
-    assert "not told from chance" in result.verdict
+    assert "not distinguishable from chance" in result.verdict
 
 
 def test_a_policy_that_knows_ranks_well_and_its_reverse_as_badly():
@@ -335,14 +335,16 @@ def test_constant_gains_rank_nothing():
 
 def test_gains_that_are_no_numbers_are_refused():
     with pytest.raises(
-        LogError, match="Expected finite gains from the policy, got 1 of .* NaN or infinite"
+        LogError, match="Expected finite predictions, got 1 of .* NaN or infinite"
     ):
         rank_window(
             window(),
             lambda asked, to: np.where(np.arange(len(to)) == 3, np.nan, 1.0),
             CONFIG,
         )
-    with pytest.raises(LogError, match="Expected one gain per event, an array of shape"):
+    with pytest.raises(
+        LogError, match="Expected one prediction, response and unit per event, got"
+    ):
         rank_window(window(), lambda asked, to: np.ones((len(to), 3)), CONFIG)
 
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from realloc.base.errors import ConfigError, LogError
+from realloc.base.errors import LogError
+from realloc.evaluate.bootstrap import Bootstrap
 from realloc.evaluate.weights import (
     ActionKernel,
-    IntervalConfig,
     Term,
     default_bandwidth,
     effective_size,
@@ -18,7 +18,7 @@ from realloc.evaluate.weights import (
 from tests.evaluate.drawn import CHANCES, density_rows, menu_rows
 
 ROWS = menu_rows(units=20, days=2)
-CLUSTER, BOOTSTRAP = IntervalConfig(), IntervalConfig(kind="bootstrap")
+CLUSTER, BOOTSTRAP = None, Bootstrap(draws=1000)
 
 
 def test_menu_weights_are_chance_over_propensity():
@@ -174,7 +174,7 @@ def test_few_bootstrap_draws_make_no_shorter_intervals():
     )
     for draws in width:
         for seed in range(30):
-            config = IntervalConfig(kind="bootstrap", draws=draws, seed=seed)
+            config = Bootstrap(draws=draws, seed=seed)
             found = weighted_mean("x", Term(values), unit, config)
             width[draws] += (found.high - found.low) / 30
     assert width[100] > 0.99 * width[2000]
@@ -213,13 +213,3 @@ def test_nothing_to_divide_by_gives_no_number_and_one_unit_no_interval():
         one = weighted_mean("x", Term(np.ones(3)), np.zeros(3, dtype=int), config)
         assert one.value == 1
         assert np.isnan(one.low)
-
-
-def test_unknown_intervals_are_refused():
-    with pytest.raises(
-        ConfigError,
-        match="Expected an interval of kind cluster or bootstrap, got 'jackknife'",
-    ):
-        IntervalConfig(kind="jackknife")
-    with pytest.raises(ConfigError, match="at least 100 bootstrap draws"):
-        IntervalConfig(draws=10)

@@ -43,7 +43,7 @@ def test_without_doubt_only_where_it_was_measured():
         for rows in (5000, 10000)
     }
     cells["rows/5000/realloc/1"]["bold"] = fake(0.95)["ascent"]
-    bold = to_markdown(cells).split("without doubt (β = 0)")[1]
+    bold = to_markdown(cells).split("without its uncertainty penalty (β = 0)")[1]
     assert "| 5000 | 0.950 (0.000, 0.010; 1) |" in bold
     assert "| linear_dml | +0.100 (1 seed) |" in bold
     assert "| 10000 |" not in bold

@@ -123,7 +123,7 @@ def test_the_tables_name_every_method_and_bar(cells):
         "| Context-Only |",
         "| _oracle_ |",
         "## Balance",
-        "## Bars",
+        "## Targets",
     ):
         assert line in text
     assert "| replay ranks" in text or not cells["replay/all"]["agreement"]

@@ -20,6 +20,7 @@ def window(outcome, x):
         folds=units % 5,
         units=units,
         weights=np.ones(ROWS),
+        periods=np.arange(ROWS) % PERIODS,
     )
 
 

@@ -105,6 +105,6 @@ def test_people_and_machines_can_read_it():
         "How much of that is refit noise was not measured (update with churn=True).",
     ]
     assert measured.lines()[1] == (
-        "A refit with another seed differs by 40% and 22%: noise, not news. New data explains 30%."
+        "A refit with another seed differs by 40% and 22%, which is noise. New data explains 30%."
     )
     assert json.loads(json.dumps(measured.to_json()))["data_field"] == measured.data_field

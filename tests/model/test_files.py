@@ -161,7 +161,7 @@ def test_zeros_among_shares_come_back(tmp_path):
         rebate=frame.rebate.where(~some, rest.rebate),
     )
     model = ReAlloc(CONFIG, schema=window().schema).fit(frame)
-    assert model.state.support.density.kind == "sphere"
+    assert model.state.support.density.kind == "partial"
     model.save(tmp_path / "model")
     assert_same_decisions(load(tmp_path / "model"), model, frame)
 
@@ -519,7 +519,8 @@ def test_every_array_of_the_support_and_the_doubt_is_listed(saved):
         for name in unpack((saved / WEIGHTS).read_bytes())
         if name.startswith(("support.", "outcome0.covariance"))
     }
-    assert found == set(NEW_ARRAYS)
+    # learned curves are empty in a model of few rows: tests/learn/support/test_serialization.py
+    assert found - {"support.basis.curves"} == set(NEW_ARRAYS)
 
 
 @pytest.mark.parametrize("what", WRONGS)

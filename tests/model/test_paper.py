@@ -20,7 +20,7 @@ PAPER = Config.paper(seed=7)
 # the preset in sizes that take a second
 SMALL = replace(
     PAPER,
-    nuisances=CONFIG.nuisances,
+    nuisances=replace(CONFIG.nuisances, periods=False),
     teacher=replace(PAPER.teacher, members=2),
     network=replace(PAPER.network, least_steps=0, epochs=4, width=16, trunk=8),
     student=replace(PAPER.student, least_steps=0, epochs=4, width=16, trunk=8),

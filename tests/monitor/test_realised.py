@@ -40,4 +40,4 @@ def test_without_a_hold_out_nothing_is_claimed(place):
     recommend(place)
     found = watch(store_of(place), write(place, outcomes_of(place, 1.0)))["realised"]
     assert found["calibration"] is None
-    assert "cannot be told from luck" in found["why_not"]
+    assert "cannot be told apart from chance" in found["why_not"]

@@ -2,7 +2,6 @@
 """One way to open a version: the rules it answers by, and a frozen store that keeps every mix."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,12 +28,8 @@ def test_a_version_decides_as_the_model_that_was_committed(place):
 
 
 def test_rules_of_another_config_take_the_place_of_the_fitted_ones(place):
-    request = ModelRequest(place / "store")
-    assert request.with_rules(None) is request
-    rules = replace(
-        CONFIG, constraints=Constraints(largest_move=0.0, largest_move_per_day=0.5)
-    )
-    loaded = load_model(request.with_rules(rules))
+    constraints = Constraints(largest_move=0.0, largest_move_per_day=0.5)
+    loaded = load_model(ModelRequest(place / "store", None, CONFIG.decision, constraints))
     assert loaded.needs_all_rows
     assert loaded.settings["constraints"]["largest_move"] == 0.0
     logs = window(97)

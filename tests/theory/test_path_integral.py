@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from realloc import World
-from realloc.base.simplex import Floats, path_length, tangent_basis
+from realloc.base.simplex import Floats, tangent_basis
 from realloc.decide.search.greedy import SearchConfig, gain_of_potential, search_greedy
+from tests.geometry import path_length
 from tests.learn.student.asking import field as field_of
 from tests.learn.student.asking import gain as gain_of
 from tests.learn.student.asking import value as value_of

@@ -43,7 +43,7 @@ def random_teacher(channels: int = 3, members: int = 2) -> Teacher:
     scaling = TensorScaling(
         torch.full((channels,), 1 / channels), torch.linspace(4.0, 7.0, channels), 3.0
     )
-    weighing = CommitteeWeights((0.6, 0.4), 1.0, (1.0, 1.0), 1.0, 30, (1.0, 1.0), 9.0)
+    weighing = CommitteeWeights((0.6, 0.4), 1.0, (1.0, 1.0), 1.0, 30, (1.0, 1.0), 9.0, 0.1)
     return Teacher(
         (kernel, NetworkSurface(branch.requires_grad_(False))), weighing, scaling
     )

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from realloc.base.simplex import from_log_ratio, softmax, tangent_basis
+from realloc.base.simplex import softmax, tangent_basis
 from realloc.world import REGIMES, Regime, World
+from tests.geometry import from_log_ratio
 from tests.world.drawn import ALL_REGIMES, draw
 
 

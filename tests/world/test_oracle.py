@@ -3,11 +3,12 @@ from math import comb
 import numpy as np
 import pytest
 
+from grid_oracle import search_global, simplex_grid
 from realloc.base.errors import ConfigError
-from realloc.base.simplex import path_length
 from realloc.decide.search.greedy import SearchConfig
 from realloc.world import World
-from realloc.world.oracle import search_config, search_global, search_local, simplex_grid
+from realloc.world.oracle import search_config, search_local
+from tests.geometry import path_length
 from tests.world.drawn import ALL_REGIMES, draw
 
 

@@ -72,7 +72,7 @@ def test_an_unknown_regime_names_the_nearest():
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"support_level": 1.0}, "Expected support_level between 0 and 1, got 1.0"),
+        ({"support_level": 1.0}, "Expected `support_level` between 0 and 1"),
         ({"path_intervals": 5}, "Expected path_intervals >= 10, got 5"),
         ({"energy_shares": (0.5, 0.5)}, "Expected three energy_shares that sum to 1"),
         ({"exploration_scale": 1.0}, "Expected exploration_scale > 1, got 1.0"),
@@ -87,7 +87,7 @@ def test_bad_parameters_are_refused(change, text):
 
 
 def test_a_regime_needs_overlap_and_a_rate():
-    with pytest.raises(ConfigError, match="Expected overlap > 0"):
+    with pytest.raises(ConfigError, match="Expected `overlap` > 0"):
         Regime(name="none", confounding=0.0, overlap=0.0, boundary=0.0, exploration=0.0)
-    with pytest.raises(ConfigError, match="Expected exploration from 0 to 1"):
+    with pytest.raises(ConfigError, match="Expected `exploration` from 0 to 1"):
         Regime(name="all", confounding=0.0, overlap=0.1, boundary=0.0, exploration=1.5)

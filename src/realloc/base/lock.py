@@ -33,9 +33,8 @@ def _open(path: Path, held: str) -> int:
             raise StoreError(held)
         if os.fstat(handle).st_nlink:
             return handle
-        os.close(
-            handle
-        )  # the holder before has removed the file: others would lock another one
+        # the holder before has removed the file: others would lock another one
+        os.close(handle)
 
 
 def _close(handle: int) -> None:

@@ -45,12 +45,6 @@ def tangent_basis(channels: int) -> Floats:
     return Q
 
 
-def from_log_ratio(u: Floats) -> Floats:
-    """Shares p = softmax(Qu) of isometric log-ratio coordinates u = Qᵀ log p, (..., K−1)."""
-    logits = u @ tangent_basis(u.shape[-1] + 1).T.astype(u.dtype)
-    return softmax(logits)
-
-
 def softmax(logits: Floats) -> Floats:
     """Softmax over the last axis, safe for large logits."""
     weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
@@ -95,18 +89,12 @@ def edge_directions(channels: int) -> Floats:
     return eye[pairs[:, 1]] - eye[pairs[:, 0]]
 
 
-def path_length(points: Floats) -> Floats:
-    """Euclidean length Σ‖p⁽ʳ⁺¹⁾ − p⁽ʳ⁾‖₂ of a trace (..., R+1, K)."""
-    return np.linalg.norm(np.diff(points, axis=-2), axis=-1).sum(axis=-1)
-
-
 def project(v: Floats) -> Floats:
     """Euclidean projection onto the simplex: max(v − θ, 0) with the one θ that makes the sum 1."""
     K = v.shape[-1]
     largest = v.max(axis=-1, keepdims=True)
-    centred = (
-        v - largest
-    )  # the projection does not change, and huge inputs keep their digits
+    # the projection does not change, and huge inputs keep their digits
+    centred = v - largest
     falling = -np.sort(-centred, axis=-1)
     excess = np.cumsum(falling, axis=-1) - 1
     rank = np.arange(1, K + 1, dtype=v.dtype)

@@ -5,7 +5,7 @@ import difflib
 import math
 import reprlib
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from realloc.base.errors import ConfigError
@@ -20,6 +20,14 @@ NAMES = {
     type(None): "nothing",
 }
 
+RANGES: dict[str, Callable[[float], bool]] = {
+    "> 0": lambda value: value > 0,
+    ">= 0": lambda value: value >= 0,
+    ">= 1": lambda value: value >= 1,
+    "from 0 to 1": lambda value: 0 <= value <= 1,
+    "between 0 and 1": lambda value: 0 < value < 1,
+}
+
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint for a mistyped word: ` Did you mean 'x'?`, or the list of what is known."""
@@ -30,6 +38,20 @@ def nearest(word: str, known: Iterable[str]) -> str:
         return f" Did you mean {lowered[close[0]]!r}?"
     shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
     return f" Known: {shown}."
+
+
+def check_known(what: str, word: str, known: Collection[str], where: str) -> None:
+    """Refuse a word that is not among the known ones."""
+    if word not in known:
+        raise ConfigError(f"Unknown {what} {word!r} in {where}.{nearest(word, known)}")
+
+
+def check_range(instance: Any, names: tuple[str, ...], expected: str, where: str) -> None:
+    """Refuse a field outside the `expected` range, one of `RANGES`."""
+    for name in names:
+        value = getattr(instance, name)
+        if not RANGES[expected](value):
+            raise ConfigError(f"Expected `{name}` {expected} in {where}, got {value}.")
 
 
 def check_types(instance: Any, where: str) -> None:

@@ -42,7 +42,7 @@ class WithoutOrthogonalization(QuietReAlloc):
 
 
 class WithoutStudent(QuietReAlloc):
-    """The teacher's committee decides itself: its doubt, the support and the search stay.
+    """The teacher's committee decides itself: its uncertainty, the support and the search stay.
 
     Every window begins anew.
     """

@@ -13,9 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats
-from realloc.base.validation import check_types, nearest
+from realloc.base.validation import check_known, check_range, check_types
 from realloc.baselines.lbfgs import Climbable, search_lbfgs
 from realloc.baselines.response import ResponsePolicy, States, Task
 from realloc.learn.networks.config import TrainConfig
@@ -23,7 +22,6 @@ from realloc.learn.networks.stack import ACTIVATIONS, Shape, Stack
 from realloc.learn.networks.train import Loss, split_by_fold, train
 from realloc.learn.teacher.sample import TensorScaling, as_tensor, scale
 from realloc.learn.window import Window
-from realloc.model.config import Config
 
 CHUNK = 16_384  # places valued at a time
 
@@ -43,15 +41,8 @@ class Backbone(TrainConfig):
 
     def __post_init__(self) -> None:
         check_types(self, "the backbone")
-        if self.activation not in ACTIVATIONS:
-            raise ConfigError(
-                f"Unknown `activation` {self.activation!r}.{nearest(self.activation, ACTIVATIONS)}"
-            )
-        if self.members < 1 or self.width < 1:
-            raise ConfigError(
-                f"Expected `members` and `width` of at least 1, got {self.members} members of "
-                f"width {self.width}."
-            )
+        check_known("`activation`", self.activation, ACTIVATIONS, "the backbone")
+        check_range(self, ("members", "width"), ">= 1", "the backbone")
         super().__post_init__()
 
     def stack(self, inputs: int, outputs: int, seed: int) -> Stack:
@@ -152,15 +143,7 @@ class NetworkPolicy(ResponsePolicy, Generic[Settings, Surface]):
     response: NetworkResponse
     surface: type[Surface]
     defaults: Settings
-
-    def __init__(
-        self,
-        search: str = "ascent",
-        config: Config | None = None,
-        settings: Settings | None = None,
-    ) -> None:
-        super().__init__(search, config)
-        self.settings: Settings = settings or self.defaults
+    settings: Settings
 
     def fit_response(self, task: Task) -> NetworkResponse:
         """Train all members of `surface` at once."""

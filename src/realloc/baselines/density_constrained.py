@@ -84,9 +84,8 @@ class DensityConstrained(NetworkPolicy[Backbone, Joint]):
         ends = ends.view(n, S, K)
         worth = worth.view(n, S)
         best = ends[torch.arange(n), worth.argmax(1)]
-        is_met = torch.isfinite(
-            worth.amax(1, keepdim=True)
-        )  # else no start met the density: keep
+        # else no start met the density: keep
+        is_met = torch.isfinite(worth.amax(1, keepdim=True))
         return torch.where(is_met, best, factual).numpy()
 
 

@@ -12,7 +12,6 @@ class Fitted(ABC):
     """A policy whose `decide` looks at logs without outcomes."""
 
     schema: Schema | None = None
-    money_digits: int = 2
 
     def fit(self, logs: Logs) -> Self:
         """Learn from logs that pass the check."""
@@ -29,7 +28,7 @@ class Fitted(ABC):
         """One row of advice per row of `frame`."""
         if self.schema is None:
             raise LogError("Expected a fitted policy, but `fit` was not called yet.")
-        return recommend(self.decide, frame, self.schema, self.money_digits)
+        return recommend(self.decide, frame, self.schema)
 
     @abstractmethod
     def learn(self, logs: Logs) -> None:

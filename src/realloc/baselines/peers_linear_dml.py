@@ -41,8 +41,9 @@ class LinearDMLPolicy(DmlPolicy):
         config: Config | None = None,
         settings: LinearDMLConfig | None = None,
     ) -> None:
-        self.settings = settings or LinearDMLConfig()
-        super().__init__(search, config, self.settings.models)
+        settings = settings or LinearDMLConfig()
+        super().__init__(search, config, settings.models)
+        self.settings = settings
 
     def fit_response(self, task: Task) -> LearnedResponse:
         """Cross-fit by unit, then regress residuals on residuals times features of the state."""

@@ -11,15 +11,14 @@ ReAlloc, so that what differs is the response alone.
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from realloc.base.errors import ConfigError
 from realloc.base.imports import need
 from realloc.base.simplex import Floats, Mask, Rows, edge_directions, edges, project_tangent
-from realloc.base.validation import nearest
+from realloc.base.validation import check_known
 from realloc.baselines.fitted import Fitted
 from realloc.decide.search.ascent import search_ascent
 from realloc.decide.search.greedy import (
@@ -31,6 +30,7 @@ from realloc.decide.search.greedy import (
 )
 from realloc.decide.types import Decision
 from realloc.learn.features.encode import Encoder, fit_encoder
+from realloc.learn.periods import without_periods
 from realloc.learn.support.logged import remember_logged
 from realloc.learn.support.support import fit_support
 from realloc.learn.window import Window
@@ -81,12 +81,17 @@ class ResponsePolicy(Fitted):
 
     # Of the extra `peers`, where the response needs one.
     package: ClassVar[str | None] = None
+    # Of the response, where it has any.
+    defaults: Any = None
+    settings: Any
 
-    def __init__(self, search: str = "ascent", config: Config | None = None) -> None:
-        if search not in SEARCHES:
-            raise ConfigError(f"Unknown `search` {search!r}.{nearest(search, SEARCHES)}")
+    def __init__(
+        self, search: str = "ascent", config: Config | None = None, settings: Any = None
+    ) -> None:
+        check_known("`search`", search, SEARCHES, "the baseline")
         self.search = search
         self.config = config or Config()
+        self.settings = settings or self.defaults
 
     @abstractmethod
     def fit_response(self, task: Task) -> LearnedResponse:
@@ -100,6 +105,8 @@ class ResponsePolicy(Fitted):
         seed = config.seed
         self.encoder = self.open_encoder(logs)
         window = open_window(logs, self.encoder, config, seed, None)
+        if config.nuisances.takes_off_periods:
+            window = without_periods(window)
         logged_seed = draw(seed, "logged", 0)
         logged = remember_logged(None, logs, window.x, 0, config.support.rows, logged_seed)
         self.support = fit_support(logged, config.support, draw(seed, "support", 0))

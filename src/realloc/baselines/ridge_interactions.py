@@ -15,7 +15,6 @@ from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats
 from realloc.base.validation import check_types
 from realloc.baselines.response import ResponsePolicy, States, Task
-from realloc.model.config import Config
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,14 +56,8 @@ class QuadraticResponse:
 class RidgeInteractions(ResponsePolicy):
     """Ridge regression with interactions, and a search."""
 
-    def __init__(
-        self,
-        search: str = "ascent",
-        config: Config | None = None,
-        settings: RidgeConfig | None = None,
-    ) -> None:
-        super().__init__(search, config)
-        self.settings = settings or RidgeConfig()
+    defaults = RidgeConfig()
+    settings: RidgeConfig
 
     def fit_response(self, task: Task) -> QuadraticResponse:
         """Choose λ by folds of units, then fit all rows."""

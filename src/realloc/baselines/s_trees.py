@@ -10,7 +10,6 @@ from realloc.base.simplex import Floats
 from realloc.base.validation import check_types
 from realloc.baselines.response import ResponsePolicy, States, Task
 from realloc.evaluate.trees import boost
-from realloc.model.config import Config
 
 PATIENCE = 50
 
@@ -47,39 +46,30 @@ class TreeResponse:
 class STrees(ResponsePolicy):
     """The joint S-learner by trees."""
 
-    def __init__(
-        self,
-        search: str = "ascent",
-        config: Config | None = None,
-        settings: TreeConfig | None = None,
-    ) -> None:
-        super().__init__(search, config)
-        self.settings = settings or TreeConfig()
+    defaults = TreeConfig()
+    settings: TreeConfig
 
     def fit_response(self, task: Task) -> TreeResponse:
-        """One booster."""
-        return TreeResponse(fit_booster(task, self.settings))
-
-
-def fit_booster(task: Task, settings: TreeConfig) -> lgb.Booster:
-    """Squared error; rounds stop by the units of the first fold."""
-    window = task.window
-    held = window.folds == 0
-    options = {
-        "objective": "l2",
-        "learning_rate": settings.shrinkage,
-        "num_leaves": settings.leaves,
-        "num_iterations": settings.trees,
-        "min_data_in_leaf": max(5, min(40, len(window.x) // 50)),
-        "feature_fraction": 1.0,
-        "bagging_fraction": 0.8,
-        "bagging_freq": 1,
-        "seed": task.seed % 2**31,
-    }
-    inputs = join(window.x, window.shares)
-    train = np.flatnonzero(~held)
-    stop = np.flatnonzero(held)
-    return boost(inputs, window.outcome, train, stop, options, patience=PATIENCE)
+        """Squared error; rounds stop by the units of the first fold."""
+        window = task.window
+        held = window.folds == 0
+        options = {
+            "objective": "l2",
+            "learning_rate": self.settings.shrinkage,
+            "num_leaves": self.settings.leaves,
+            "num_iterations": self.settings.trees,
+            "min_data_in_leaf": max(5, min(40, len(window.x) // 50)),
+            "feature_fraction": 1.0,
+            "bagging_fraction": 0.8,
+            "bagging_freq": 1,
+            "seed": task.seed % 2**31,
+        }
+        inputs = join(window.x, window.shares)
+        train = np.flatnonzero(~held)
+        stop = np.flatnonzero(held)
+        return TreeResponse(
+            boost(inputs, window.outcome, train, stop, options, patience=PATIENCE)
+        )
 
 
 def join(x: States, shares: Floats) -> Floats:

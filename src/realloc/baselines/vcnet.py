@@ -16,7 +16,7 @@ from itertools import combinations
 import torch
 from torch import Tensor, nn
 
-from realloc.base.errors import ConfigError
+from realloc.base.validation import check_range
 from realloc.baselines.backbone import Backbone, BackboneSurface, NetworkPolicy, ScaledRows
 from realloc.baselines.response import Task
 from realloc.learn.networks.train import Loss
@@ -36,8 +36,7 @@ class VCNetConfig(Backbone):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if min(self.density, self.targeted) < 0:
-            raise ConfigError("Expected `density` and `targeted` of at least 0.")
+        check_range(self, ("density", "targeted"), ">= 0", "VCNet")
 
 
 class Varying(BackboneSurface):
@@ -55,16 +54,14 @@ class Varying(BackboneSurface):
         generator = torch.Generator().manual_seed(seed + 1)
         self.pairs = list(combinations(range(K), 2))
         size = 1 + (2 + len(KNOTS)) * K + len(self.pairs)
-        self.body = settings.stack(
-            self.states, K * BINS, seed
-        )  # its outputs are the logits of π
+        # its outputs are the logits of π
+        self.body = settings.stack(self.states, K * BINS, seed)
         normal = torch.randn(M, W, size * HIDDEN, generator=generator)
         self.first = nn.Parameter(normal * (2 / W / size) ** 0.5)
         self.second = nn.Parameter(torch.zeros(M, HIDDEN, size))
         self.epsilon = nn.Parameter(torch.zeros(M, size, 1))
-        self.register_buffer(
-            "knots", torch.quantile(rows.z, torch.tensor(KNOTS), dim=0)
-        )  # (2, K)
+        # (2, K)
+        self.register_buffer("knots", torch.quantile(rows.z, torch.tensor(KNOTS), dim=0))
         edges = torch.quantile(rows.z, torch.arange(1, BINS) / BINS, dim=0)
         self.register_buffer("edges", edges.T.contiguous())
         bins = nn.functional.one_hot(self.bins(rows.z), BINS)

@@ -32,9 +32,13 @@ def decide_all_rows(
     today = read_chunk(whole, loaded.schema, keys.repeated)
     decision = loaded.decide(today.logs, pools or None, progress)
     answers = complete(tabulate(today, decision, loaded.money_digits))
-    return {
+    tallies = {
         chunk.number: _keep(loaded, chunk, today, answers, checkpoint) for chunk in chunks
     }
+    # Searches are counted over all rows: they go with the first chunk, as findings do.
+    first = chunks[0].number
+    tallies[first] = replace(tallies[first], searches=decision.searches)
+    return tallies
 
 
 def _keep(

@@ -69,9 +69,8 @@ def only_run(out: Path) -> Generator[Path]:
                 if name != LOCK and set(os.listdir(folder / name)) <= {RUN}:
                     shutil.rmtree(folder / name, ignore_errors=True)
             if os.listdir(folder) == [LOCK]:
-                os.unlink(
-                    folder / LOCK
-                )  # while it is held, so that nobody else can hold it
+                # while it is held, so that nobody else can hold it
+                os.unlink(folder / LOCK)
                 os.rmdir(folder)
 
 

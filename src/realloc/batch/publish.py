@@ -31,9 +31,8 @@ def write_beside(chunks: Iterable[pa.Table], out: Path) -> Path:
         _write(chunks, place, csv=out.suffix == ".csv")
         disk.sync_file(place)
     except BaseException:
-        place.unlink(
-            missing_ok=True
-        )  # half a file is of no use, and the disk may be full of it
+        # half a file is of no use, and the disk may be full of it
+        place.unlink(missing_ok=True)
         raise
     return place
 

@@ -181,11 +181,15 @@ def _prepare(
     frozen = why_frozen is not None
     current = None if frozen else store.current()
     version = current.number if current else None
+    rules = None if frozen else options.config
     request = ModelRequest(
-        store.path, version, frozen=frozen, allow_network=options.allow_network
+        store.path,
+        version,
+        rules and rules.decision,
+        rules and rules.constraints,
+        frozen,
+        options.allow_network,
     )
-    if not frozen:
-        request = request.with_rules(options.config)
     loaded = load_model(request)
     schema = loaded.schema
     keys = scan_keys(source, schema)
@@ -252,9 +256,8 @@ def _decide_chunks(job: BatchJob, options: Options) -> dict[int, Tally]:
     missing = (
         chunk for chunk in job.chunks(options.chunk_rows) if chunk.number not in tallies
     )
-    jobs = min(
-        options.jobs, (count - len(tallies)) // 2
-    )  # a process has to be worth its start
+    # a process has to be worth its start
+    jobs = min(options.jobs, (count - len(tallies)) // 2)
     done = sum(tally.rows for tally in tallies.values())
     options.progress(STEP, done, max(job.keys.rows, 1))
     for number, tally in decide_chunks(
@@ -327,19 +330,16 @@ def _log(job: BatchJob, summary: RunSummary, options: Options) -> LoggedAs:
         numbers = range(job.count(options.chunk_rows))
         entry = ledger.append(
             Entry(
-                number=0,
-                previous=None,
                 run=run.id,
                 kind="batch",
                 made=summary.made,
                 version=None if frozen else run.version,
                 model=None if frozen else job.loaded.record.model,
-                segments=(),
-                rows=0,
                 schema=json.loads(json.dumps(asdict(job.loaded.schema))),
                 settings=job.settings,
                 source=job.input
-                | {"output": asdict(summary.output) if summary.output else {}},
+                | {"output": asdict(summary.output) if summary.output else {}}
+                | {"searches": summary.searches},
             ),
             [job.checkpoint.logged(number) for number in numbers],
         )

@@ -42,8 +42,10 @@ class ScoredChunk:
 def score(chunk: Chunk, loaded: LoadedModel, repeated: Integers, run: Run) -> ScoredChunk:
     """Decide on a chunk; `repeated`: places in the whole input of rows that share a key."""
     today = read_chunk(chunk, loaded.schema, repeated)
-    answers = complete(tabulate(today, loaded.decide(today.logs), loaded.money_digits))
-    return finish(chunk, today, answers, loaded, run)
+    decision = loaded.decide(today.logs)
+    answers = complete(tabulate(today, decision, loaded.money_digits))
+    scored = finish(chunk, today, answers, loaded, run)
+    return replace(scored, tally=replace(scored.tally, searches=decision.searches))
 
 
 def finish(

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from realloc.batch.tally import Tally
-from realloc.decide.types import REASONS
+from realloc.decide.types import REASONS, describe_searches
 from realloc.monitor.age import Age, age_of
 from realloc.monitor.drift import Drift, measure, worst
 from realloc.serve.load import LoadedModel
@@ -74,6 +74,7 @@ class RunSummary:
     gain: float
     gain_lower: float
     reasons: dict[str, int]
+    searches: dict[str, int]
     support_coverage: float | None
     bad_input: dict[str, dict[str, Any]]
     drift: BatchDrift | None
@@ -91,13 +92,14 @@ class RunSummary:
         """The figures for the console."""
         share = "" if self.moved_share is None else f" ({self.moved_share:.1%})"
         yield (
-            f"Total gain {self.gain:,.4g}, at least {self.gain_lower:,.4g}; "
+            f"Total gain {self.gain:,.4g}, lower bound {self.gain_lower:,.4g}; "
             f"{self.moved_money:,.2f} of {self.money:,.2f} change hands{share}."
         )
         for pair, amount in list(self.moved_by_pair.items())[:PAIRS_SHOWN]:
             yield f"{pair:24}{amount:16,.2f}"
         for reason, count in self.reasons.items():
             yield f"{reason:12}{count:9,}  {REASONS[reason]}"
+        yield f"Search: {describe_searches(self.searches)}."
         for code, finding in self.bad_input.items():
             yield f"{code}: {finding['first']}"
         supported = UNKNOWN
@@ -106,8 +108,8 @@ class RunSummary:
         drift = UNKNOWN
         if self.drift is not None:
             largest = self.drift.largest()
-            drift = f"{largest.excess:.3f} beyond usual at most ({largest.name})"
-        yield f"Own mix supported: {supported}. Drift of states against training: {drift}."
+            drift = f"{largest.excess:.3f} beyond usual ({largest.name})"
+        yield f"Current shares supported: {supported}. Largest drift against training: {drift}."
         yield f"Version {self.version}, made {self.age.days:.1f} days ago."
 
 
@@ -149,6 +151,7 @@ def summarise(
         gain=tally.gain,
         gain_lower=tally.gain_lower,
         reasons=dict(sorted(tally.reasons.items(), key=lambda pair: -pair[1])),
+        searches=tally.searches,
         support_coverage=coverage,
         bad_input={
             code: {"rows": rows, "first": tally.first[code]}

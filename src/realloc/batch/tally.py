@@ -40,6 +40,8 @@ class Tally:
     # Usable rows whose own mix the logs support; None: not known.
     supported: int | None = None
     reasons: dict[str, int] = field(default_factory=dict[str, int])
+    # Usable rows by the search that decided them: "compiled", or "numpy: " and why.
+    searches: dict[str, int] = field(default_factory=dict[str, int])
     # Money (K, K) from channel k to channel l.
     flows: list[list[float]] = field(default_factory=list[list[float]])
     # Rows that could not be read, by what is wrong, and the first of each kind in a sentence.
@@ -59,6 +61,7 @@ class Tally:
             **sums,
             supported=sum(known) if known else None,
             reasons=dict(Counter(self.reasons) + Counter(other.reasons)),
+            searches=dict(Counter(self.searches) + Counter(other.searches)),
             flows=flows,
             findings=dict(Counter(self.findings) + Counter(other.findings)),
             first=other.first | self.first,

@@ -9,7 +9,6 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import cache
 from multiprocessing import connection
 
 import pyarrow as pa
@@ -112,17 +111,9 @@ def _score(chunk: Chunk, repeated: Integers, run: Run) -> PackedChunk:
 def give_back() -> None:
     """Free what finished chunks needed: allocators keep it, and memory would grow with the rows."""
     pa.default_memory_pool().release_unused()
-    trim = getattr(_libc(), "malloc_trim", None)  # glibc's own
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's own
     if trim is not None:
         trim(0)
-
-
-@cache
-def _libc() -> ctypes.CDLL | None:
-    try:
-        return ctypes.CDLL(None)
-    except (OSError, TypeError):
-        return None
 
 
 @contextmanager

@@ -31,7 +31,7 @@ def abtest(
         bool,
         typer.Option(
             "--plan",
-            help="Before the test: what it will be able to find. The table holds earlier weeks.",
+            help="Plan a test: which effect it can detect. The table holds earlier weeks.",
         ),
     ] = False,
     units: Annotated[
@@ -42,10 +42,12 @@ def abtest(
     ] = None,
     effect: Annotated[
         float | None,
-        typer.Option(help="With --plan: the effect to find; says how many units it takes."),
+        typer.Option(
+            help="With --plan: the effect to detect; prints how many units that takes."
+        ),
     ] = None,
     power: Annotated[
-        float, typer.Option(help="With --plan: probability of finding it.")
+        float, typer.Option(help="With --plan: the power, the probability of detecting it.")
     ] = 0.8,
     as_json: AsJson = False,
     quiet: Quiet = False,

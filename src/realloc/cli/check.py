@@ -89,9 +89,9 @@ def show_check(check: Check, console: Console, guessed: bool = False) -> None:
         _show_variation(check.variation, console)
     for finding in check.findings:
         _show_finding(finding, console)
-    verdict = "[bold green]Can be learned from.[/]"
+    verdict = "[bold green]Ready to learn from.[/]"
     if check.errors:
-        verdict = "[bold red]No policy may be learned from this log yet.[/]"
+        verdict = "[bold red]Not ready to learn from: mend the errors first.[/]"
     errors = count(len(check.errors), "error")
     warnings = count(len(check.warnings), "warning")
     console.print(f"{verdict} {errors}, {warnings}.")

@@ -26,11 +26,11 @@ def fit(
         Path, typer.Option(help="Folder that keeps the model between rounds.")
     ],
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Instead of the config's.")
+        int | None, typer.Option(min=0, help="Replaces the seed of the config.")
     ] = None,
     again: Annotated[
         bool,
-        typer.Option("--again", help="Start over where the store holds a model already."),
+        typer.Option("--again", help="Start over if the store already holds a model."),
     ] = False,
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
@@ -65,14 +65,14 @@ def update(
         bool,
         typer.Option(
             "--allow-gap",
-            help="Also where the hole since the last window is longer than any so far.",
+            help="Allow a gap since the last window that is longer than any so far.",
         ),
     ] = False,
     allow_overlap: Annotated[
         bool,
         typer.Option(
             "--allow-overlap",
-            help="Also where rows were learned from before, or time goes back.",
+            help="Allow rows that were learned from before, and earlier windows.",
         ),
     ] = False,
     allow_network: AllowNetwork = False,
@@ -85,7 +85,7 @@ def update(
     place = Store(store, allow_network=allow_network)
     console = stdout()
     if place.empty:
-        raise _nothing(store)
+        place.load()  # its sentence, before the folder is made
     with place.writer():
         model = place.load()
         rows = _read(window, model.known_schema, quiet)
@@ -106,17 +106,7 @@ def update(
 
 def open_store(store: Path) -> ReAlloc:
     """The current model of a store."""
-    place = Store(store)
-    if place.empty:
-        raise _nothing(store)
-    return place.load()
-
-
-def _nothing(store: Path) -> ConfigError:
-    return ConfigError(
-        f"Expected a store with a model at {str(store)!r}, but there is none. "
-        "`realloc fit` makes one."
-    )
+    return Store(store).load()
 
 
 def _read(source: list[str], schema: Schema, quiet: bool) -> Logs:

@@ -48,8 +48,6 @@ def init(
         raise ConfigError(
             f"Expected the folder of {str(out)!r} to exist, but it does not. Make it first."
         )
-    listed = [name.strip() for name in channels.split(",")] if channels else []
-    hints = Hints(unit=unit, time=time, outcome=outcome, channels=tuple(listed))
     hints = Hints(
         unit=unit,
         time=time,
@@ -82,7 +80,7 @@ def _said(loaded: Loaded, schema: Schema, checked: Check, out: Path) -> Iterator
         yield f"The text is read with {schema.read.to_toml()}; [read] shows its first row."
     for question in doubts(schema):
         yield f"Please confirm: {question}"
-    state = "It could not be read as it is"
+    state = "The log cannot be read as it is"
     if loaded.logs is not None:
         state = f"{len(loaded.logs):,} rows can be used"
     errors = count(len(checked.errors), "error")

@@ -88,7 +88,7 @@ def main() -> None:
         sys.exit(2)
     except SystemExit as ended:
         if ended.code == 130:  # Ctrl-C
-            print_error("interrupted; nothing half-made was kept.")
+            print_error("interrupted; no partial result was kept.")
         raise
     except BrokenPipeError:
         # The reader has closed its end: it has seen enough.

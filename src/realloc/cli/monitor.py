@@ -52,7 +52,7 @@ def audit(
     ] = None,
     rows: Annotated[
         int | None,
-        typer.Option(min=1, help="So many rows of each entry, evenly spread; else all."),
+        typer.Option(min=1, help="Most rows of each entry, evenly spread; else all."),
     ] = None,
     decisions: Decisions = None,
     as_json: AsJson = False,
@@ -78,7 +78,7 @@ def audit(
         )
     if as_json:
         told = {
-            "whole": not faults,
+            "intact": not faults,
             "faults": list(faults),
             "replays": [asdict(one) for one in found],
         }

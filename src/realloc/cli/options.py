@@ -17,16 +17,16 @@ StorePath = Annotated[
 Decisions = Annotated[
     Path | None, typer.Option(help="Folder of the decision log; else in the store.")
 ]
-Report = Annotated[Path | None, typer.Option(help="Write the report as an HTML page, too.")]
+Report = Annotated[Path | None, typer.Option(help="Also write the report as an HTML page.")]
 DateFormat = Annotated[
     str | None,
     typer.Option(help="How dates are written: DD/MM/YYYY, MM/DD/YYYY, 'MMM DD, YYYY', …"),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Everything as JSON on stdout.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 AllowNetwork = Annotated[
     bool,
     typer.Option(
-        "--allow-network", help="Also on a network file system, where less is promised."
+        "--allow-network", help="Allow a network file system, where fewer guarantees hold."
     ),
 ]

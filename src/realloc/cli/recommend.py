@@ -42,7 +42,7 @@ def recommend(
         bool,
         typer.Option(
             "--force",
-            help="Publish although a limit of [publish] is broken. Never past a freeze.",
+            help="Publish even if a limit of [publish] is broken; a frozen store stays frozen.",
         ),
     ] = False,
     jobs: Annotated[
@@ -50,7 +50,7 @@ def recommend(
     ] = None,
     summary: Annotated[
         Path | None,
-        typer.Option(help="Where the run's figures go as JSON; else beside `--out`."),
+        typer.Option(help="Where to write the run's figures as JSON; else beside `--out`."),
     ] = None,
     decisions: Decisions = None,
     allow_network: AllowNetwork = False,
@@ -112,7 +112,7 @@ def _show(result: BatchResult, console: Console) -> None:
             f"  [bold red]Frozen[/] since {escape(summary.frozen)}: every mix is kept."
         )
     for broken in summary.broken_limits:
-        console.print(f"  [bold red]Forced[/] though {escape(broken)}.")
+        console.print(f"  [bold red]Forced[/] although {escape(broken)}.")
     for line in summary.lines():
         console.print(indented(escape(line)))
     logged = (

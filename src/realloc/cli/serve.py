@@ -26,10 +26,10 @@ def serve(
     store: StorePath,
     host: Annotated[
         str,
-        typer.Option(help="Address to listen at; beyond this machine a token is needed."),
+        typer.Option(help="Address to listen on; any but this machine's needs a token."),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port; 0: any that is free.")
+        int, typer.Option(min=0, max=65535, help="Port; 0 picks a free one.")
     ] = 8000,
     config: Annotated[Path | None, typer.Option(help="TOML with a table [serve].")] = None,
     token_file: Annotated[
@@ -38,10 +38,10 @@ def serve(
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Name under which it may be called; repeatable."),
+        typer.Option(help="Host name under which the service may be called; repeatable."),
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="No line for each request.")
+        bool, typer.Option("--quiet", help="Do not log each request.")
     ] = False,
 ) -> None:
     """Serve recommendations over HTTP; a new version is taken over while it runs."""

@@ -2,9 +2,9 @@
 
 import json
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
@@ -16,6 +16,9 @@ from realloc.cli.options import Quiet
 from realloc.logs import Logs
 from realloc.logs.reading.source import kind_of
 
+if TYPE_CHECKING:
+    from realloc.world.platform import Marketplace
+
 ZOO = "zoo:"
 
 
@@ -26,16 +29,6 @@ class WorldSize:
     units: int = 2000
     periods: int = 10
     channels: int = 3
-
-
-@dataclass(frozen=True)
-class SampleSize:
-    """What was drawn from a world, as its card tells."""
-
-    file: str
-    units: int
-    periods: int
-    sample_seed: int
 
 
 def simulate(
@@ -68,12 +61,13 @@ def simulate(
         typer.Option(min=2, help="How many channels; 3, or what the zoo's card says."),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the world: the same seed is the same truth.")
+        int,
+        typer.Option(min=0, help="Seed of the world: the same seed gives the same truth."),
     ] = 1,
     sample_seed: Annotated[
         int,
         typer.Option(
-            min=0, help="Of the draw: another one gives other items of the same world."
+            min=0, help="Seed of the draw: another one gives other items of the same world."
         ),
     ] = 0,
     quiet: Quiet = False,
@@ -104,7 +98,6 @@ def simulate(
     units = units or default.units
     periods = periods or default.periods
     channels = channels or default.channels
-    sample = SampleSize(out.name, units, periods, sample_seed)
     with busy("Simulating", quiet or folder):
         if in_zoo:
             from realloc.world.zoo import ZooWorld
@@ -119,8 +112,20 @@ def simulate(
             _write(drawn.sample(units, periods, sample_seed), out)
             card = drawn.card()
         else:
-            card = _platform(out, channels, seed, sample, folder, quiet)
-    card["sample"] = asdict(sample)
+            from realloc.world.platform import Marketplace
+
+            market = Marketplace(seed=seed, channels=channels)
+            if folder:
+                _write_folder(market, out, units, periods, sample_seed, quiet)
+            else:
+                _write(market.sample(units, periods, sample_seed), out)
+            card = market.card()
+    card["sample"] = {
+        "file": out.name,
+        "units": units,
+        "periods": periods,
+        "sample_seed": sample_seed,
+    }
     card_path.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     typer.echo(
         f"Wrote {units * periods:,} rows to {out} and the world's card to {card_path}."
@@ -154,26 +159,18 @@ def _card_path(out: Path) -> Path:
     return shared if described == out.name else named
 
 
-def _platform(
-    out: Path, channels: int, seed: int, sample: SampleSize, folder: bool, quiet: bool
-) -> dict[str, object]:
-    from realloc.world.platform import Marketplace
-
-    market = Marketplace(seed=seed, channels=channels)
-    size = {"items": sample.units, "days": sample.periods, "seed": sample.sample_seed}
-    if not folder:
-        _write(market.sample(**size), out)
-        return market.card()
+def _write_folder(
+    market: "Marketplace", out: Path, items: int, days: int, seed: int, quiet: bool
+) -> None:
     half = out.with_name(f".{out.name}.part")
     shutil.rmtree(half, ignore_errors=True)
     try:
         with progress_bar("Simulating", quiet=quiet) as advance:
-            market.write(half, **size, on_progress=advance)
+            market.write(half, items, days, seed, advance)
         shutil.rmtree(out, ignore_errors=True)
         half.rename(out)
     finally:
         shutil.rmtree(half, ignore_errors=True)
-    return market.card()
 
 
 def _write(logs: Logs, out: Path) -> None:

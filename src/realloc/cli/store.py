@@ -11,6 +11,10 @@ from rich.markup import escape
 from realloc.base.errors import ReallocError, StoreError
 from realloc.cli.console import busy, plain_table, print_error, print_json, stdout
 from realloc.cli.options import AsJson, Quiet, StorePath
+from realloc.decide.search.compiled import search_library
+from realloc.decide.types import describe_searches
+from realloc.storage.ledger.entry import read_entry
+from realloc.storage.ledger.ledger import DECISIONS, Ledger
 from realloc.storage.store import Store, Version
 
 
@@ -56,10 +60,10 @@ def verify(store: StorePath, as_json: AsJson = False, quiet: Quiet = False) -> N
     with busy("Hashing", quiet):
         faults = place.verify()
     if as_json:
-        print_json({"whole": not faults, "faults": list(faults)})
+        print_json({"intact": not faults, "faults": list(faults)})
     elif not faults:
         stdout().print(
-            f"[bold green]Whole.[/] {len(place.history())} versions, every byte as it was written."
+            f"[bold green]Intact.[/] {len(place.history())} versions, every checksum matches."
         )
     for fault in faults if not as_json else ():
         print_error(fault)
@@ -90,7 +94,7 @@ def export(
 def freeze(
     store: StorePath,
     reason: Annotated[
-        str, typer.Option(help="Why, for whoever finds it frozen.")
+        str, typer.Option(help="Why; `realloc status` shows it.")
     ] = "no reason was given",
 ) -> None:
     """The kill switch: every answer is "no change" until `realloc unfreeze`; updates may go on."""
@@ -102,9 +106,9 @@ def unfreeze(store: StorePath) -> None:
     """Let the current version answer again."""
     thawed = Store(store).unfreeze()
     stdout().print(
-        "Answers come from the current version again."
+        "The current version answers again."
         if thawed
-        else "It was not frozen; nothing changed."
+        else "The store was not frozen; nothing changed."
     )
 
 
@@ -116,13 +120,25 @@ def _describe(place: Store) -> dict[str, Any]:
         "writing": place.busy,
     }
     told |= {"current": None, "versions": [], "problem": None}
+    told |= {"compiled_search": search_library() is not None, "last_batch": None}
     try:
         told["versions"] = [_plain(version) for version in place.history()]
         current = place.current()
         told["current"] = current.number if current else None
+        told["last_batch"] = _last_batch(place)
     except ReallocError as problem:
         told["problem"] = str(problem)
     return told
+
+
+def _last_batch(place: Store) -> dict[str, Any] | None:
+    """Which search decided the newest batch of the store's decision log."""
+    ledger = Ledger(place.path / DECISIONS)
+    for number in reversed(ledger.numbers()):
+        entry = read_entry(ledger.folder(number))
+        if entry.kind == "batch":
+            return {"run": entry.run, "searches": entry.source.get("searches", {})}
+    return None
 
 
 def _plain(version: Version) -> dict[str, Any]:
@@ -134,7 +150,7 @@ def _show(told: dict[str, Any], store: Path, console: Console) -> None:
     if told["frozen"]:
         console.print(f"[bold red]Frozen[/] since {escape(told['frozen'])}")
     if told["writing"]:
-        console.print("Somebody is writing now.")
+        console.print("Another process is writing to the store.")
     if not told["versions"] and not told["problem"]:
         console.print(f"{store} holds no model yet. `realloc fit` makes one.")
     table = plain_table()
@@ -152,5 +168,13 @@ def _show(told: dict[str, Any], store: Path, console: Console) -> None:
         )
     if told["versions"]:
         console.print(table)
+        console.print(
+            "Compiled search: installed."
+            if told["compiled_search"]
+            else "Compiled search: not installed; numpy gives the same answers more slowly."
+        )
+    if told["last_batch"]:
+        searches = describe_searches(told["last_batch"]["searches"])
+        console.print(f"Last batch, run {escape(told['last_batch']['run'])}: {searches}.")
     if told["problem"]:
         console.print(f"[bold red]Broken.[/] {escape(told['problem'])}")

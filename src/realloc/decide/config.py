@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, nearest
+from realloc.base.validation import check_known, check_range, check_types
 from realloc.decide.search.greedy import SearchConfig
 
 SEARCHES = ("ascent", "greedy")
@@ -30,7 +30,7 @@ class DecisionConfig:
     # τ_min: smallest conservative gain worth a move, in units of the outcome
     threshold: float = 0.0
     # held-out significance (z) below which a model moves nothing, unless mixes repeat
-    min_significance: float = 2.0
+    min_significance: float = 2.3
     confidence: float = 0.95  # that the true gain of a moved row is at least `gain_lower`
     fallback: bool = False  # keep rows whose `gain_lower` is below 0
     # of outcomes in the objective; by default 1 for the outcome
@@ -41,28 +41,15 @@ class DecisionConfig:
     def __post_init__(self) -> None:
         check_types(self, "[decision]")
         for name, known in (("search", SEARCHES), ("uncertainty", UNCERTAINTIES)):
-            value = getattr(self, name)
-            if value not in known:
-                hint = nearest(value, known)
-                raise ConfigError(f"Unknown `{name}` {value!r} in [decision].{hint}")
+            check_known(f"`{name}`", getattr(self, name), known, "[decision]")
         if not self.steps or min(self.steps) <= 0 or max(self.steps) > 1:
             raise ConfigError(
                 f"Expected `steps` of [decision] above 0 and up to 1, got {list(self.steps)}."
             )
-        if min(self.beta, self.lambda_support, self.max_length) < 0 or self.epsilon <= 0:
-            raise ConfigError(
-                "Expected `beta`, `lambda_support` and `max_length` of at least 0 and `epsilon` "
-                "above 0 in [decision]."
-            )
-        if self.min_significance < 0:
-            raise ConfigError(
-                "Expected `min_significance` of [decision] of at least 0, "
-                f"got {self.min_significance}."
-            )
-        if self.max_steps < 1 or self.max_turns < 1:
-            raise ConfigError(
-                "Expected `max_steps` and `max_turns` of [decision] of at least 1."
-            )
+        least_0 = ("beta", "lambda_support", "max_length", "min_significance")
+        check_range(self, least_0, ">= 0", "[decision]")
+        check_range(self, ("epsilon",), "> 0", "[decision]")
+        check_range(self, ("max_steps", "max_turns"), ">= 1", "[decision]")
         if not 0.5 <= self.confidence < 1:
             raise ConfigError(
                 f"Expected `confidence` of [decision] from 0.5 to below 1, got {self.confidence}."

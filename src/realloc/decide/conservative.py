@@ -6,7 +6,7 @@ it up step by step would count it again and again.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -44,13 +44,16 @@ class OutcomeTerm:
     slopes: Callable[[Rows, Floats], Floats]  # (rows, shares (a, K)) → field (a, K)
     weight: float = 1.0
     tolerance: float | None = None  # what a guardrail may lose; None: not a guardrail
+    common_error: float = 0.0  # how far all gains together may be off, in parts of them
     # (starts (n, K), longest move) → gains that are cheap and close enough to compare ends by
     local_gain: Callable[[Floats, float], MoveFunction | None] | None = None
 
-    def approximate_locally(self, start: Floats, radius: float) -> "OutcomeTerm":
-        """Return the same outcome for a search within `radius` of `start` (n, K)."""
-        gain = None if self.local_gain is None else self.local_gain(start, radius)
-        return self if gain is None else replace(self, gain=gain)
+    def gain_and_error(
+        self, rows: Rows, start: Floats, ends: Floats
+    ) -> tuple[Floats, Floats]:
+        """Ĝ and its standard deviation with the common error, which a search need not count."""
+        gain = self.gain(rows, start, ends)
+        return gain, np.hypot(self.sigma(rows, start, ends), self.common_error * gain)
 
 
 def weigh_gains(
@@ -102,6 +105,6 @@ def guarded(
     safe = np.ones(ends.shape[:2], dtype=bool)
     for term in outcomes:
         if term.tolerance is not None:
-            lower = term.gain(rows, start, ends) - radius * term.sigma(rows, start, ends)
-            safe &= lower >= -term.tolerance
+            gain, error = term.gain_and_error(rows, start, ends)
+            safe &= gain - radius * error >= -term.tolerance
     return safe

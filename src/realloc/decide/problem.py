@@ -40,16 +40,26 @@ class Problem:
     )
     repeated_mixes: Floats | None = None  # (m, K) logged mixes to try besides the search
 
+    @property
+    def common_error(self) -> float:
+        """How far all gains of the objective may be off together, in parts of them."""
+        return max(
+            (term.common_error for term in self.outcomes if term.weight), default=0.0
+        )
+
 
 def approximate_locally(problem: Problem, base: Floats, config: DecisionConfig) -> Problem:
     """Return `problem` with cheap local approximations of its gains around `base` (n, K).
 
     Returns `problem` itself if none apply.
     """
-    outcomes = tuple(
-        term.approximate_locally(base, config.max_length) for term in problem.outcomes
-    )
-    return problem if outcomes == problem.outcomes else replace(problem, outcomes=outcomes)
+    outcomes = list(problem.outcomes)
+    for place, term in enumerate(outcomes):
+        gain = term.local_gain and term.local_gain(base, config.max_length)
+        if gain is not None:
+            outcomes[place] = replace(term, gain=gain)
+            problem = replace(problem, outcomes=tuple(outcomes))
+    return problem
 
 
 def score_ends(
@@ -64,9 +74,15 @@ def score_ends(
 def gain_and_sigma(
     problem: Problem, rows: Rows, start: Floats, end: Floats
 ) -> tuple[Floats, Floats]:
-    """Ĝ and σ̂ of one end (a, K) per row, (a,) each."""
-    gain, sigma = weigh_gains(problem.outcomes, rows, start, end[:, None])
-    return gain[:, 0], sigma[:, 0]
+    """Ĝ and σ̂ of one end (a, K) per row, the common error included, (a,) each."""
+    gain = np.zeros(len(rows))
+    sigma = np.zeros(len(rows))
+    for term in problem.outcomes:
+        if term.weight:
+            own, error = term.gain_and_error(rows, start, end[:, None])
+            gain += term.weight * own[:, 0]
+            sigma += abs(term.weight) * error[:, 0]
+    return gain, sigma
 
 
 def allowed_by(problem: Problem) -> SupportFunction:

@@ -18,14 +18,14 @@ from realloc.logs.reading.read import Today, load_today
 
 REASONS = {
     "moved": "budget was moved",
-    "no_gain": "no move promises a gain",
+    "no_gain": "no move is predicted to gain",
     "unsupported": "the best move leads where the logs hold no evidence",
-    "uncertain": "the best move's gain may well be zero or negative",
-    "constrained": "the best move is forbidden by a constraint",
+    "uncertain": "a gain was found, but it is within the uncertainty margin",
+    "constrained": "a constraint forbids the best move",
     "required": "the current shares break a constraint; moved no further than it demands",
     "guardrail": "the best move may cost another outcome more than is tolerated",
     "infeasible": "the constraints contradict each other for this row (see `binding`)",
-    "pooled": "the best move was given up for a cap over all units",
+    "pooled": "the best move was given up to keep a cap over all rows",
     "frozen": "the store is frozen (`realloc freeze`); nothing may be moved",
     "stale_model": "the model is older than the service allows; nothing may be moved",
     "no_model": "no version of the model can be used; nothing may be moved",
@@ -53,6 +53,16 @@ class Decision:
 
 
 MOVED = ("moved", "required")
+
+
+def describe_searches(searches: dict[str, int]) -> str:
+    """Say in words which search decided how many rows, the most frequent first."""
+    parts: list[str] = []
+    for search, rows in sorted(searches.items(), key=lambda pair: -pair[1]):
+        kind, _, why = search.partition(": ")
+        name = f"the {kind} search" + (f" ({why})" if why else "")
+        parts.append(f"{rows:,} {'row' if rows == 1 else 'rows'} by {name}")
+    return ", ".join(parts) or "no row was searched"
 
 
 class Policy(Protocol):

@@ -13,21 +13,20 @@ import numpy as np
 
 from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats, Mask
+from realloc.evaluate.bootstrap import Bootstrap
 from realloc.evaluate.outcome_model import OutcomeModel, fit_outcome_model
 from realloc.evaluate.randomized import Randomized, RandomizedMoves, check_shares
 from realloc.evaluate.result import NAN, Estimate, EstimateTable
-from realloc.evaluate.weights import IntervalConfig, Term, weighted_mean
+from realloc.evaluate.weights import Term, weighted_mean
 
 # Rows that nearly never agree or oppose are left out: their weight would be all there is.
 LEAST_CHANCE = 1e-3
+BOOTSTRAP = Bootstrap(draws=1000)
 DRAWS = 256  # from the simplex, to integrate a density
 
 
 def agreement_lift(
-    rows: Randomized,
-    shares: Floats,
-    model: OutcomeModel | None = None,
-    interval: IntervalConfig | None = None,
+    rows: Randomized, shares: Floats, model: OutcomeModel | None = None
 ) -> EstimateTable:
     """Mean outcome, beyond what was expected, where logged moves agree with `shares` minus where
     they oppose.
@@ -44,10 +43,9 @@ def agreement_lift(
     if plus.any() and minus.any():
         expected = (model or fit_outcome_model(rows))(rows.start, np.arange(len(rows)))
         rest = rows.outcome - expected
-        config = interval or IntervalConfig(kind="bootstrap")
         agreeing = _weigh(rest, plus, agree)
         opposing = _weigh(rest, minus, oppose)
-        lift = weighted_mean("agreement_lift", agreeing, rows.unit, config, opposing)
+        lift = weighted_mean("agreement_lift", agreeing, rows.unit, BOOTSTRAP, opposing)
     else:
         lift = Estimate.point("agreement_lift", NAN, 0)
     counts = {"agreeing_rows": plus, "opposing_rows": minus, "comparable_rows": both}

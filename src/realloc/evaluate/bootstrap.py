@@ -28,26 +28,21 @@ class Bootstrap:
             )
 
     def weights(self, units: int, width: int) -> Iterator[Floats]:
-        """How often each unit is drawn, (b, units), a few draws at a time."""
+        """How often each unit is drawn, (b, units);
+        as many draws at a time as arrays of `width` allow.
+        """
         rng = np.random.default_rng([self.seed, 11])
-        return draw_units(rng, units, self.draws, width)
+        most = max(1, CELLS // max(width, units))
+        for first in range(0, self.draws, most):
+            size = min(most, self.draws - first)
+            picked = (
+                rng.integers(0, units, (size, units)) + units * np.arange(size)[:, None]
+            )
+            counts = np.bincount(picked.ravel(), minlength=size * units)
+            yield counts.reshape(size, units).astype(np.float64)
 
 
 DEFAULT = Bootstrap()
-
-
-def draw_units(
-    rng: np.random.Generator, units: int, draws: int, width: int
-) -> Iterator[Floats]:
-    """How often each unit is drawn, (b, units);
-    as many draws at a time as arrays of `width` allow.
-    """
-    most = max(1, CELLS // max(width, units))
-    for first in range(0, draws, most):
-        size = min(most, draws - first)
-        picked = rng.integers(0, units, (size, units)) + units * np.arange(size)[:, None]
-        counts = np.bincount(picked.ravel(), minlength=size * units)
-        yield counts.reshape(size, units).astype(np.float64)
 
 
 def interval(values: Floats) -> tuple[float, float]:

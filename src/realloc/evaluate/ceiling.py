@@ -76,8 +76,8 @@ def effect_sd(
     if variance <= 0:
         raise LogError(
             "Expected responses of moved events to vary more than those of placebos, got variances "
-            f"of {response.var():.4g} and {placebo.var():.4g}. The effects drown in noise: their "
-            "size cannot be told from these events."
+            f"of {response.var():.4g} and {placebo.var():.4g}. Noise hides the effects: their "
+            "size cannot be estimated from these events."
         )
     moved = _variances(response, units, bootstrap)
     still = _variances(placebo, placebo_units, bootstrap, stream=1)

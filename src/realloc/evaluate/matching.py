@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from realloc.base.errors import ConfigError, LogError
+from realloc.base.errors import LogError
 from realloc.base.simplex import Floats, Rows
-from realloc.base.validation import check_types
+from realloc.base.validation import check_range, check_types
 from realloc.evaluate.result import group_codes
 
 Strata = NDArray[np.integer]
@@ -37,11 +37,8 @@ class MatchSetting:
 
     def __post_init__(self) -> None:
         check_types(self, "the matching setting")
-        if not (self.caliper > 0 and self.neighbours >= 1):
-            raise ConfigError(
-                "Expected a caliper above 0 and at least 1 neighbour, got "
-                f"{self.caliper} and {self.neighbours}."
-            )
+        check_range(self, ("caliper",), "> 0", "the matching setting")
+        check_range(self, ("neighbours",), ">= 1", "the matching setting")
 
     def __str__(self) -> str:
         where = "any category" if self.category is None else f"the same {self.category}"

@@ -126,11 +126,9 @@ def splits(fold: Rows) -> Iterator[tuple[Rows, Rows]]:
 
 
 def _fit_ridge(x: Floats, y: Floats, columns: Rows) -> Ridge:
-    used = x[:, columns]
-    known = ~np.isnan(used)
-    count = np.maximum(known.sum(axis=0), 1)
-    centre = np.where(known, used, 0.0).sum(axis=0) / count
-    spread = np.sqrt(np.square(np.where(known, used - centre, 0.0)).sum(axis=0) / count)
+    known = np.ma.masked_invalid(x[:, columns])
+    centre = known.mean(axis=0).filled(0.0)
+    spread = known.std(axis=0).filled(0.0)
     # A constant column says nothing.
     scale = np.where(spread > 1e-12 * (1 + np.abs(centre)), spread, np.inf)
     flat = Ridge(columns, centre, scale, np.zeros(len(columns)), float(y.mean()))

@@ -7,6 +7,7 @@ density (`RandomizedShares`). Both refuse, when made, what no value can be compu
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import factorial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +17,8 @@ from realloc.base.simplex import Floats, Integers, Mask, Rows
 from realloc.evaluate.trees import as_numbers
 from realloc.logs import Logs
 
-Density = Callable[
-    [Floats, Rows], Floats
-]  # (shares (r, K), row numbers (r,)) → density (r,)
+# (shares (r, K), row numbers (r,)) → density (r,)
+Density = Callable[[Floats, Rows], Floats]
 SUM_TOLERANCE = 1e-6
 # Largest difference of a share at which a logged move counts as an arm of the menu.
 SAME_MOVE = 1e-4
@@ -157,16 +157,11 @@ def randomized_moves(
             "first."
         )
     part = logs.take(picked)
-    state, categorical = state_of(part)
     rows = RandomizedMoves(
-        start=start[picked],
         moves=moves,
         probabilities=probabilities[picked],
         drawn=find_arms(part.shares - start[picked], moves),
-        outcome=part.outcome,
-        unit=part.unit_codes,
-        state=state,
-        categorical=categorical,
+        **common_fields(part, start[picked]),
     )
     if part.propensity is not None:
         _refuse(
@@ -179,12 +174,18 @@ def randomized_moves(
     return rows, picked
 
 
-def state_of(logs: Logs) -> tuple[Floats, tuple[int, ...]]:
-    """Budget and features as numbers (n, d), NaN where missing, and which columns are codes."""
+def common_fields(logs: Logs, start: Floats) -> dict[str, Any]:
+    """The fields of `RandomizedRows` for rows of a log; budget and features are the state."""
     columns = [np.asarray(logs.budget, dtype=np.float64)]
     columns += [as_numbers(logs.feature(name)) for name in logs.features]
     codes = [1 + logs.features.index(name) for name in logs.pinned_schema.categorical or ()]
-    return np.stack(columns, axis=1), tuple(codes)
+    return {
+        "start": start,
+        "outcome": logs.outcome,
+        "unit": logs.unit_codes,
+        "state": np.stack(columns, axis=1),
+        "categorical": tuple(codes),
+    }
 
 
 def find_arms(changes: Floats, moves: Floats) -> Integers:

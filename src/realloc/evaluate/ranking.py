@@ -23,13 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from realloc.base.errors import ConfigError, LogError
+from realloc.base.errors import LogError
 from realloc.base.simplex import Floats, Mask
 from realloc.evaluate.bootstrap import DEFAULT, Bootstrap, interval
 from realloc.evaluate.matching import Units
 from realloc.evaluate.result import NAN, Estimate, EstimateTable, divide, group_codes
 
 SMALL = 1e-8  # the paper's ε beside ‖Δp‖₁
+TAIL = 0.2  # of the events, on either side of the gap
 
 
 def score(gain: Floats, moved_by: Floats) -> Floats:
@@ -45,7 +46,7 @@ def rank_correlation(
     bootstrap: Bootstrap = DEFAULT,
 ) -> Estimate:
     """Spearman's ρ with mid-ranks for ties; NaN where one side is constant."""
-    _check(predicted, response, units)
+    check_pairs(predicted, response, units)
     n = len(predicted)
     if not n or np.ptp(predicted) == 0 or np.ptp(response) == 0:
         return Estimate.point(name, NAN, n)
@@ -71,17 +72,12 @@ def aligned_gap(
     predicted: Floats,
     response: Floats,
     units: Units,
-    part: float = 0.2,
     bootstrap: Bootstrap = DEFAULT,
 ) -> Estimate:
-    """Mean R of the top `part` of scores minus that of the bottom;
+    """Mean R of the top fifth of scores minus that of the bottom;
     ties at a threshold count on its side.
     """
-    _check(predicted, response, units)
-    if not 0 < part <= 0.5:
-        raise ConfigError(
-            f"Expected a part above 0 and up to 0.5 of the events, got {part}."
-        )
+    check_pairs(predicted, response, units)
     n = len(predicted)
     if not n or np.ptp(predicted) == 0:
         return Estimate.point("aligned_gap", NAN, n)
@@ -93,9 +89,7 @@ def aligned_gap(
         weights = unit_weights[:, codes]
         count = np.add.reduceat(weights, starts, axis=1)
         total = np.add.reduceat(weights * response[order], starts, axis=1)
-        return _tail_mean(count[:, ::-1], total[:, ::-1], part) - _tail_mean(
-            count, total, part
-        )
+        return _tail_mean(count[:, ::-1], total[:, ::-1]) - _tail_mean(count, total)
 
     return _resample("aligned_gap", gap, int(codes.max()) + 1, n, bootstrap, width=n)
 
@@ -114,7 +108,7 @@ def within_unit_concordance(
     `context` (n, d) as `standardise` gives it: pairs further apart than the caliper are left out. n
     counts pairs.
     """
-    _check(predicted, response, units)
+    check_pairs(predicted, response, units)
     present, codes = np.unique(units, return_inverse=True)
     agree = np.zeros(len(present))
     pairs = np.zeros(len(present))
@@ -199,12 +193,12 @@ def centred_ranks(predicted: Floats) -> Floats:
     return rankdata(predicted) - (len(predicted) + 1) / 2
 
 
-def tail_shares(predicted: Floats, part: float = 0.2) -> Floats:
+def tail_shares(predicted: Floats) -> Floats:
     """1/|E⁺| on the top of scores, −1/|E⁻| on the bottom, else 0:
     how much each response moves the gap.
     """
     ordered = np.sort(predicted)
-    count = max(1, int(np.ceil(part * len(predicted) * (1 - 1e-12))))
+    count = max(1, int(np.ceil(TAIL * len(predicted) * (1 - 1e-12))))
     top = predicted >= ordered[-count]
     bottom = predicted <= ordered[count - 1]
     return top / top.sum() - bottom / bottom.sum()
@@ -233,11 +227,11 @@ def _starts(ordered: Floats) -> NDArray[np.intp]:
     return np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
 
 
-def _tail_mean(count: Floats, total: Floats, part: float) -> Floats:
-    """Mean over the first groups that hold at least `part` of the weight."""
+def _tail_mean(count: Floats, total: Floats) -> Floats:
+    """Mean over the first groups that hold at least `TAIL` of the weight."""
     reached = np.cumsum(count, axis=1)
     # Rounded down a little: 0.2 · 5 must not ask for a second event because of the sixteenth digit.
-    at = np.argmax(reached >= part * reached[:, -1:] * (1 - 1e-12), axis=1)[:, None]
+    at = np.argmax(reached >= TAIL * reached[:, -1:] * (1 - 1e-12), axis=1)[:, None]
     sums = np.take_along_axis(np.cumsum(total, axis=1), at, axis=1)
     return (sums / np.take_along_axis(reached, at, axis=1))[:, 0]
 
@@ -258,7 +252,8 @@ def _resample(
     return Estimate(name, value, *interval(np.concatenate(drawn)), n)
 
 
-def _check(predicted: Floats, response: Floats, units: Units) -> None:
+def check_pairs(predicted: Floats, response: Floats, units: Units) -> None:
+    """Refuse predictions and responses that cannot be ranked."""
     if not predicted.shape == response.shape == units.shape:
         raise LogError(
             "Expected one prediction, response and unit per event, got "

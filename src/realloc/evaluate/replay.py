@@ -255,7 +255,8 @@ def rank_window(
         return _refused(why, selection.balance, window)
     before = at_previous(window.logs, window.events, rows)
     progress("rank events", 0, 8)
-    gains = _checked(gain(before, window.logs.shares[rows]), len(rows))
+    gains = np.asarray(gain(before, window.logs.shares[rows]), dtype=np.float64)
+    ranking.check_pairs(gains, window.response, window.moved.units)
     if np.ptp(gains) == 0:
         why = (
             f"Expected gains that differ between events, got {gains[0]:.4g} for all "
@@ -333,7 +334,7 @@ def _rank(
 def _ceiling(
     window: MatchWindow, config: MatchedReplayConfig, notes: list[str]
 ) -> list[Estimate]:
-    """sd(τ), ρ* and R² of m_eval; what cannot be told is noted."""
+    """sd(τ), ρ* and R² of m_eval; what cannot be estimated is noted."""
     n = len(window.response)
     estimates = [
         Estimate.point("response_sd", window.response.std(), n),
@@ -350,7 +351,7 @@ def _ceiling(
         return estimates
     if not effect.low > 0:
         notes.append(
-            "Noise ceiling: a guess, because the size of effects cannot be told from zero (see "
+            "Noise ceiling: a guess, because the size of effects may well be zero (see "
             "`effect_sd`)."
         )
     noise = float(placebo.values.std())
@@ -438,8 +439,7 @@ def _filled(names: tuple[str, ...], values: Floats) -> tuple[tuple[str, ...], Fl
     gaps = np.flatnonzero(missing.any(axis=0))
     if not len(gaps):
         return names, values
-    count = np.maximum((~missing).sum(axis=0), 1)
-    means = np.where(missing, 0.0, values).sum(axis=0) / count
+    means = np.ma.masked_array(values, missing).mean(axis=0).filled(0.0)
     filled = np.hstack([np.where(missing, means, values), missing[:, gaps]])
     return (*names, *(f"{names[j]} missing" for j in gaps)), filled
 
@@ -466,20 +466,6 @@ def _left_aside(
     ]
 
 
-def _checked(gain: object, n: int) -> Floats:
-    gains = np.asarray(gain, dtype=np.float64)
-    if gains.shape != (n,):
-        raise LogError(
-            f"Expected one gain per event, an array of shape ({n},), got {gains.shape}."
-        )
-    bad = int((~np.isfinite(gains)).sum())
-    if bad:
-        raise LogError(
-            f"Expected finite gains from the policy, got {bad:,} of {n:,} that are NaN or infinite."
-        )
-    return gains
-
-
 def _parse(start: str | date | datetime) -> np.datetime64:
     try:
         return np.datetime64(start, "us")
@@ -495,7 +481,7 @@ def against_chance(rho: Estimate) -> str:
         return "no interval, because all events are of one unit"
     if rho.low > 0:
         return "better than chance"
-    return "worse than chance" if rho.high < 0 else "not told from chance"
+    return "worse than chance" if rho.high < 0 else "not distinguishable from chance"
 
 
 def _refused(

@@ -10,19 +10,19 @@ later states is not in it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats, Mask, Rows, total_variation
+from realloc.base.validation import check_range
+from realloc.evaluate.bootstrap import Bootstrap
 from realloc.evaluate.outcome_model import OutcomeModel, fit_outcome_model
 from realloc.evaluate.propensity import check_propensities
 from realloc.evaluate.randomized import Randomized, RandomizedMoves, RandomizedShares
 from realloc.evaluate.result import NAN, Estimate, EstimateTable, group_codes
 from realloc.evaluate.weights import (
     ActionKernel,
-    IntervalConfig,
     Target,
     Term,
     default_bandwidth,
@@ -62,21 +62,16 @@ class ValueConfig:
     bandwidth: float | None = None  # of continuous shares; None: by rule
     # Continuous shares: model the very target, not the kernel around it.
     at_point: bool = False
-    interval: IntervalConfig = field(default_factory=IntervalConfig)
+    # Of intervals; None: they come from leaving out a unit at a time.
+    bootstrap: Bootstrap | None = None
 
     def __post_init__(self) -> None:
-        least = min(self.least_effective_rows, self.least_effective_units)
-        if not 0 <= self.most_off_menu <= 1 or least < 0:
-            raise ConfigError(
-                "Expected `most_off_menu` from 0 to 1 and effective sizes of at least 0 in the "
-                "value config."
-            )
-        for name in ("clip", "bandwidth"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ConfigError(
-                    f"Expected `{name}` above 0 in the value config, got {value}."
-                )
+        where = "the value config"
+        check_range(self, ("most_off_menu",), "from 0 to 1", where)
+        least_0 = ("least_effective_rows", "least_effective_units")
+        check_range(self, least_0, ">= 0", where)
+        given = [name for name in ("clip", "bandwidth") if getattr(self, name) is not None]
+        check_range(self, tuple(given), "> 0", where)
 
 
 @dataclass(frozen=True)
@@ -256,7 +251,7 @@ def _value(
     }
     minus = {"self_normalised_dr_lift": Term(y - predicted.target), "snips_lift": Term(y)}
     values = [
-        weighted_mean(name, term, rows.unit[picked], config.interval, minus.get(name))
+        weighted_mean(name, term, rows.unit[picked], config.bootstrap, minus.get(name))
         for name, term in terms.items()
     ]
     explained = 1 - np.square(y - logged).sum() / max(np.square(y - y.mean()).sum(), 1e-300)

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc, t
 
-from realloc.base.errors import ConfigError, LogError
+from realloc.base.errors import LogError
 from realloc.base.simplex import Floats, Mask, Rows, tangent_basis, total_variation
-from realloc.evaluate.bootstrap import draw_units, interval
+from realloc.evaluate.bootstrap import Bootstrap, interval
 from realloc.evaluate.randomized import (
     SUM_TOLERANCE,
     RandomizedMoves,
@@ -26,8 +26,6 @@ from realloc.evaluate.randomized import (
     check_shares,
 )
 from realloc.evaluate.result import CONFIDENCE, NAN, Estimate, group_codes
-
-INTERVALS = ("cluster", "bootstrap")
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,26 +170,6 @@ def effective_size(weights: Floats) -> float:
     return float(weights.sum() ** 2 / squares) if squares > 0 else 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class IntervalConfig:
-    """How 95 % intervals are made.
-
-    `cluster`: by leaving out a unit at a time, with Student's t; `bootstrap`: by resampling units.
-    """
-
-    kind: str = "cluster"
-    draws: int = 1000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.kind not in INTERVALS:
-            raise ConfigError(
-                f"Expected an interval of kind {' or '.join(INTERVALS)}, got {self.kind!r}."
-            )
-        if self.draws < 100:
-            raise ConfigError(f"Expected at least 100 bootstrap draws, got {self.draws}.")
-
-
 @dataclass(frozen=True, eq=False)
 class Term:
     """A ratio Σ top / Σ bottom over rows; without a bottom, the mean of the top."""
@@ -204,34 +182,31 @@ def weighted_mean(
     name: str,
     term: Term,
     unit: Rows,
-    config: IntervalConfig | None = None,
+    bootstrap: Bootstrap | None = None,
     minus: Term | None = None,
 ) -> Estimate:
     """A ratio, or the difference of two, with an interval in which all rows of a unit count as one
     draw.
+
+    Without a bootstrap it is by leaving out a unit at a time, with Student's t.
     """
-    config = config or IntervalConfig()
     n = len(term.top)
     codes = group_codes(unit)
     columns: list[NDArray[Any]] = []
     for part in (term, minus) if minus else (term,):
         bottom = np.ones(n) if part.bottom is None else part.bottom
         columns += [np.bincount(codes, part.top), np.bincount(codes, bottom)]
-    table = np.stack(
-        columns, axis=1
-    )  # (G, 2 or 4): the statistic is a function of unit sums
+    # (G, 2 or 4): the statistic is a function of unit sums
+    table = np.stack(columns, axis=1)
     value = float(_quotients(table.sum(axis=0, keepdims=True))[0])
     if not np.isfinite(value):
         return Estimate.point(name, NAN, n)
     if len(table) < 2:
         return Estimate.point(name, value, n)
-    if config.kind == "cluster":
+    if bootstrap is None:
         return Estimate.around(name, value, _jackknife(table), n)
-    rng = np.random.default_rng(config.seed)
-    units = len(table)
-    drawn = [
-        _quotients(counts @ table) for counts in draw_units(rng, units, config.draws, units)
-    ]
+    weights = bootstrap.weights(len(table), len(table))
+    drawn = [_quotients(counts @ table) for counts in weights]
     return Estimate(name, value, *interval(np.concatenate(drawn)), n)
 
 

@@ -55,6 +55,7 @@ def fit_level(rows: Window, seed: int) -> OutcomeLevel | None:
         folds=rows.folds[part],
         units=rows.units[part],
         weights=rows.weights[part],
+        periods=rows.periods[part],
     )
     power = _best_power(sample)
     if power == 0:

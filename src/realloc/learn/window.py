@@ -16,5 +16,6 @@ class Window:
     folds: Integers
     units: Rows
     weights: Floats
+    periods: Rows  # codes of the rows' times
     # The units themselves, where `units` are blocks of their time.
     owners: Rows | None = None

@@ -49,7 +49,7 @@ class Churn:
         return [
             first,
             f"A refit with another seed differs by {self.refit_field:.0%} and "
-            f"{self.refit_best_move:.0%}: noise, not news. "
+            f"{self.refit_best_move:.0%}, which is noise. "
             f"New data explains {self.data_field:.0%}.",
         ]
 

@@ -94,6 +94,7 @@ class Config:
         """
         return cls(
             seed=seed,
+            nuisances=NuisanceConfig(periods=False),
             teacher=TeacherConfig(surfaces=("network",), weighed=False),
             network=NetworkConfig(centred=False),
             moves=MoveConfig(places=1, reach=0.0),

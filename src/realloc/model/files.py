@@ -108,6 +108,7 @@ SUPPORT_AXES = {
     "support.basis.continuous": ("uint8", "d"),
     "support.basis.mean": ("float64", "p"),
     "support.basis.spread": ("float64", "p"),
+    "support.basis.curves": ("float64", "eh"),
     "support.ranks": ("float64", "N"),
     "support.direction.points": ("float64", "ND"),
     "support.direction.axes": ("float64", "BD"),
@@ -249,7 +250,7 @@ def _from_parts(meta: dict[str, Any], arrays: Arrays) -> SavedModel:
     if names != [schema.outcome, *schema.guardrails]:
         raise ValueError(f"the outcomes are {names}, the schema names others")
     sizes = {"K": len(schema.channels), "d": _width(encoder, schema)}
-    _check_arrays(arrays, SUPPORT_AXES, dict(sizes))
+    _check_arrays(arrays, SUPPORT_AXES, sizes | {"e": sizes["d"] + 1})
     sizes |= {"M": config.teacher.members, "q": config.moves.places}
     outcomes = {
         name: _read_learned(table, _under(f"outcome{number}.", arrays), config, dict(sizes))

@@ -135,6 +135,7 @@ def answer(
         money=problem.limits.round_money(decided.shares),
         further={
             "sigma": decided.sigma,
+            "common_error": np.full(len(rows), problem.common_error),
             "binding": decided.binding,
             "best_move": np.where(np.abs(shift).max(axis=1) > 0, best_move, ""),
             "best_gain": decided.best_gain,

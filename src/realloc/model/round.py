@@ -18,6 +18,7 @@ from realloc.learn.memory.buffer import may_stay, remember
 from realloc.learn.memory.moves import label_moves
 from realloc.learn.nuisances.config import MODELS
 from realloc.learn.nuisances.crossfit import Nuisances, cross_fit
+from realloc.learn.periods import period_effects, without_periods
 from realloc.learn.student.distill import distill
 from realloc.learn.student.potential import Potential
 from realloc.learn.support.logged import remember_logged
@@ -94,6 +95,8 @@ def learn(
     level = fit_level(rows, draw(seed, "level", 0)) if former is None else former.level
     size = np.ones(len(rows.x)) if level is None else level(rows.x)
     rows = replace(rows, outcome=rows.outcome / size)
+    if config.nuisances.takes_off_periods:
+        rows = without_periods(rows)
     start = None
     if former is not None and former.covariance is not None:
         start = KernelStart(to_kernel(former.covariance))
@@ -148,6 +151,12 @@ def teach(
         rows.weights,
         progress,
     )
+    if config.nuisances.periods:
+        shift = period_effects(
+            rows.x, rows.shares - nuisances.shares, rows.periods, rows.weights
+        )
+        usual = np.maximum(nuisances.shares + shift, 0.0)
+        nuisances = replace(nuisances, shares=usual / usual.sum(axis=1, keepdims=True))
     surfaces = SurfaceConfigs(
         kernel=config.kernel, network=config.network, factual=config.factual
     )
@@ -282,6 +291,7 @@ def open_window(
         folds=folds,
         units=units,
         owners=logs.unit_codes,
+        periods=np.unique(logs.times, return_inverse=True)[1],
         weights=weights / weights.mean(),
     )
 

@@ -28,6 +28,8 @@ from realloc.learn.teacher.repeated_mixes import RepeatedMixes
 from realloc.logs import Logs
 
 SHOWN = 3  # neighbours named per row
+# How far promised gains of a whole batch are off where ρ is known: docs/decisions/0020.
+COMMON_ERROR = 0.15
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ class Learned:
     mixes: RepeatedMixes | None = None
     # What student and covariance are relative to, since the first round.
     level: OutcomeLevel | None = None
+
+    @property
+    def common_error(self) -> float:
+        """How far all gains together may be off, in parts of them."""
+        return float(np.hypot(COMMON_ERROR, self.committee.size_error))
 
     def gain(self, gains: GainsAt) -> MoveFunction:
         """Ĝ: the student's, and between logged mixes what their repeats say beyond it."""
@@ -145,6 +152,9 @@ class RoundState:
                     weight=objective.get(name, 0.0),
                     tolerance=None if is_main else config.tolerances.get(name, 0.0),
                     local_gain=local,
+                    common_error=(
+                        learned.common_error if config.uncertainty == "posterior" else 0.0
+                    ),
                 )
             )
         return tuple(terms)
@@ -170,6 +180,7 @@ class RoundState:
         objective = self._objective(config)
         return any(
             learned.mixes is not None
+            or config.min_significance == 0
             or learned.committee.significance >= config.min_significance
             for name, learned in self.outcomes.items()
             if objective.get(name)

@@ -17,9 +17,8 @@ from realloc.logs.summary import WindowSummary, columns_of
 
 ALPHA = 1e-3  # that anything is called drift where there is none
 
-Counts = dict[
-    str, list[int]
-]  # rows per bin of each column; those of several batches add up
+# rows per bin of each column; those of several batches add up
+Counts = dict[str, list[int]]
 
 
 @dataclass(frozen=True)

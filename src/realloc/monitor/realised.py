@@ -24,9 +24,8 @@ class Realised:
     """How many decisions have outcomes, how many were followed, what the hold-out says of gains."""
 
     joined: int
-    followed: (
-        float | None
-    )  # part of the moved rows whose advice was followed; None: none was moved
+    # part of the moved rows whose advice was followed; None: none was moved
+    followed: float | None
     calibration: Calibration | None
     why_not: str | None  # why the gains cannot be judged
 
@@ -40,7 +39,7 @@ def measure_realised(
     if arms is None:
         why = (
             "no column says which units were held out at random (`--arm`), "
-            "so gains cannot be told from luck"
+            "so gains cannot be told apart from chance"
         )
         return Realised(joined.num_rows, followed, None, why)
     table = joined.select(["unit", "outcome", "gain", "gain_lower"]).append_column(

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from realloc.base.errors import ReallocError
-from realloc.base.simplex import Mask
 from realloc.base.validation import from_table
 from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
@@ -135,7 +134,12 @@ def _compare(logged: pa.Table, logs: Logs, answers: pa.Table) -> tuple[int, str 
     spends = [f"spend_{channel}" for channel in logs.schema.channels]
     for name in (*shares, *spends, *KEPT):
         if name in logged.column_names and name in answers.column_names:
-            apart = _differ(logged[name], answers[name])
+            one = logged[name].to_numpy()
+            other = answers[name].to_numpy()
+            apart = one.astype(str) != other.astype(str)
+            if one.dtype == np.float64:
+                near = np.abs(one - other) <= SAME * np.maximum(1.0, np.abs(one))
+                apart = ~(near | (np.isnan(one) & np.isnan(other)))
             names += [name] if apart.any() else []
             different |= apart
     if not different.any():
@@ -144,12 +148,3 @@ def _compare(logged: pa.Table, logs: Logs, answers: pa.Table) -> tuple[int, str 
     unit = logged["unit"][row].as_py()
     place = f"row {logged['row'][row].as_py()} of unit {unit!r}"
     return int(different.sum()), f"{place} differs in {', '.join(names[:4])}"
-
-
-def _differ(logged: pa.ChunkedArray, again: pa.ChunkedArray) -> Mask:
-    one = logged.to_numpy()
-    other = again.to_numpy()
-    if one.dtype == np.float64:
-        near = np.abs(one - other) <= SAME * np.maximum(1.0, np.abs(one))
-        return ~(near | (np.isnan(one) & np.isnan(other)))
-    return one.astype(str) != other.astype(str)

@@ -95,10 +95,8 @@ def _arms(window: Any, logs: Logs, joined: pa.Table, arm: str) -> pa.Array:
     table = pa.concat_tables(
         [pa.Table.from_batches([piece.batch]) for piece in source.pieces([unit, arm])]
     )
-    names, arms = (
-        table[unit].cast(pa.string()).to_pylist(),
-        table[arm].cast(pa.string()).to_pylist(),
-    )
+    names = table[unit].cast(pa.string()).to_pylist()
+    arms = table[arm].cast(pa.string()).to_pylist()
     strange = sorted({str(name) for name in arms} - {CONTROL, TREATMENT})
     if strange:
         raise LogError(
@@ -122,7 +120,7 @@ def _alarms(told: dict[str, Any], max_drift: float, max_age: float) -> Iterator[
     if told["coverage"] and told["coverage"]["fell"]:
         found = told["coverage"]
         yield (
-            f"Only {found['now']:.1%} of the rows hold a mix like those that were logged, "
+            f"Only {found['now']:.1%} of the rows have shares that the logs support, "
             f"expected {found['expected']:.0%}."
         )
     if told["age"]["days"] > max_age:
@@ -167,7 +165,7 @@ def lines(told: dict[str, Any]) -> Iterator[str]:
         "not known" if realised["followed"] is None else f"{realised['followed']:.0%}"
     )
     yield (
-        f"{realised['joined']:,} decisions met their outcome; advice to move was followed in "
+        f"{realised['joined']:,} decisions have an outcome; advice to move was followed in "
         f"{followed} of them."
     )
     calibration = realised["calibration"]

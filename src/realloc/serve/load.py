@@ -1,7 +1,7 @@
 """One way to open a version, for batches, the service, the monitor and the audit."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,6 @@ class ModelRequest:
     constraints: Constraints | None = None
     frozen: bool = False
     allow_network: bool = False
-
-    def with_rules(self, config: Config | None) -> "ModelRequest":
-        """The same version with the rules of another config."""
-        if config is None:
-            return self
-        return replace(self, decision=config.decision, constraints=config.constraints)
 
 
 @dataclass(frozen=True, eq=False)

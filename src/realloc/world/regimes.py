@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, from_table, nearest
+from realloc.base.validation import check_range, check_types, from_table, nearest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,15 +28,9 @@ class Regime:
 
     def __post_init__(self) -> None:
         check_types(self, "the regime")
-        if self.overlap <= 0:
-            raise ConfigError(
-                f"Expected overlap > 0 in the regime {self.name!r}, got {self.overlap}."
-            )
-        if not 0 <= self.exploration <= 1:
-            raise ConfigError(
-                f"Expected exploration from 0 to 1 in the regime {self.name!r}, "
-                f"got {self.exploration}."
-            )
+        where = f"the regime {self.name!r}"
+        check_range(self, ("overlap",), "> 0", where)
+        check_range(self, ("exploration",), "from 0 to 1", where)
 
 
 REGIMES: dict[str, Regime] = {
@@ -91,11 +85,12 @@ class WorldParameters:
     # Response
     treatment_scale: float = 4.0  # paper: RMS gradient of the bracket at logged actions
     effect_scale: float = 2.2  # α_ρ, open
+    # local, interaction, far-field; paper
     energy_shares: tuple[float, ...] = (
         0.45,
         0.35,
         0.20,
-    )  # local, interaction, far-field; paper
+    )
     anchor_scale: float = 0.45  # λ_c of the anchor, open
     slope_scale: float = 0.6  # rows of W_E in a(H), open
     slope_confounding: float = 0.35  # 0.35·W_C C in a(H), paper
@@ -138,10 +133,7 @@ class WorldParameters:
             raise ConfigError(
                 f"Expected three energy_shares that sum to 1, got {self.energy_shares}."
             )
-        if not 0 < self.support_level < 1:
-            raise ConfigError(
-                f"Expected support_level between 0 and 1, got {self.support_level}."
-            )
+        check_range(self, ("support_level",), "between 0 and 1", "the world's parameters")
         if not self.exploration_scale > 1:
             raise ConfigError(
                 f"Expected exploration_scale > 1, got {self.exploration_scale}."

@@ -164,9 +164,8 @@ def open_surface(
     E = state.E
     confounded = parameters.slope_confounding * apply(weights.W_C, state.C)
     a = np.tanh(apply(weights.W_E, E) + confounded + weights.b_a).T
-    mix = (
-        parameters.interaction_gain * np.tanh(apply(weights.v, E) + weights.b_r).T
-    )  # (R, n)
+    # (R, n)
+    mix = parameters.interaction_gain * np.tanh(apply(weights.v, E) + weights.b_r).T
     A = np.tensordot(weights.A, mix, axes=(0, 0))  # (d, d, n)
     return TrueSurface(
         baseline=baseline(state),

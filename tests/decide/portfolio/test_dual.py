@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from realloc.decide.portfolio.dual import evaluate, lowest_gain, minimise_dual
-from realloc.decide.portfolio.knapsack import to_knapsack
-from realloc.decide.portfolio.menu import Menu
+from realloc.decide.portfolio.knapsack import Menu, to_knapsack
 from tests.decide.portfolio.test_portfolio import (
     draw_menu,
     enumerate_all,

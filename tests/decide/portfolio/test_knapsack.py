@@ -1,7 +1,8 @@
 import numpy as np
+import pytest
 
-from realloc.decide.portfolio.knapsack import to_knapsack
-from realloc.decide.portfolio.menu import Menu
+from realloc.base.errors import ConfigError
+from realloc.decide.portfolio.knapsack import Menu, to_knapsack
 from tests.decide.portfolio.test_portfolio import draw_menu, use_of
 
 
@@ -45,3 +46,14 @@ def test_limits_that_exclude_every_option_of_a_unit_leave_negative_room():
         Menu(np.zeros((1, 2)), use, np.ones((1, 2), bool)), np.array([40, 40])
     )
     assert (problem.room < 0).any()
+
+
+def test_uses_that_cannot_be_summed_exactly_are_refused():
+    with pytest.raises(ConfigError, match="Count in a larger unit of money"):
+        Menu(np.zeros((600, 1)), np.full((600, 1, 1), 2**53), np.ones((600, 1), bool))
+
+
+def test_the_use_of_a_choice_is_exact():
+    largest = 2**53 - 1
+    menu = Menu(np.zeros((2, 1)), np.full((2, 1, 1), largest), np.ones((2, 1), bool))
+    assert menu.used(np.zeros(2, int)).tolist() == [2 * largest]

@@ -45,8 +45,9 @@ class Axes:
     """As much of a density as a border asks for."""
 
     axes: tuple
+    kind: str = "log_ratio"
 
-    def along(self, shares):
+    def along(self, shares, log_centre=None):
         bent = np.log(np.maximum(np.moveaxis(shares, -1, 0), compiled_tiny()))
         axes, shift = self.axes
         found = [bent[0] * axes[0, d] - shift[d] for d in range(axes.shape[1])]
@@ -233,7 +234,7 @@ def test_models_decide_alike_with_and_without(monkeypatch):
     monkeypatch.setattr(compiled, "search_library", lambda: None)
     slow = model.recommend(rows)
     pd.testing.assert_frame_equal(fast, slow, check_exact=False, rtol=0, atol=1e-9)
-    assert asked[-1] == "not compiled"
+    assert asked[-1] == "the C search is not installed"
     assert fast.moved.any()
 
 
@@ -244,7 +245,10 @@ def test_models_decide_alike_with_and_without(monkeypatch):
             {"decision": replace(CONFIG.decision, uncertainty="members")},
             "no posterior covariance",
         ),
-        ({"decision": replace(CONFIG.decision, lambda_support=0.01)}, "lambda_support"),
+        (
+            {"decision": replace(CONFIG.decision, lambda_support=0.01)},
+            "lambda_support above 0",
+        ),
         ({"decision": replace(CONFIG.decision, search="greedy")}, "greedy search"),
         ({"constraints": Constraints(grid=0.01)}, "grid"),
         (

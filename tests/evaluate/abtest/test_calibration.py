@@ -102,10 +102,10 @@ def test_treated_units_alone_would_mistake_the_level_for_the_gain():
     assert slope.low <= 1 <= slope.high < 1.3
 
 
-def test_a_model_that_promises_twice_too_much_gets_twice_the_doubt():
+def test_a_model_that_predicts_twice_too_much_gets_twice_the_penalty():
     arms = read_arms(make_arms(20_000, realised=0.5), CONFIG)
     found = calibrate(arms, CONFIG, 0.25, 0.1)
-    assert found.change == "more_doubt"
+    assert found.change == "raise_penalty"
     assert found.fit.share.high < 1
     assert np.isclose(found.beta, 0.25 / found.fit.share.value)
     assert np.isclose(found.threshold, 0.1 / found.fit.share.value)
@@ -114,6 +114,13 @@ def test_a_model_that_promises_twice_too_much_gets_twice_the_doubt():
         f"raise β from 0.25 to {found.beta:.3g}, raise τ from 0.1 to {found.threshold:.3g}."
         in found.sentence
     )
+
+
+def test_penalties_of_zero_may_stay_zero():
+    arms = read_arms(make_arms(20_000, realised=0.5), CONFIG)
+    found = calibrate(arms, CONFIG, 0.0, 0.0)
+    assert (found.beta, found.threshold) == (0.0, 0.0)
+    assert "β and τ are 0 and may stay" in found.sentence
 
 
 def test_a_model_that_keeps_its_promises_is_left_alone():
@@ -126,7 +133,7 @@ def test_a_model_that_keeps_its_promises_is_left_alone():
 
 def test_a_small_test_says_that_it_cannot_tell():
     found = calibrate(read_arms(make_arms(200), CONFIG), CONFIG, 0.25, 0.1)
-    assert (found.change, found.beta, found.threshold) == ("cannot_be_told", 0.25, 0.1)
+    assert (found.change, found.beta, found.threshold) == ("inconclusive", 0.25, 0.1)
     assert "too wide to tell" in found.sentence
 
 
@@ -149,7 +156,7 @@ def test_a_lift_that_is_not_where_it_was_predicted_is_called_so():
 def test_a_cost_of_every_move_raises_the_threshold():
     arms = _draw(3, slope=1.0, intercept=-0.6, units=60_000)
     found = calibrate(arms, PLAIN, 0.25, 0.0)
-    assert found.change == "more_doubt"
+    assert found.change == "raise_penalty"
     assert abs(found.threshold - 0.6) < 0.2
     assert "× predicted" in found.sentence
 
@@ -161,19 +168,19 @@ def _estimate(value, half):
 @pytest.mark.parametrize(
     ("share", "slope", "intercept", "wanted"),
     [
-        ((0.5, 0.2), (0.5, 2.0), (0.0, 1.0), ("more_doubt", 0.5, 0.2)),
-        ((2.0, 0.4), (2.0, 2.0), (0.0, 1.0), ("less_doubt", 0.125, 0.05)),
+        ((0.5, 0.2), (0.5, 2.0), (0.0, 1.0), ("raise_penalty", 0.5, 0.2)),
+        ((2.0, 0.4), (2.0, 2.0), (0.0, 1.0), ("lower_penalty", 0.125, 0.05)),
         ((0.9, 0.3), (0.5, 2.0), (0.0, 1.0), ("none", 0.25, 0.1)),
-        ((0.9, 0.6), (0.9, 2.0), (0.0, 1.0), ("cannot_be_told", 0.25, 0.1)),
+        ((0.9, 0.6), (0.9, 2.0), (0.0, 1.0), ("inconclusive", 0.25, 0.1)),
         ((0.1, 0.3), (0.1, 2.0), (0.0, 1.0), ("stop", 0.25, 0.1)),
-        ((1.0, 0.1), (0.5, 0.1), (0.3, 0.1), ("more_doubt", 0.5, 0.0)),
+        ((1.0, 0.1), (0.5, 0.1), (0.3, 0.1), ("raise_penalty", 0.5, 0.0)),
         ((1.0, 0.1), (1.0, 0.1), (0.3, 0.1), ("none", 0.25, 0.1)),
         ((0.7, 0.1), (0.0, 0.2), (0.7, 0.1), ("unranked", 0.25, 0.1)),
         (
             (float("nan"), 0.0),
             (float("nan"), 0.0),
             (float("nan"), 0.0),
-            ("cannot_be_told", 0.25, 0.1),
+            ("inconclusive", 0.25, 0.1),
         ),
     ],
 )
@@ -193,7 +200,7 @@ def test_without_predictions_for_control_only_the_share_is_told():
     assert len(found.bins) == 1
     assert np.isnan(found.fit.slope.value)
     assert abs(found.fit.share.value - 0.5) < 0.2
-    assert "cannot be told without predictions for control" in found.sentence
+    assert "cannot be estimated without predictions for control" in found.sentence
     frame.loc[frame["arm"] == "treatment", "gain"] = np.nan
     with pytest.raises(
         LogError,
@@ -204,8 +211,8 @@ def test_without_predictions_for_control_only_the_share_is_told():
 
 def test_nothing_moved_is_nothing_to_calibrate():
     found = calibrate(read_arms(make_arms(200).assign(gain=0.0), CONFIG), CONFIG, 0.25, 0.1)
-    assert found.change == "cannot_be_told"
-    assert "Nothing was predicted" in found.sentence
+    assert found.change == "inconclusive"
+    assert "No gain was predicted" in found.sentence
 
 
 def test_bins_hold_both_arms():

@@ -94,7 +94,7 @@ def test_a_toml_table_becomes_a_config():
         ),
         ({"predicted": "gain"}, "the metric whose gain is predicted"),
         ({"predicted_lower": "gain_lower"}, "Expected `predicted`"),
-        ({"split": 1.0}, "`split` of .* between 0 and 1, got 1.0"),
+        ({"split": 1.0}, "`split` between 0 and 1 in .*, got 1.0"),
         ({"alpha": 0.5}, "`alpha` of"),
         ({"correction": "bonferoni"}, "Unknown `correction` 'bonferoni'"),
         ({"control": "treatment"}, "two names of arms"),

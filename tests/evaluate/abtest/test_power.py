@@ -95,7 +95,7 @@ def test_a_plan_reads_as_sentences_and_as_a_frame():
     plan = plan_test(make_arms(500).drop(columns="arm"), make_config(), units=50_000)
     assert plan.to_frame()["metric"].tolist() == ["orders", "gmv", "cost", "roi", "margin"]
     assert "orders: 50,000 units find an effect of" in str(plan).splitlines()[0]
-    assert "wide enough to be told" in str(plan).splitlines()[1]
+    assert "wide enough to be detected" in str(plan).splitlines()[1]
     assert plan.to_json()[2]["variance_reduction"] is None
     needed = plan_test(make_arms(500), make_config(), effect=1.0)
     assert all(np.isclose(row.effect, 1.0, rtol=0.01) for row in needed)

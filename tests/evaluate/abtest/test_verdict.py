@@ -32,7 +32,7 @@ def test_a_guardrail_that_cannot_be_told_holds_the_launch_back():
     found = read_out(make_arms(4000, lift=0.08), make_config(metrics=tight))
     assert found.decision == "go_on"
     assert "No launch yet" in found.verdict
-    assert found["cost"].decision == "cannot be told"
+    assert found["cost"].decision == "inconclusive"
 
 
 def test_a_metric_that_should_fall_is_better_when_it_falls():

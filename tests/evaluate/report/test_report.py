@@ -65,7 +65,7 @@ def test_without_randomized_rows_it_is_a_small_test_at_most_and_the_rest_is_ther
     assert "log the chance of each drawn move" in found[VALUE].missing[0]
     assert found[RANKING].rows
     assert found["Biggest moves"].rows
-    assert "the model's own word" in found["Expected uplift"].missing[0]
+    assert "the model's own prediction" in found["Expected uplift"].missing[0]
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_harm_or_nothing_to_do_is_not_launched(changes, why):
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"lift": lift(-0.1, 0.3)}, "no gain is told from 0"),
+        ({"lift": lift(-0.1, 0.3)}, "the gain is not distinguishable from 0"),
         (
             {"lift": None, "why_no_lift": "No randomized rows."},
             "at most a small test. No randomized rows.",
@@ -76,7 +76,7 @@ def test_harm_or_nothing_to_do_is_not_launched(changes, why):
         ({"off_menu": 0.4}, "40% of the recommended moves were never drawn"),
         (
             {"guardrails": (GuardrailReading("gmv", 0.0, lift(-0.01, 0.2)),)},
-            "What gmv loses cannot be told",
+            "The effect on gmv is inconclusive",
         ),
         (
             {"guardrails": (GuardrailReading("gmv", 0.0, None),)},

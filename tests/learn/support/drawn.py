@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 
 from realloc import Config, World
-from realloc.base.simplex import from_log_ratio
 from realloc.learn.features.encode import fit_encoder
 from realloc.learn.support.config import SupportConfig
 from realloc.learn.support.logged import Logged, remember_logged
 from realloc.learn.support.support import Support, fit_support
 from realloc.world.logging_policy import Law
+from tests.geometry import from_log_ratio
 
 QUIET = SupportConfig()
 
@@ -100,8 +100,9 @@ def with_zeros(n: int = 600, seed: int = 0):
 
 
 @cache
-def zero_support() -> Support:
-    return fit_support(logged_of(*with_zeros()), QUIET, 0)
+def zero_support(coordinates: str = "sphere") -> Support:
+    config = SupportConfig(coordinates=coordinates)
+    return fit_support(logged_of(*with_zeros()), config, 0)
 
 
 def binomial_room(level: float, n: int, calibrated: int) -> float:

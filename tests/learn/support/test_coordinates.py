@@ -1,18 +1,39 @@
 import numpy as np
 import pytest
 
-from realloc.learn.support.coordinates import choose, locate, pattern_codes
+from realloc.learn.support.coordinates import bend, choose, fill_in, locate, pattern_codes
 
 INNER = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])
 EDGE = np.array([[0.2, 0.0, 0.8], [0.1, 0.1, 0.8]])
 
 
-def test_a_single_zero_makes_the_coordinates_a_sphere():
+def test_zeros_make_the_coordinates_those_of_the_active_channels():
     assert choose(INNER, "auto") == "log_ratio"
-    assert choose(EDGE, "auto") == "sphere"
+    assert choose(EDGE, "auto") == "partial"
 
 
-@pytest.mark.parametrize("kind", ["log_ratio", "sphere"])
+def test_mixes_of_one_channel_alone_make_the_coordinates_a_sphere():
+    assert choose(np.eye(3), "auto") == "sphere"
+
+
+def test_a_resting_channel_is_filled_in_with_what_is_usual_beside_the_others():
+    shares = np.array([[0.5, 0.25, 0.25], [0.6, 0.4, 0.0]])
+    centre = np.log([[0.4, 0.4, 0.2], [0.3, 0.2, 0.5]])
+    filled = np.exp(fill_in(bend("partial", shares), centre))
+    filled /= filled.sum(axis=1, keepdims=True)
+    assert np.allclose(filled, [[0.5, 0.25, 0.25], [0.3, 0.2, 0.5]])
+
+
+def test_what_active_channels_are_off_counts_as_if_none_rested():
+    """Two of three channels have one degree of freedom of two: the square is doubled."""
+    centre = np.zeros((1, 3))
+    bent = np.array([[0.7, -0.7, -1e3]])
+    off = fill_in(bent, centre)
+    assert np.square(off).sum() == pytest.approx(2 * (0.7**2 + 0.7**2))
+    assert off[0, 2] == 0
+
+
+@pytest.mark.parametrize("kind", ["log_ratio", "partial", "sphere"])
 def test_what_was_asked_for_is_used_whatever_the_log_holds(kind):
     assert choose(INNER, kind) == choose(EDGE, kind) == kind
 

@@ -1,7 +1,10 @@
 import numpy as np
 
+from realloc.learn.support.config import SupportConfig
 from realloc.learn.support.density import fit_density
 from tests.learn.support.drawn import QUIET, bent, drawn, logged_of, with_zeros
+
+SPHERE = SupportConfig(coordinates="sphere")
 
 
 def centres(one):
@@ -48,9 +51,9 @@ def test_the_spread_of_members_is_the_error_of_the_centre():
 
 def test_members_of_units_with_many_rows_are_less_sure_than_as_many_rows_of_their_own():
     """The rows of a unit are drawn together: eight copies of every row teach nothing new."""
-    x, shares, _ = bent(300, seed=4)
+    x, shares, _ = bent(90, seed=4)  # too few for curves
     x, shares = x.repeat(8, axis=0), shares.repeat(8, axis=0)
-    folds = (np.arange(2400) // 8) % 5
+    folds = (np.arange(720) // 8) % 5
     together, apart = (
         fit_density(logged_of(x, shares, per_unit), folds, QUIET, 0)[0]
         .at(x[::8])
@@ -93,14 +96,39 @@ def test_held_out_radii_are_those_of_fits_that_never_saw_the_unit():
     x, shares = with_zeros(300)
     folds = np.arange(300) // 4 % 5
     logged = logged_of(x, shares)
-    _, radius = fit_density(logged, folds, QUIET, 0)
+    _, radius = fit_density(logged, folds, SPHERE, 0)
     lone = np.flatnonzero(folds == 0)[0]
     one = shares.copy()
     one[lone] = [0.05, 0.05, 0.9, 0.0]
-    _, moved = fit_density(logged_of(x, one), folds, QUIET, 0)
+    _, moved = fit_density(logged_of(x, one), folds, SPHERE, 0)
     others = (folds == 0) & (np.arange(300) != lone)
     assert np.allclose(radius[others], moved[others], rtol=1e-9)
     assert radius[lone] != moved[lone]
     assert not np.allclose(
         radius[folds == 1], moved[folds == 1], rtol=1e-9
     )  # their fits did see it
+
+
+def test_resting_channels_hide_nothing_about_the_others():
+    """Channels rest by chance: what is usual for the active ones is found, and so is its spread."""
+    random = np.random.default_rng(3)
+    n, spread = 3000, 0.4
+    x = random.normal(size=(n, 3)).astype(np.float32)
+    usual = np.stack(
+        [0.8 * x[:, 0], -0.5 * x[:, 1], np.full(n, 0.5), x[:, 2], 0 * x[:, 0]], 1
+    )
+    amounts = np.exp(usual + spread * random.normal(size=(n, 5)))
+    amounts[:, 2:] *= random.random((n, 3)) > 0.3
+    shares = amounts / amounts.sum(axis=1, keepdims=True)
+    logged = logged_of(x, shares)
+    density, radius = fit_density(logged, np.arange(n) // 4 % 5, QUIET, 0)
+    assert density.kind == "partial"
+    border = density.at(x)
+    centre = border.log_centre
+    assert centre is not None
+    off = (centre - centre.mean(axis=0)).T - (usual - usual.mean(axis=1, keepdims=True))
+    assert np.sqrt(np.square(off).mean()) < 0.15 * spread
+    size = np.sqrt(np.median(np.square(radius)))
+    for active in (3, 4, 5):
+        own = (shares > 0).sum(axis=1) == active
+        assert 0.8 < np.sqrt(np.median(np.square(radius[own]))) / size < 1.15

@@ -20,7 +20,14 @@ def round_trip(support):
     )
 
 
-@pytest.mark.parametrize("make", [bent_support, zero_support], ids=["positive", "zeros"])
+def partial_support():
+    return zero_support("partial")
+
+
+MAKERS = [bent_support, zero_support, partial_support]
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=["curves", "zeros", "partial"])
 def test_what_is_saved_and_loaded_judges_alike_to_the_bit(make):
     support = make()
     again = round_trip(support)

@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from realloc.base.simplex import from_log_ratio
 from realloc.learn.support.config import SupportConfig
 from realloc.learn.support.support import fit_support
+from tests.geometry import from_log_ratio
 from tests.learn.support.drawn import (
     QUIET,
     bent,

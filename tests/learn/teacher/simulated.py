@@ -52,6 +52,7 @@ def simulate(n=600, channels=3, noise=0.3, seed=0, folds=3):
         units % folds,
         units // folds,
         np.ones(n),
+        np.zeros(n, np.int64),
     )
     return Simulated(window, known(mean(e), e), field)
 

@@ -108,7 +108,7 @@ def test_weights_shrink_by_the_slope_on_units_that_had_no_part_in_them():
         predicted[own] = a[own] * (w * a * y)[~own].sum() / (w * a * a)[~own].sum()
     slope = (w * predicted * y).sum() / (w * predicted**2).sum()
     scores = (w * predicted * (y - slope * predicted)).reshape(30, 3).sum(axis=1)
-    error = np.sqrt((scores**2).sum()) / (w * predicted**2).sum()
+    error = np.sqrt(2 * (scores**2).sum()) / (w * predicted**2).sum()
     found = weigh(
         torch.from_numpy(y),
         [torch.from_numpy(a)],
@@ -117,17 +117,38 @@ def test_weights_shrink_by_the_slope_on_units_that_had_no_part_in_them():
     )
     assert found.significance == pytest.approx(slope / error)
     alone = (w * a * y).sum() / (w * a * a).sum()
-    shrunk = committee.size_of_effect(slope, error)
+    shrunk, _ = committee.size_of_effect(slope, error)
     assert found.weights[0] == pytest.approx(alone * shrunk)
 
 
+def size(slope, error):
+    return committee.size_of_effect(slope, error)[0]
+
+
 def test_the_size_of_an_effect_is_one_where_it_is_sure_and_none_where_there_is_no_sign():
-    assert committee.size_of_effect(1.0, 0.05) == pytest.approx(1.0, abs=0.01)
-    assert committee.size_of_effect(1.4, 0.02) == pytest.approx(1.4, abs=0.01)
-    assert committee.size_of_effect(-0.5, 0.2) == 0
-    doubtful = [committee.size_of_effect(1.0, error) for error in (0.2, 0.4, 0.8, 1.6)]
+    assert size(1.0, 0.05) == pytest.approx(1.0, abs=0.01)
+    assert size(1.4, 0.02) == pytest.approx(1.4, abs=0.01)
+    assert size(-0.5, 0.2) == 0
+    doubtful = [size(1.0, error) for error in (0.2, 0.4, 0.8, 1.6)]
     assert doubtful == sorted(doubtful, reverse=True)
-    assert committee.size_of_effect(0.2, 0.1) < 0.2
+    assert size(0.2, 0.1) < 0.2
+
+
+def test_the_error_of_the_size_is_that_of_the_slope_where_evidence_is_strong():
+    assert committee.size_of_effect(1.0, 0.02)[1] == pytest.approx(0.02, rel=0.02)
+    assert committee.size_of_effect(1.0, 0.5)[1] > 0.4
+
+
+def test_evidence_where_nothing_is_true_has_the_error_it_claims():
+    """Predictions by all other units' outcomes: every pair of units counts twice."""
+    found: list[float] = []
+    for seed in range(400):
+        random = np.random.default_rng(seed)
+        x, y = random.normal(size=(100, 20)), random.normal(size=100)
+        predicted = x @ (x.T @ y) - np.square(x).sum(axis=1) * y
+        slope, error = committee._slope(y, predicted, np.ones(100), np.arange(100))
+        found.append(slope / error)
+    assert 0.8 < np.std(found) < 1.2
 
 
 def test_chance_alone_is_no_evidence():

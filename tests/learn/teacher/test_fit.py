@@ -253,7 +253,7 @@ class Linear:
 def weighing(weights, slopes):
     """Of surfaces with these weights and sizes."""
     errors = (1.0,) * len(weights)
-    return CommitteeWeights(weights, 1.0, errors, 1.0, 30, slopes, 9.0)
+    return CommitteeWeights(weights, 1.0, errors, 1.0, 30, slopes, 9.0, 0.1)
 
 
 GAINS = np.array([[1.0, -2.0, 3.0], [0.0, 0.0, 0.0]])
@@ -302,9 +302,9 @@ def test_contrasts_are_centred_at_the_mean_of_gains_not_at_the_gain_of_the_mean(
     """f = z² is above f(e) on average by the variance of z, which differs between states."""
     simulated = simulate(n=400)
     sample = sample_of(simulated)
-    width = (1 + sample.x[:, 0].abs()).numpy()
+    variance = (1 + sample.x[:, 0].square()).numpy()
     truth = np.random.default_rng(1).normal(size=400).astype(np.float32)
-    centred = centre(truth + 5 * np.square(width), sample)
+    centred = centre(truth + 5 * variance, sample)
     assert np.corrcoef(centred, truth)[0, 1] > 0.95
     some = truth.copy()
     some[::7] = np.nan

@@ -5,7 +5,6 @@ from platform_figures import Panel
 from realloc.world.platform.exploration import (
     ExplorationParameters,
     arm_probabilities,
-    find_arm,
     make_menu,
 )
 
@@ -71,14 +70,3 @@ def test_only_feasible_moves_have_a_chance() -> None:
     ]
     assert np.allclose(arm_probabilities(menu, holding, opened), expected)
     assert menu.moves.tolist() == [[0, 0], [-50, 50], [-100, 100], [50, -50], [100, -100]]
-
-
-def test_a_change_outside_the_menu_has_no_arm() -> None:
-    menu = make_menu(2, ExplorationParameters())
-    assert find_arm(
-        menu, np.array([[0, 0], [-20, 20], [7, -7]], dtype=np.int32)
-    ).tolist() == [
-        0,
-        1,
-        -1,
-    ]

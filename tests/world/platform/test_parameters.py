@@ -22,15 +22,15 @@ BAD = [
     ),
     (
         lambda: CatalogueParameters(shock_sd=-0.1),
-        "Expected shock_sd >= 0 in the catalogue, got -0.1",
+        "Expected `shock_sd` >= 0 in the catalogue, got -0.1",
     ),
     (
         lambda: ItemParameters(never_used=1.5),
-        "Expected never_used from 0 to 1 in the items, got 1.5",
+        "Expected `never_used` from 0 to 1 in the items, got 1.5",
     ),
     (
         lambda: ItemParameters(explored=-0.1),
-        "Expected explored from 0 to 1 in the items, got -0.1",
+        "Expected `explored` from 0 to 1 in the items, got -0.1",
     ),
     (
         lambda: ItemParameters(wave_days_min=60.0),
@@ -38,20 +38,23 @@ BAD = [
     ),
     (
         lambda: ItemParameters(taste_sd=-1.0),
-        "Expected taste_sd >= 0 in the items, got -1.0",
+        "Expected `taste_sd` >= 0 in the items, got -1.0",
     ),
     (
         lambda: BudgetParameters(noise_sd=-1.0),
-        "Expected noise_sd >= 0 in the budgets, got -1.0",
+        "Expected `noise_sd` >= 0 in the budgets, got -1.0",
     ),
     (
         lambda: BudgetParameters(chase=20.0),
         "Expected chase × elasticity from 0 to below 1 in the budgets",
     ),
-    (lambda: ResponseParameters(scale=0.0), "Expected scale > 0 in the response, got 0.0"),
+    (
+        lambda: ResponseParameters(scale=0.0),
+        "Expected `scale` > 0 in the response, got 0.0",
+    ),
     (
         lambda: ResponseParameters(synergy=-1.0),
-        "Expected synergy >= 0 in the response, got -1.0",
+        "Expected `synergy` >= 0 in the response, got -1.0",
     ),
     (
         lambda: ResponseParameters(cost_high=0.9),
@@ -71,7 +74,7 @@ BAD = [
     ),
     (
         lambda: ExplorationParameters(hold=2.0),
-        "Expected hold from 0 to 1 in the exploration, got 2.0",
+        "Expected `hold` from 0 to 1 in the exploration, got 2.0",
     ),
     (
         lambda: ExplorationParameters(weights=(1.0, 0.0, 1.0)),

@@ -54,7 +54,7 @@ def cut(values: NDArray[Any], tile: int) -> NDArray[Any]:
 
 def join(tiles: NDArray[Any], rows: int) -> NDArray[Any]:
     """Tiles (t, tile, …) as rows again, without what was filled in."""
-    return tiles.reshape(-1, *tiles.shape[2:])[:rows]
+    return tiles.reshape(len(tiles) * tiles.shape[1], *tiles.shape[2:])[:rows]
 
 
 def in_tiles(compute: Callable[..., NDArray[Any]], *values: NDArray[Any]) -> NDArray[Any]:

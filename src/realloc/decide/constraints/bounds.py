@@ -48,14 +48,11 @@ class Bounds:
     frozen: Flags  # (K,)
     closed: Flags  # (n, K): never used by the unit and not opened
 
-    @property
-    def slack(self) -> Floats:
-        """How far a node's bounds may cross before they conflict (V,): float error of shares."""
-        return np.append(np.full(len(self.rules.names), SLACK), ROUNDED)
-
     def take(self, rows: Rows) -> tuple[Floats, Floats, Flags]:
         """What each node of the rows can reach (a, V), and where nothing is left."""
-        return tighten(self.rules.tree, self.low[rows], self.high[rows], self.slack)
+        # How far a node's bounds may cross before they conflict (V,): float error of shares.
+        slack = np.append(np.full(len(self.rules.names), SLACK), ROUNDED)
+        return tighten(self.rules.tree, self.low[rows], self.high[rows], slack)
 
 
 def make_rules(constraints: Constraints, channels: tuple[str, ...]) -> Rules:

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, from_table, nearest
+from realloc.base.validation import check_known, check_types, from_table
 
 WHERE = "[constraints]"
 SLACK = 1e-12  # float error of a sum is no conflict
@@ -65,13 +65,11 @@ class Constraints:
     ['ads', 'tv']
     """
 
-    floors: dict[str, float] = field(
-        default_factory=dict[str, float]
-    )  # least share of the unit's budget
+    # least share of the unit's budget
+    floors: dict[str, float] = field(default_factory=dict[str, float])
     caps: dict[str, float] = field(default_factory=dict[str, float])
-    floors_money: dict[str, float] = field(
-        default_factory=dict[str, float]
-    )  # the same per unit and row, in money
+    # the same per unit and row, in money
+    floors_money: dict[str, float] = field(default_factory=dict[str, float])
     caps_money: dict[str, float] = field(default_factory=dict[str, float])
     frozen: tuple[str, ...] = ()  # keep their current share to the bit
     groups: tuple[Group, ...] = ()  # apart, or one inside the other
@@ -92,16 +90,20 @@ class Constraints:
     def __post_init__(self) -> None:
         _lists_to_tuples(self, "frozen", "groups", "open")
         made = (
-            tuple(_as_group(group) for group in self.groups)
+            tuple(
+                from_table(Group, group, "[[constraints.groups]]")
+                if isinstance(group, Mapping)
+                else group
+                for group in self.groups
+            )
             if isinstance(self.groups, tuple)
             else self.groups
         )
         object.__setattr__(self, "groups", made)
         check_types(self, WHERE)
         for name in ("floors", "caps", "floors_money", "caps_money"):
-            object.__setattr__(
-                self, name, dict(getattr(self, name))
-            )  # later changes of the caller's dict do not leak in
+            # later changes of the caller's dict do not leak in
+            object.__setattr__(self, name, dict(getattr(self, name)))
         self._check_numbers()
         self._check_channels()
         self._check_groups()
@@ -128,10 +130,7 @@ class Constraints:
     def check_channels(self, channels: tuple[str, ...]) -> None:
         """Refuse names that are no channels of the schema, with the nearest one."""
         for name in self.named():
-            if name not in channels:
-                raise ConfigError(
-                    f"Unknown channel {name!r} in {WHERE}.{nearest(name, channels)}"
-                )
+            check_known("channel", name, channels, WHERE)
 
     def _check_numbers(self) -> None:
         for kind in ("floors", "caps"):
@@ -219,14 +218,6 @@ def _lists_to_tuples(instance: Any, *names: str) -> None:
     for name in names:
         if isinstance(getattr(instance, name), list):
             object.__setattr__(instance, name, tuple(getattr(instance, name)))
-
-
-def _as_group(value: Any) -> Any:
-    return (
-        from_table(Group, value, "[[constraints.groups]]")
-        if isinstance(value, Mapping)
-        else value
-    )
 
 
 def _check_shares(what: str, values: Mapping[str, float | None]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realloc.base import simplex
-from realloc.base.errors import ConfigError, LogError
+from realloc.base.errors import ConfigError
 from realloc.base.simplex import Integers, total_variation
 from realloc.decide.constraints.bounds import (
     ROUNDED,
@@ -185,7 +185,8 @@ def compile_limits(
     [[0.5, 0.5]]
     """
     channels = tuple(channels)
-    start, spent, used = _checked(channels, start, budget, used)
+    start = np.array(start, dtype=np.float64)
+    spent = np.array(budget, dtype=np.float64)
     constraints.check_channels(channels)
     _check_possible(constraints, channels)
     bounds = make_bounds(constraints, channels, start, spent, used)
@@ -237,37 +238,3 @@ def _check_possible(constraints: Constraints, channels: tuple[str, ...]) -> None
             f"Expected {WHERE} that some shares can keep, but {clash}. Loosen one of them."
         )
     constraints.possible_for.add(channels)
-
-
-def _checked(
-    channels: tuple[str, ...], start: Floats, budget: ArrayLike, used: Flags
-) -> tuple[Floats, Floats, Flags]:
-    start = np.array(start, dtype=np.float64)
-    spent = np.array(budget, dtype=np.float64)
-    used = np.asarray(used, dtype=bool)
-    n = len(start)
-    K = len(channels)
-    if K < 2 or len(set(channels)) < K:
-        raise ConfigError(
-            f"Expected at least 2 different channels to move budget between, got {list(channels)}."
-        )
-    if start.shape != (n, K) or spent.shape != (n,) or used.shape != (n, K):
-        raise LogError(
-            f"Expected current shares and used channels of shape (n, {K}) and budgets of shape "
-            "(n,), "
-            f"got {start.shape}, {used.shape} and {spent.shape}."
-        )
-    bad = ~(np.all(start >= 0, axis=1) & (np.abs(start.sum(axis=1) - 1) <= ROUNDED))
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise LogError(
-            f"Expected current shares of row {row} of at least 0 that sum to 1, got "
-            f"{start[row].tolist()}. "
-            "Divide them by their sum, or leave the row out."
-        )
-    if not np.all(np.isfinite(spent) & (spent >= 0)):
-        row = int(np.flatnonzero(~(np.isfinite(spent) & (spent >= 0)))[0])
-        raise LogError(
-            f"Expected a budget of at least 0 in row {row}, got {spent[row]}. Leave the row out."
-        )
-    return start, spent, used

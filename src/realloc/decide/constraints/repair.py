@@ -36,9 +36,8 @@ class Moves:
 
     largest: Floats  # (n,) moved share; infinite where nobody asked
     grid: float | None
-    asked: tuple[
-        float | None, float | None
-    ]  # largest_move in shares and in money, for the messages
+    # largest_move in shares and in money, for the messages
+    asked: tuple[float | None, float | None]
 
 
 def repair_rows(bounds: Bounds, start: Floats, moves: Moves) -> Repaired:

@@ -76,9 +76,8 @@ def _propose(
     """Prices in the box at which the highest cut is lowest, and how far below the best value."""
     from scipy.optimize import linprog
 
-    unit = (
-        problem.gain_scale / problem.scale
-    )  # prices in the program are multiples of it, near 1
+    # prices in the program are multiples of it, near 1
+    unit = problem.gain_scale / problem.scale
     n = problem.count.sum()
     slopes = np.array([cut.slope for cut in cuts]) / problem.scale / n  # (C, R)
     heights = np.array([cut.value - best.value for cut in cuts]) / problem.gain_scale / n

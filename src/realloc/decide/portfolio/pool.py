@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats, Integers, total_variation
-from realloc.base.validation import nearest
+from realloc.base.validation import check_known
 from realloc.decide.config import DecisionConfig
 from realloc.decide.conservative import Mask, Rows, weigh_slopes
 from realloc.decide.decide import Decided
-from realloc.decide.portfolio.menu import Menu
-from realloc.decide.portfolio.portfolio import ChoiceConfig, choose
+from realloc.decide.portfolio.knapsack import LARGEST_TOTAL, Menu
+from realloc.decide.portfolio.portfolio import choose
 from realloc.decide.problem import (
     UNMOVED,
     Problem,
@@ -93,10 +93,7 @@ def offer(
 ) -> Offer:
     """Offer the row's recommendation and ways out of the capped channels, in parts."""
     for name, most in pools.items():
-        if name not in channels:
-            raise ConfigError(
-                f"Unknown channel {name!r} in the pools.{nearest(name, channels)}"
-            )
+        check_known("channel", name, channels, "the pools")
         if not 0 <= most < np.inf:
             raise ConfigError(
                 f"Expected a finite amount of at least 0 in the pool of {name!r}, got {most}."
@@ -175,10 +172,9 @@ def share_out(
         use=use,
         possible=np.concatenate([one.possible for one in offers]),
     )
-    limits = np.array(
-        [np.floor(cap * unit + 1e-6) for cap in caps.values()], dtype=np.int64
-    )
-    choice = choose(menu, limits, tuple(caps), ChoiceConfig(digits=pooled.digits))
+    # A cap above the largest total of uses binds nobody.
+    limits = np.minimum(np.floor(np.array([*caps.values()]) * unit + 1e-6), LARGEST_TOTAL)
+    choice = choose(menu, limits.astype(np.int64), tuple(caps), pooled.digits)
     ends = np.cumsum([len(one.gain) for one in offers])
     options = np.split(choice.option, ends[:-1])
     return [one.take(option) for one, option in zip(offers, options, strict=True)]

@@ -44,9 +44,8 @@ class SupportRegion:
     scale_variance: Floats
     limit: float
     margin: float
-    patterns: NDArray[
-        np.uint64
-    ]  # sets of active channels that were logged, as sums of `codes`
+    # sets of active channels that were logged, as sums of `codes`
+    patterns: NDArray[np.uint64]
     codes: NDArray[np.uint64]  # (K,)
     smallest_share: float  # whose logarithm is taken
     intervals: int  # of a way to an end, whose points between are asked about
@@ -174,7 +173,7 @@ def compile_search(
     """Prepare the C search for `problem`, or say in a few words why it does not apply."""
     library = search_library()
     if library is None:
-        return "not compiled"
+        return "the C search is not installed"
     region = problem.support.region() if isinstance(problem.support, HasRegion) else None
     if region is None:
         return "no support region in log-ratios"
@@ -185,9 +184,9 @@ def compile_search(
         "greedy search": config.search == "greedy",
         "grid": problem.limits.moves.grid is not None,
         "repeated mixes": problem.repeated_mixes is not None,
-        "lambda_support": config.lambda_support > 0,
+        "lambda_support above 0": config.lambda_support > 0,
         "more than five channels": base.shape[1] > MOST_CHANNELS,
-        "a way of many points": region.intervals > MOST_INTERVALS,
+        "paths of many points": region.intervals > MOST_INTERVALS,
         "guardrail": any(term.tolerance is not None for term in local.outcomes),
         "no posterior covariance": len(sigmas) < len(terms),
         "no local polynomial": len(gains) < len(terms)

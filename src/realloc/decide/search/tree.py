@@ -24,9 +24,8 @@ class Tree:
     """What lies directly under each inner node, and which channels lie under it at all."""
 
     channels: int
-    children: tuple[
-        tuple[int, ...], ...
-    ]  # per inner node, the smallest group first, the root last
+    # per inner node, the smallest group first, the root last
+    children: tuple[tuple[int, ...], ...]
     members: tuple[tuple[int, ...], ...]
 
     @property
@@ -160,9 +159,8 @@ def _spread(
         if not np.any(still > 1e-16 * need):
             break
         pull = np.where(left > 0, weights, 0.0)
-        pull = np.where(
-            pull.sum(axis=1, keepdims=True) > 0, pull, left
-        )  # nobody with a weight has room left
+        # nobody with a weight has room left
+        pull = np.where(pull.sum(axis=1, keepdims=True) > 0, pull, left)
         total = pull.sum(axis=1, keepdims=True)
         part = np.divide(pull, total, out=np.zeros_like(pull), where=total > 0)
         taken += np.minimum(left, part * np.maximum(still, 0)[:, None])

@@ -24,7 +24,7 @@ from realloc.evaluate.result import NAN, Estimate, group_codes
 MOST_BINS = 10  # of moved units
 LEAST_UNITS = 50  # of each arm in a bin
 WIDEST = 1.0  # an interval of the share that is wider holds both nothing and everything
-UNBINNED = " Slope and intercept cannot be told without predictions for control units."
+UNBINNED = " Slope and intercept cannot be estimated without predictions for control units."
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Calibration:
 
     fit: CalibrationFit
     bins: tuple[Bin, ...]
-    change: str  # none, more_doubt, less_doubt, unranked, stop, cannot_be_told
+    change: str  # none, raise_penalty, lower_penalty, unranked, stop, inconclusive
     beta: float  # recommended
     threshold: float  # recommended
     sentence: str
@@ -119,9 +119,9 @@ def calibrate(
     )
     bins = tuple(Bin(*row) for row in zip(*(c.tolist() for c in columns), strict=True))
     steps = f"{_step('β', beta, new_beta)}, {_step('τ', threshold, new_threshold)}"
-    if change == "less_doubt":
+    if change == "lower_penalty":
         steps = f"a smaller uncertainty penalty will do, {steps}"
-    if change.endswith("doubt") and not fit.is_shifted and new_beta == new_threshold == 0:
+    if change.endswith("penalty") and not fit.is_shifted and new_beta == new_threshold == 0:
         steps = "β and τ are 0 and may stay, as a gain of another size is still a gain"
     sure = f"{1 - config.alpha:.0%}"
     sentence = _say_change(change, fit, steps, sure) + _say_bounds(fit.surplus, bins, sure)
@@ -248,14 +248,14 @@ def recommend_change(
     elif fit.is_unranked:
         return "unranked", beta, threshold
     elif not _width(share) <= WIDEST:  # NaN, too
-        return "cannot_be_told", beta, threshold
+        return "inconclusive", beta, threshold
     elif _holds_one(share):
         return "none", beta, threshold
     elif share.low <= 0:
         return "stop", beta, threshold
     new = max((threshold - shift) / k, 0.0)
     is_larger = beta / k > beta or new > threshold
-    return "more_doubt" if is_larger else "less_doubt", beta / k, new
+    return "raise_penalty" if is_larger else "lower_penalty", beta / k, new
 
 
 def _width(estimate: Estimate) -> float:
@@ -293,15 +293,15 @@ def _say_change(change: str, fit: CalibrationFit, steps: str, sure: str) -> str:
     share = fit.share
     slope = fit.slope
     if np.isnan(share.value):
-        return "Nothing was predicted to be gained, so nothing can be told of β and τ."
+        return "No gain was predicted, so nothing can be said about β and τ."
     advice = {
         "none": "the interval holds 1, so β and τ stay as they are",
-        "cannot_be_told": "the interval is too wide to tell, so β and τ stay as they are; a larger "
+        "inconclusive": "the interval is too wide to tell, so β and τ stay as they are; a larger "
         "or longer test is needed",
-        "stop": "no gain was confirmed, and no β or τ mends that; do not deploy, look for what the "
-        "logs lack",
+        "stop": "no gain was confirmed, and no β or τ changes that; do not deploy, find out what "
+        "the logs lack",
         "unranked": f"but it does not grow with what was predicted (slope {slope.value:.2f}, "
-        f"{slope.low:.2f} to {slope.high:.2f}), and no β or τ mends that; check that these gains "
+        f"{slope.low:.2f} to {slope.high:.2f}), and no β or τ changes that; check that these gains "
         "are of this treatment",
     }.get(change, steps)
     if fit.is_shifted:
@@ -323,7 +323,7 @@ def _say_bounds(surplus: Estimate, bins: tuple[Bin, ...], sure: str) -> str:
     """Whether lower bounds hold on average, over all units and in bins; never of a single unit."""
     if np.isnan(surplus.value):
         return ""
-    verdict = "cannot be told from holding or failing"
+    verdict = "are neither confirmed nor refuted"
     if surplus.low > 0:
         verdict = "hold on average"
     if surplus.high < 0:
@@ -332,5 +332,5 @@ def _say_bounds(surplus: Estimate, bins: tuple[Bin, ...], sure: str) -> str:
     return (
         f" Lower bounds {verdict}: realised minus bound {surplus.value:+.3g} ({sure} "
         f"{surplus.low:+.3g} to {surplus.high:+.3g}), contradicted in {failed} of {len(bins)} "
-        "bins; of single units no test can tell."
+        "bins; single units cannot be tested."
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, from_table, nearest
+from realloc.base.validation import check_known, check_range, check_types, from_table
 
 EFFECTS = {"percent": "%", "points": "pt", "absolute": ""}
 DIRECTIONS = ("up", "down")
@@ -61,10 +61,7 @@ class Metric:
             ("effect", self.effect, EFFECTS),
             ("direction", self.direction, DIRECTIONS),
         ):
-            if given not in known:
-                raise ConfigError(
-                    f"Unknown `{key}` {given!r} in {where}.{nearest(given, known)}"
-                )
+            check_known(f"`{key}`", given, known, where)
         if self.margin is not None and self.margin < 0:
             raise ConfigError(
                 f"Expected a `margin` of at least 0 in {where}, got {self.margin}. It is how much "
@@ -134,19 +131,12 @@ class AbtestConfig:
             raise ConfigError(
                 f"Expected two names of arms in [abtest], got {self.control!r} twice."
             )
-        if not 0 < self.split < 1:
-            raise ConfigError(
-                f"Expected `split` of [abtest] between 0 and 1, got {self.split}."
-            )
+        check_range(self, ("split",), "between 0 and 1", "[abtest]")
         if not 0 < self.alpha <= 0.2:
             raise ConfigError(
                 f"Expected `alpha` of [abtest] above 0 and up to 0.2, got {self.alpha}."
             )
-        if self.correction not in CORRECTIONS:
-            raise ConfigError(
-                f"Unknown `correction` {self.correction!r} in "
-                f"[abtest].{nearest(self.correction, CORRECTIONS)}"
-            )
+        check_known("`correction`", self.correction, CORRECTIONS, "[abtest]")
         self._check_looks()
         self._check_predicted()
 
@@ -192,13 +182,9 @@ class AbtestConfig:
 
     def metric(self, name: str) -> Metric:
         """A metric by its name."""
-        for metric in self.metrics:
-            if metric.name == name:
-                return metric
-        raise ConfigError(
-            f"Unknown metric {name!r} in "
-            f"[abtest].{nearest(name, [metric.name for metric in self.metrics])}"
-        )
+        named = {metric.name: metric for metric in self.metrics}
+        check_known("metric", name, named, "[abtest]")
+        return named[name]
 
 
 def parse_abtest(table: Mapping[str, Any], where: str = "[abtest]") -> AbtestConfig:

@@ -30,9 +30,8 @@ class PlannedMetric:
     level: float  # before the test
     units: int  # randomized units or clusters in both arms
     effect: float  # found with probability `power`
-    margin: (
-        float | None
-    )  # of a guardrail: told to hold with that probability, if above the effect
+    # of a guardrail: told to hold with that probability, if above the effect
+    margin: float | None
     power: float
     # Two-sided, of the last look and with the goals' correction at its strictest.
     alpha: float
@@ -48,7 +47,7 @@ class PlannedMetric:
         if self.margin is None:
             return f"{text}."
         enough = "wide enough" if self.margin >= self.effect else "too small"
-        return f"{text}. Its margin of {self.margin:g} is {enough} to be told."
+        return f"{text}. Its margin of {self.margin:g} is {enough} to be detected."
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def decide(effect: Effect, alpha: float) -> str:
     low, high = effect.gain
     if low > -margin:
         return "held"
-    return "broken" if high < -margin else "cannot be told"
+    return "broken" if high < -margin else "inconclusive"
 
 
 def conclude(
@@ -50,21 +50,21 @@ def conclude(
         return NONE, f"No winner may be called. {split}"
     lost = listed("broken", "worse")
     won = listed("better")
-    unsure = listed("cannot be told")
+    unsure = listed("inconclusive")
     if lost:
         return KEEP, f"Keep control: {lost}."
     if not unsure and (won or not config.goals):
         head = "Treatment wins" if config.goals else "Nothing is lost"
         return LAUNCH, f"{head}: {listed('better', 'held')}."
     if won:
-        return GO_ON, f"No launch yet: {won}, but {unsure}. More units or days would tell."
+        return GO_ON, f"No launch yet: {won}, but {unsure}. More units or days are needed."
     looks = len(config.looks)
     if config.look_number < looks:
         return (
             GO_ON,
-            f"Go on: look {config.look_number} of {looks} and nothing is told yet.",
+            f"Go on: look {config.look_number} of {looks} and nothing is conclusive yet.",
         )
-    rest = listed("no difference found", "cannot be told")
+    rest = listed("no difference found", "inconclusive")
     return KEEP, f"No difference found: {rest}. Control stays."
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats
-from realloc.base.validation import check_types, nearest
+from realloc.base.validation import check_known, check_types
 from realloc.logs import Schema
 
 
@@ -61,19 +61,11 @@ class ReportConfig:
         moves = np.zeros((len(self.arms), len(channels)))
         for row, (column, changes) in enumerate(self.arms.items()):
             for name, change in changes.items():
-                if name not in channels:
-                    raise ConfigError(
-                        f"Unknown channel {name!r} in the arm `{column}` of [report]."
-                        f"{nearest(name, channels)}"
-                    )
+                check_known("channel", name, channels, f"the arm `{column}` of [report]")
                 moves[row, channels.index(name)] = change
         return moves
 
     def check_guardrails(self, schema: Schema) -> None:
         """Margins name guardrails of the log."""
         for name in self.margins:
-            if name not in schema.guardrails:
-                raise ConfigError(
-                    f"Unknown guardrail {name!r} in `margins` of [report]."
-                    f"{nearest(name, schema.guardrails)}"
-                )
+            check_known("guardrail", name, schema.guardrails, "`margins` of [report]")

@@ -164,7 +164,7 @@ def _marked(taken: Taken, config: ReportConfig) -> tuple[Mask | None, str]:
 def _worth(
     policy: Policy, logs: Logs, new: New, config: ReportConfig, progress: Progress
 ) -> tuple[Worth | None, str]:
-    """What the moves are worth on randomized rows, or why that cannot be told."""
+    """What the moves are worth on randomized rows, or why that cannot be estimated."""
     wanted = new.mask if new.any else np.ones(len(logs), dtype=bool)
     try:
         events = find_events(logs)
@@ -202,8 +202,8 @@ def _glance(evidence: VerdictEvidence, advice: Advice) -> Section:
     readings = [f"{reading.name} {reading.decision}" for reading in evidence.guardrails]
     promised = signed(float(advice.gain.mean()))
     rows = (
-        ("Expected uplift a row, measured", show(evidence.lift, f" {evidence.goal}")),
-        ("Expected uplift a unit, promised", f"{promised} {evidence.goal}"),
+        ("Uplift per row, measured", show(evidence.lift, f" {evidence.goal}")),
+        ("Uplift per unit, predicted", f"{promised} {evidence.goal}"),
         ("Units moved", f"{advice.moved.mean():.1%} of {len(advice.moved):,}"),
         ("Guardrails", "; ".join(readings) or "none measured"),
         ("Ranking (ρ)", show(evidence.rho)),

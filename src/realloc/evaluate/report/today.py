@@ -21,8 +21,8 @@ def support_section(policy: Policy, advice: Advice) -> Section:
     inside = mean_estimate("supported", advice.supported.astype(np.float64))
     least = 1 - config_of(policy).support.level
     lines = [
-        f"For {inside.value:.1%} of {inside.n:,} units the logs hold evidence for where they stand "
-        f"and for the way they would be moved (support of at least {least:.2g})."
+        f"For {inside.value:.1%} of {inside.n:,} units the logs support the current shares "
+        f"and the whole recommended move (support of at least {least:.2g})."
     ]
     if advice.moved.any():
         outside = int((advice.moved & ~advice.supported).sum())

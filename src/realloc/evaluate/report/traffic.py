@@ -26,9 +26,9 @@ from realloc.evaluate.randomized import (
     Randomized,
     RandomizedMoves,
     RandomizedShares,
+    common_fields,
     find_arms,
     observed_menu,
-    state_of,
 )
 from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.result import divide, standard_error
@@ -155,7 +155,12 @@ def _stated_menu(
             f"Expected moves of the {len(moves)} arms of [report] in randomized rows, got others "
             f"in {unknown:,} of {len(at):,}. Complete `arms`, or leave those rows unmarked."
         )
-    rows = _moves(logs, at, start, moves, _probabilities(logs, config)[at], drawn)
+    rows = RandomizedMoves(
+        moves=moves,
+        probabilities=_probabilities(logs, config)[at],
+        drawn=drawn,
+        **common_fields(logs.take(at), start),
+    )
     check = check_propensities(rows)
     if not check.consistent:
         raise LogError(f"{check.reason} Check where the probabilities come from.")
@@ -177,8 +182,13 @@ def _observed_menu(
         at = at[fits]
         start = start[fits]
         drawn = drawn[fits]
-    possible = possible_arms(start, moves, drawn)
-    rows = estimate_propensities(_moves(logs, at, start, moves, possible, drawn))
+    guess = RandomizedMoves(
+        moves=moves,
+        probabilities=possible_arms(start, moves, drawn),
+        drawn=drawn,
+        **common_fields(logs.take(at), start),
+    )
+    rows = estimate_propensities(guess)
     if logs.propensity is None:
         notes.append("Their chances are estimated, because the log states none.")
         return Drawn(rows, at, tuple(notes))
@@ -248,38 +258,12 @@ def _density(logs: Logs, at: Rows, start: Floats, notes: list[str]) -> Drawn:
             "`propensity`."
         )
     notes.append("They drew shares from a density; values are smoothed over nearby shares.")
-    state, categorical = state_of(logs.take(at))
     rows = RandomizedShares(
-        start=start,
         shares=logs.shares[at],
         density=logs.propensity[at],
-        outcome=logs.outcome[at],
-        unit=logs.unit_codes[at],
-        state=state,
-        categorical=categorical,
+        **common_fields(logs.take(at), start),
     )
     return Drawn(rows, at, tuple(notes))
-
-
-def _moves(
-    logs: Logs,
-    at: Rows,
-    start: Floats,
-    moves: Floats,
-    probabilities: Floats,
-    drawn: Integers,
-) -> RandomizedMoves:
-    state, categorical = state_of(logs.take(at))
-    return RandomizedMoves(
-        start=start,
-        moves=moves,
-        probabilities=probabilities,
-        drawn=drawn,
-        outcome=logs.outcome[at],
-        unit=logs.unit_codes[at],
-        state=state,
-        categorical=categorical,
-    )
 
 
 def _follows(logs: Logs, events: Events) -> Mask:

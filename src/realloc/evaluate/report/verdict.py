@@ -18,7 +18,7 @@ RULES = (
     "interval of the lift over keeping the mix is above 0 and that of every guardrail above what "
     "it may lose; nearly all recommended moves were among those drawn; and predicted gains do not "
     "rank worse than chance.",
-    "Test small: everything else. An A/B test on a small part of the units tells (`realloc "
+    "Test small: everything else. Run an A/B test on a small part of the units (`realloc "
     "abtest`).",
 )
 
@@ -40,7 +40,7 @@ class GuardrailReading:
             return "not measured"
         if self.lift.low > -self.margin:
             return "held"
-        return "broken" if self.lift.high < -self.margin else "cannot be told"
+        return "broken" if self.lift.high < -self.margin else "inconclusive"
 
     def __str__(self) -> str:
         if self.lift is None:
@@ -48,10 +48,10 @@ class GuardrailReading:
         about = (
             f"({signed(self.lift.value)} a row {span(self.lift)}, may lose {self.margin:g})"
         )
-        if self.decision == "cannot be told":
+        if self.decision == "inconclusive":
             return (
-                f"What {self.name} loses cannot be told {about}. More randomized rows, or a margin "
-                "in [report], would tell."
+                f"The effect on {self.name} is inconclusive {about}. Collect more randomized rows, "
+                "or set a margin in [report]."
             )
         return f"The guardrail {self.name} is {self.decision} {about}."
 
@@ -102,9 +102,9 @@ def conclude(evidence: VerdictEvidence) -> Verdict:
     against = _against(evidence)
     if against:
         return Verdict(DO_NOT, tuple(against))
-    doubts = _doubts(evidence)
-    decision = TEST_SMALL if doubts else LAUNCH
-    return Verdict(decision, (*doubts, *_in_favour(evidence)))
+    obstacles = _obstacles(evidence)
+    decision = TEST_SMALL if obstacles else LAUNCH
+    return Verdict(decision, (*obstacles, *_in_favour(evidence)))
 
 
 def _against(evidence: VerdictEvidence) -> list[str]:
@@ -125,7 +125,7 @@ def _against(evidence: VerdictEvidence) -> list[str]:
     return reasons
 
 
-def _doubts(evidence: VerdictEvidence) -> list[str]:
+def _obstacles(evidence: VerdictEvidence) -> list[str]:
     """What keeps from a launch."""
     lift = evidence.lift
     if lift is None:  # without any measurement, this says it all
@@ -134,7 +134,8 @@ def _doubts(evidence: VerdictEvidence) -> list[str]:
     reasons: list[str] = []
     if not lift.low > 0:
         reasons.append(
-            f"On {lift.n:,} randomized rows no gain is told from 0: {evidence.about(lift)}"
+            f"On {lift.n:,} randomized rows the gain is not distinguishable from 0: "
+            f"{evidence.about(lift)}"
         )
     if not evidence.is_new:
         reasons.append(
@@ -144,10 +145,10 @@ def _doubts(evidence: VerdictEvidence) -> list[str]:
     if evidence.off_menu > evidence.most_off_menu:
         reasons.append(
             f"{evidence.off_menu:.0%} of the recommended moves were never drawn at random (at most "
-            f"{evidence.most_off_menu:.0%} may be), so nothing is known of them. Explore such "
+            f"{evidence.most_off_menu:.0%} may be), so nothing is known about them. Explore such "
             "moves, or forbid them."
         )
-    reasons += evidence.guardrails_that("not measured", "broken", "cannot be told")
+    reasons += evidence.guardrails_that("not measured", "broken", "inconclusive")
     if evidence.ranks_badly:
         reasons.append(
             "On routine traffic, predicted gains rank matched moves worse than chance."

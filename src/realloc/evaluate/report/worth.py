@@ -82,7 +82,7 @@ class Worth:
 
     @property
     def lift(self) -> Estimate | None:
-        """Over keeping the mix; None where it cannot be told."""
+        """Over keeping the mix; None where it cannot be estimated."""
         return _told(self.value)
 
     @property
@@ -91,10 +91,10 @@ class Worth:
         if self.lift is not None:
             return ""
         if self.value.verdict == CANNOT:
-            return f"The value cannot be told: {self.value.reason}"
+            return f"The value cannot be estimated: {self.value.reason}"
         return (
             "Keeping the mix was not possible in every randomized row, so the lift over it cannot "
-            "be told."
+            "be estimated."
         )
 
 
@@ -228,8 +228,8 @@ def uplift_section(goal: str, advice: Advice, worth: Worth | None) -> Section:
     """
     promised = mean_estimate("promised", advice.gain)
     promise = (
-        f"For every unit's last row the model promises {signed(promised.value)} {goal} a unit on "
-        f"average, and at least {signed(float(advice.gain_lower.mean()))} if every lower value "
+        f"For every unit's last row the model predicts {signed(promised.value)} {goal} a unit on "
+        f"average, and at least {signed(float(advice.gain_lower.mean()))} if every lower bound "
         "holds."
     )
     lift = None if worth is None else worth.lift
@@ -238,21 +238,21 @@ def uplift_section(goal: str, advice: Advice, worth: Worth | None) -> Section:
             title="Expected uplift",
             lines=(promise,),
             figures=(promised,),
-            missing=("This is the model's own word: no randomized rows confirm it.",),
+            missing=("This is the model's own prediction; no randomized rows confirm it.",),
         )
     measured = (
         f"Measured on {lift.n:,} randomized rows: {signed(lift.value)} {goal} a row over keeping "
-        f"the mix, 95 % interval {span(lift)}. The model promised {signed(worth.promised.value)} "
+        f"the mix, 95 % interval {span(lift)}. The model predicted {signed(worth.promised.value)} "
         "on these rows"
     )
     if worth.promised.value > 0:
         part = [
             plain(end / worth.promised.value) for end in (lift.value, lift.low, lift.high)
         ]
-        measured += f"; {part[0]} of it is found [{part[1]}, {part[2]}]"
+        measured += f"; {part[0]} of that was measured [{part[1]}, {part[2]}]"
     return Section(
         title="Expected uplift",
         lines=(f"{measured}.", promise),
-        drawn=(bar("measured", lift), bar("promised on these rows", worth.promised)),
+        drawn=(bar("measured", lift), bar("predicted on these rows", worth.promised)),
         figures=(lift, promised, worth.promised),
     )

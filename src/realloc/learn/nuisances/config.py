@@ -22,6 +22,7 @@ class NuisanceConfig:
     models: tuple[str, ...] = MODELS  # candidates that are stacked
     # real | positive (zeros allowed) | count; the last two are learned on the log scale
     outcome: str = "real"
+    periods: bool = True  # take off what outcomes and mixes of one period share
     repeats: int = 2  # fits per fold and model, each stopped by another fold, then averaged
     width: int = 64
     depth: int = 2
@@ -32,6 +33,11 @@ class NuisanceConfig:
     trees: int = 600  # at most; rounds stop by held-out error
     leaves: int = 8
     shrinkage: float = 0.05  # learning rate of the trees
+
+    @property
+    def takes_off_periods(self) -> bool:
+        """Whether period effects leave the outcome, too; counts stay counts."""
+        return self.periods and self.outcome == "real"
 
     def __post_init__(self) -> None:
         where = "[nuisances]"

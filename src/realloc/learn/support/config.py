@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from realloc.base.errors import ConfigError
 from realloc.base.validation import check_types, nearest
 
-COORDINATES = ("auto", "log_ratio", "sphere")
+COORDINATES = ("auto", "log_ratio", "partial", "sphere")
 OMEGAS = ("logged", "memory")
 
 
@@ -17,7 +17,8 @@ class SupportConfig:
     margin: float = (
         3.0  # standard errors of its own border by which a place has to be inside
     )
-    coordinates: str = "auto"  # log_ratio where every logged share is above 0, else sphere
+    # log_ratio where every logged share is above 0, else partial, or sphere if tails are too heavy
+    coordinates: str = "auto"
     members: int = 16  # refits on resampled units that say how sure the border is
     rows: int = 50_000  # logged actions that are remembered, balanced by window
     neighbours: int = 10  # logged actions near a place that count as full evidence

@@ -22,12 +22,15 @@ from realloc.base.simplex import Floats, Integers, Rows, channels_first, tangent
 from realloc.learn.scaling import Floats32
 from realloc.learn.support.basis import Basis, fit_basis
 from realloc.learn.support.config import SupportConfig
-from realloc.learn.support.coordinates import bend, choose, locate
+from realloc.learn.support.coordinates import bend, choose, fill_in, locate
 from realloc.learn.support.location import Location, fit_location, refit
 from realloc.learn.support.logged import Logged
 
 # Part of the mean variance below which a direction counts as one that logs never took.
 THINNEST = 1e-3
+FILLINGS = 4
+LIGHTEST = 4.0  # degrees of freedom of log-ratios whose usual size means something
+LEAST_Z = 3.0  # of the likelihood that learned curves bring
 
 
 @dataclass(frozen=True)
@@ -49,10 +52,15 @@ class Density:
         """
         return np.moveaxis(self.along(shares), 0, -1)
 
-    def along(self, shares: Floats) -> Floats:
-        """The same with coordinates first, (D, ...)."""
+    def along(self, shares: Floats, log_centre: Floats | None = None) -> Floats:
+        """The same with coordinates first, (D, ...).
+
+        Resting channels are filled in by the `log_centre` (K, ...) of their states.
+        """
         axes, shift = self.axes
         bent = bend(self.kind, channels_first(shares))
+        if log_centre is not None:
+            bent = fill_in(bent, log_centre, channels=0)
         found = np.empty((axes.shape[1], *bent.shape[1:]))
         for d in range(len(found)):
             np.multiply(bent[0], axes[0, d], out=found[d])
@@ -80,9 +88,9 @@ class Density:
     def axes(self) -> tuple[Floats, Floats]:
         """What makes whitened coordinates of bent shares: (K, D), and what is taken off (D,)."""
         axes = (
-            tangent_basis(len(self.whiten) + 1) @ self.whiten
-            if self.kind == "log_ratio"
-            else self.whiten
+            self.whiten
+            if self.kind == "sphere"
+            else tangent_basis(len(self.whiten) + 1) @ self.whiten
         )
         return axes, self.origin @ self.whiten
 
@@ -120,9 +128,32 @@ class Border:
     centre_variance: Floats
     scale_variance: Floats
 
+    @cached_property
+    def log_centre(self) -> Floats | None:
+        """The usual logarithms of shares (K, n), where resting channels are filled in by them."""
+        if self.density.kind != "partial":
+            return None
+        whiten = self.density.whiten
+        # channel by channel, so that no row depends on another
+        back = np.linalg.inv(whiten) @ tangent_basis(len(whiten) + 1).T
+        found = np.zeros((back.shape[1], len(self.centre)))
+        for d in range(len(back)):
+            found += back[d][:, None] * self.centre[:, d]
+        return found + (tangent_basis(len(whiten) + 1) @ self.density.origin)[:, None]
+
+    def along(self, rows: Rows, shares: Floats) -> Floats:
+        """Coordinates (D, a, m) of shares (a, m, K) of some of the states."""
+        centre = self.log_centre
+        filled = None if centre is None else centre[:, rows, None]
+        return self.density.along(shares, filled)
+
+    def place(self, rows: Rows, shares: Floats) -> Floats:
+        """Coordinates (a, D) of shares (a, K) of some of the states."""
+        return self.along(rows, shares[:, None])[..., 0].T
+
     def radius(self, rows: Rows, shares: Floats, margin: float = 0.0) -> Floats:
         """r + margin · se at shares (a, m, K) of some of the states: (a, m)."""
-        off = self.density.along(shares)
+        off = self.along(rows, shares)
         off -= self.centre[rows].T[..., None]
         r = np.sqrt(np.square(off, out=off).sum(axis=0)) / self.scale[rows, None]
         if not margin:
@@ -141,29 +172,104 @@ def fit_density(
     progress: Progress = silent,
 ) -> tuple[Density, Floats]:
     """The density, and the radius (n,) of every logged action by a fit that never saw its unit."""
+    from realloc.learn.support.curves import learn_curves  # torch, to learn alone
+
     kind = choose(logged.shares, config.coordinates)
     u = locate(kind, logged.shares)
+    if kind == "partial":
+        u, tail = fill_rows(logged)
+        if config.coordinates == "auto" and tail < LIGHTEST:
+            kind = "sphere"
+            u = locate(kind, logged.shares)
+    origin, whiten = _whitening(fit_basis(logged.x).design(logged.x), u)
+    curves = learn_curves(logged.x, (u - origin) @ whiten, folds, seed, progress)
+    judged = judge(logged.x, u, folds)
+    progress("support: folds", 1, 2)
     basis = fit_basis(logged.x)
+    if curves is not None:
+        with_curves = judge(logged.x, u, folds, curves)
+        better = with_curves.likelihood - judged.likelihood
+        if significance(better, logged.unit) > LEAST_Z:
+            judged = with_curves
+            basis = fit_basis(logged.x, curves[-1])
+    progress("support: folds", 2, 2)
     design = basis.design(logged.x)
     origin, whiten = _whitening(design, u)
     v = (u - origin) @ whiten
     location = fit_location(design, v)
-    count = int(folds.max()) + 1
-    radius = np.empty(len(v))
-    for fold in range(count):
-        own = folds != fold
-        there, back = _whitening(
-            design[own], u[own]
-        )  # or many channels would know the rows they are judged by
-        part = fit_location(design[own], (u[own] - there) @ back)
-        judged = folds == fold
-        left = part.leave(design[judged], (u[judged] - there) @ back)
-        radius[judged] = np.linalg.norm(left, axis=1)
-        progress("support: folds", fold + 1, count)
     members = _members(location, design, v, logged.unit, config.members, seed)
-    centres = np.stack([member.centre for member in members])
+    off = np.stack([member.centre for member in members]) - location.centre
     log_scales = np.stack([member.log_scale for member in members])
-    return Density(kind, origin, whiten, basis, location, centres, log_scales), radius
+    if basis.curves.shape[1]:
+        # Members share their curves; fits of the folds have curves of their own.
+        among_members = float(np.square(design @ off).sum(axis=-1).mean())
+        among_folds = judged.apart(whiten)
+        off *= max(1.0, among_folds / among_members) ** 0.5 if among_members > 0 else 1.0
+    centres = location.centre + off
+    density = Density(kind, origin, whiten, basis, location, centres, log_scales)
+    return density, judged.radius
+
+
+def fill_rows(logged: Logged) -> tuple[Floats, float]:
+    """Log-ratios of all rows with resting channels filled in, and how heavy their tails are."""
+    bent = bend("partial", logged.shares)
+    active = logged.shares > 0
+    Q = tangent_basis(bent.shape[1])
+    design = fit_basis(logged.x).design(logged.x)
+    own = np.where(active, bent, 0.0).sum(axis=1, keepdims=True)
+    off = np.where(active, bent - own / active.sum(axis=1, keepdims=True), 0.0)
+    centre = np.tile(off.sum(axis=0) / np.maximum(active.sum(axis=0), 1), (len(bent), 1))
+    tail = 0.0
+    for _ in range(FILLINGS):
+        u = fill_in(bent, centre) @ Q
+        origin, whiten = _whitening(design, u)
+        found = fit_location(design, (u - origin) @ whiten)
+        tail = found.tail
+        centre = (design @ found.centre @ np.linalg.inv(whiten) + origin) @ Q.T
+    return fill_in(bent, centre) @ Q, tail
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The radius (n,) of every action by a fit that never saw its unit, how likely it is, and
+    where each fold's fit has the centres (F, n, C).
+    """
+
+    radius: Floats
+    likelihood: Floats
+    centres: Floats
+
+    def apart(self, whiten: Floats) -> float:
+        """The variance of a centre among the fits, in whitened units."""
+        off = (self.centres - self.centres.mean(axis=0)) @ whiten
+        return float(np.square(off).sum(axis=-1).mean()) * len(off) / (len(off) - 1)
+
+
+def judge(
+    x: Floats32, u: Floats, folds: Integers, curves: list[Floats] | None = None
+) -> Judged:
+    """Fit without each fold, and judge its rows."""
+    radius = np.empty(len(u))
+    likelihood = np.empty(len(u))
+    centres: list[Floats] = []
+    for fold in range(int(folds.max()) + 1):
+        own = folds != fold
+        design = fit_basis(x, None if curves is None else curves[fold]).design(x)
+        # With axes of its own, or many channels would know the rows they are judged by.
+        origin, whiten = _whitening(design[own], u[own])
+        part = fit_location(design[own], (u[own] - origin) @ whiten)
+        there = (u[~own] - origin) @ whiten
+        radius[~own] = np.linalg.norm(part.leave(design[~own], there), axis=1)
+        volume = float(np.linalg.slogdet(whiten)[1])
+        likelihood[~own] = part.likelihood(design[~own], there) + volume
+        centres.append(design @ part.centre @ np.linalg.inv(whiten) + origin)
+    return Judged(radius, likelihood, np.stack(centres))
+
+
+def significance(values: Floats, unit: NDArray[np.str_]) -> float:
+    """z of the sum of values (n,) whose units are independent."""
+    by_unit = np.bincount(np.unique(unit, return_inverse=True)[1], weights=values)
+    return float(by_unit.sum() / max(np.sqrt(np.square(by_unit).sum()), 1e-300))
 
 
 def _members(

@@ -63,7 +63,7 @@ class Direction:
         return distance.reshape(len(points), self.k)[:, -1]
 
     def _points(self, border: Border, rows: Rows, shares: Floats) -> Floats:
-        place = border.density.whitened(shares)
+        place = border.place(rows, shares)
         both = np.concatenate([place, ANCHOR * border.centre[rows]], axis=1)
         # one product a row, so that no row depends on another
         return (both[:, None] @ self.axes)[:, 0] / self.unit
@@ -74,7 +74,8 @@ def fit_direction(
 ) -> Direction:
     """Index actions: the shares (n, K) that were chosen in states (n, d)."""
     border = density.at(x)
-    both = np.concatenate([density.whitened(shares), ANCHOR * border.centre], axis=1)
+    place = border.place(np.arange(len(x)), shares)
+    both = np.concatenate([place, ANCHOR * border.centre], axis=1)
     axes = _axes(both)
     unit = float(np.median(border.scale))
     k = max(1, min(neighbours, (len(x) - 1) // 2))

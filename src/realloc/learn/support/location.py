@@ -45,6 +45,12 @@ class Location:
         """z of rows (n, D)."""
         return (v - design @ self.centre) / np.exp(design @ self.log_scale)[:, None]
 
+    def likelihood(self, design: Floats, v: Floats) -> Floats:
+        """The logarithm of the density of rows (n, D)."""
+        squared = np.square(self.leave(design, v)).sum(axis=1)
+        own = log_density(squared, self.tail, v.shape[1])
+        return own - v.shape[1] * (design @ self.log_scale)
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -169,11 +175,13 @@ def weigh_gram(design: Floats, weights: Floats) -> Floats:
 def choose_tail(squared: Floats, D: int) -> float:
     """The degrees of freedom under which the squared radii (n,) are likeliest."""
 
-    def likelihood(nu: float) -> float:
-        shape = gammaln((nu + D) / 2) - gammaln(nu / 2) - D / 2 * np.log(nu)
-        return float(len(squared) * shape - (nu + D) / 2 * np.log1p(squared / nu).sum())
+    return max(TAILS, key=lambda nu: float(log_density(squared, nu, D).sum()))
 
-    return max(TAILS, key=likelihood)
+
+def log_density(squared: Floats, nu: float, D: int) -> Floats:
+    """Of Student's t in D dimensions at squared radii (n,), without its constant."""
+    shape = gammaln((nu + D) / 2) - gammaln(nu / 2) - D / 2 * np.log(nu)
+    return shape - (nu + D) / 2 * np.log1p(squared / nu)
 
 
 def _inverse(gram: Floats, precision: Floats) -> tuple[tuple[Floats, bool], Floats]:

@@ -43,6 +43,7 @@ def to_parts(support: Support) -> tuple[dict[str, Any], Arrays]:
     arrays["basis.mean"] = density.basis.mean
     # 0 stands for a term that never varied
     arrays["basis.spread"] = np.where(np.isfinite(spread), spread, 0.0)
+    arrays["basis.curves"] = density.basis.curves
     arrays["ranks"] = support.ranks.values
     arrays["direction.points"] = np.array(direction.tree.data)
     arrays["direction.axes"] = direction.axes
@@ -72,6 +73,7 @@ def from_parts(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
             arrays["basis.continuous"] > 0,
             arrays["basis.mean"],
             np.where(spread > 0, spread, np.inf),
+            arrays["basis.curves"],
         ),
         location=Location(
             **{name: arrays[f"location.{name}"] for name in LOCATION},
@@ -117,9 +119,10 @@ def _check_values(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     shares = arrays["logged.shares"]
     terms = len(arrays["basis.mean"])
     continuous = arrays["basis.continuous"]
-    dimensions = {"log_ratio": shares.shape[1] - 1, "sphere": shares.shape[1]}[
-        table["kind"]
-    ]
+    curves = arrays["basis.curves"]
+    single = len(continuous) + 2 * int(continuous.sum())
+    ratios = shares.shape[1] - 1
+    dimensions = {"log_ratio": ratios, "partial": ratios, "sphere": ratios + 1}
     sums = np.abs(shares.sum(axis=1) - 1)
     wrong = {
         "there are no remembered actions": len(shares) == 0,
@@ -128,8 +131,9 @@ def _check_values(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
         "held-out radii do not rise from 0": np.any(
             np.diff(arrays["ranks"], prepend=0.0) < 0
         ),
-        "the coordinates are of another kind": len(arrays["density.origin"]) != dimensions,
-        "the terms are others": terms != len(continuous) + 2 * int(continuous.sum())
+        "the coordinates are of another kind": len(arrays["density.origin"])
+        != dimensions[table["kind"]],
+        "the terms are others": terms != single + curves.shape[1]
         or len(arrays["location.centre"]) != terms + 1,
         "the degrees of freedom are not above 0": not float(table["tail"]) > 0,
     }

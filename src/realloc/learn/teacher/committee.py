@@ -22,6 +22,9 @@ from realloc.learn.scaling import Floats32
 
 APART = 0.05
 SLAB = 0.3
+# Where nothing is true, Σ Ỹ_i f(x_i) is Σ a_ij Ỹ_i Ỹ_j: every pair of units counts twice, once for
+# each of them that was predicted by the other. Its variance is twice what units show one by one.
+PAIRS = 2**0.5
 GROUPS = 5  # of units, each judged by weights that the others gave
 
 
@@ -36,6 +39,7 @@ class CommitteeWeights:
     rows: int
     slopes: tuple[float, ...]  # of the outcome on each surface alone, from 0 to 1
     significance: float  # z of the slope ρ on units that had no part in the weights
+    size_error: float  # standard deviation of ρ, in parts of its mean
     failed: tuple[str, ...] = ()  # surfaces that could not be fitted to these rows
 
     def lines(self) -> list[str]:
@@ -72,10 +76,9 @@ def weigh(
     else:
         predicted = A.mean(axis=1)
     slope, error = _slope(y, predicted, w, owner)
-    if weighed:
-        shrunk = _solve(A, y, w) * size_of_effect(slope, error)
-    else:
-        shrunk = np.full(len(contrasts), 1 / len(contrasts))
+    size, size_error = size_of_effect(slope, error)
+    equal = np.full(len(contrasts), 1 / len(contrasts))
+    shrunk = _solve(A, y, w) * size if weighed else equal
 
     def squared_error(fitted: Floats) -> float:
         return float(np.average(np.square(y - fitted), weights=w))
@@ -88,19 +91,23 @@ def weigh(
         rows=len(y),
         slopes=tuple(min(max(_slope(y, column, w, owner)[0], 0.0), 1.0) for column in A.T),
         significance=slope / error if error else 0.0,
+        size_error=size_error,
     )
 
 
-def size_of_effect(slope: float, error: float) -> float:
-    """The posterior mean of ρ, given its estimate and standard error."""
+def size_of_effect(slope: float, error: float) -> tuple[float, float]:
+    """The posterior mean of ρ and its relative error, given its estimate and standard error."""
     if slope <= 0 or error == 0:
-        return 0.0
+        return 0.0, 0.0
     alike = error**2 + SLAB**2
     for_effect = -0.5 * (slope - 1) ** 2 / alike - 0.5 * np.log(alike)
     for_nothing = -0.5 * (slope / error) ** 2 - np.log(error)
     chance = 1 / (1 + np.exp(min(for_nothing - for_effect, 700.0)))
-    near_one = (slope / error**2 + 1 / SLAB**2) / (1 / error**2 + 1 / SLAB**2)
-    return float(chance * near_one)
+    precision = 1 / error**2 + 1 / SLAB**2
+    near_one = (slope / error**2 + 1 / SLAB**2) / precision
+    mean = float(chance * near_one)
+    variance = float(chance * (1 / precision + near_one**2)) - mean**2
+    return mean, max(variance, 0.0) ** 0.5 / mean if mean > 0 else 0.0
 
 
 def _slope(y: Floats, predicted: Floats, w: Floats, units: Integers) -> tuple[float, float]:
@@ -111,7 +118,7 @@ def _slope(y: Floats, predicted: Floats, w: Floats, units: Integers) -> tuple[fl
     slope = float(w @ (predicted * y)) / size
     scores = np.bincount(units, weights=w * predicted * (y - slope * predicted))
     error = float(np.sqrt(np.square(scores).sum())) / size
-    return slope, max(error, 1e-9 * abs(slope))
+    return slope, PAIRS * max(error, 1e-9 * abs(slope))
 
 
 def _solve(A: Floats, y: Floats, w: Floats) -> Floats:

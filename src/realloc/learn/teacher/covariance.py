@@ -7,10 +7,10 @@ Members of an ensemble agree about what none of them has learned. A Gaussian pro
 has not: v is the prior variance of a slope, and ΦᵀΦ takes off what the rows have settled, F Fᵀ = Wᵀ
 [I − σ²(Σφφᵀ + σ²I)⁻¹] W with W that whitens the inducing rows. Of F only the r directions that
 settle anything are kept (`posterior.py`). How large that is on average, a says: the variance of
-the committee, whose members were drawn or left units out, over the posterior's own. δ² stays for what the process itself may be wrong about:
-how far surfaces of the committee disagree about moves, or η² v where there is but one.
-docs/decisions/0006 and 0020 say how δ and η were chosen. Gains ask only about directions in which shares
-sum to 0, so slopes are taken along K − 1 of them.
+the committee, whose members were drawn or left units out, over the posterior's own. δ² stays for
+what the process itself may be wrong about: how far surfaces of the committee disagree about moves,
+or η² v where there is but one. docs/decisions/0006 and 0020 say how δ and η were chosen. Gains ask
+only about directions in which shares sum to 0, so slopes are taken along K − 1 of them.
 """
 
 from collections.abc import Mapping

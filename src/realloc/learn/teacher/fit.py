@@ -32,7 +32,7 @@ from realloc.learn.teacher.sparse import fit_sparse
 from realloc.learn.teacher.surface import Fit, Surface
 from realloc.learn.window import Window
 
-DISAGREEMENT = 1.6  # δ as a multiple of the surfaces' standard deviation
+DISAGREEMENT = 1.2  # δ as a multiple of the surfaces' standard deviation
 REACH = 0.2  # longest move about which surfaces are asked
 MOVES = 3000  # about which surfaces are asked, and rows that they must answer for
 CENTRE_RIDGE = 1e-3  # per row, on standardised states

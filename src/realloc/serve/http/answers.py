@@ -112,7 +112,7 @@ class Answers:
             raise HttpError(
                 403,
                 "constraints_closed",
-                "Requests may not bring constraints here; those of the model's config hold "
+                "Requests may not set constraints here; those of the model's config hold "
                 "([serve] constraints = false).",
             )
         try:

@@ -135,7 +135,7 @@ class App:
             )
         if path not in DECISIONS and path not in self._pages:
             raise HttpError(
-                404, "not_found", "Unknown path. /openapi.json lists those there are."
+                404, "not_found", "Unknown path. /openapi.json lists the known ones."
             )
         token = 0
         if self.tokens is not None and path not in WITHOUT_TOKEN:

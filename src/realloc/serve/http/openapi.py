@@ -12,7 +12,7 @@ Table = dict[str, Any]
 STATUSES = {
     400: "The body is not valid JSON, or a header comes twice.",
     401: "No valid token.",
-    403: "Requests may not bring constraints here.",
+    403: "Requests may not set constraints here.",
     405: "Another method is expected.",
     408: "The body took too long to arrive.",
     413: "The body or the number of rows is too large.",
@@ -59,7 +59,7 @@ def describe(current: LoadedVersion | None, config: ServeConfig) -> Table:
         "/v1/explain": _post("Why a row is moved or kept", {"row": row}, constraints),
         "/v1/field": _post("What a little more of each channel is worth", {"rows": rows}),
         "/v1/whatif": _post(
-            "What going to given shares is worth", {"rows": rows, "to": targets}
+            "The gain of going to given shares", {"rows": rows, "to": targets}
         ),
     }
     for path, (summary, status) in PAGES.items():

@@ -109,9 +109,8 @@ class LimitedProtocol(H11Protocol):
             self.transport.close()
 
     def _is_answering(self) -> bool:
-        cycle = cast(
-            "RequestResponseCycle | None", self.cycle
-        )  # None before the first request
+        # None before the first request
+        cycle = cast("RequestResponseCycle | None", self.cycle)
         return cycle is not None and not cycle.response_complete
 
     def _set_timer(self) -> None:

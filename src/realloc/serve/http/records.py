@@ -83,15 +83,11 @@ class Records:
         self, version: Version, today: Today, settings: dict[str, Any], now: datetime
     ) -> Recorder:
         entry = Entry(
-            number=0,
-            previous=None,
             run="",
             kind="service",
             made=now.isoformat(timespec="seconds"),
             version=version.number,
             model=version.model,
-            segments=(),
-            rows=0,
             schema=orjson.loads(orjson.dumps(today.logs.schema)),
             settings=settings,
         )

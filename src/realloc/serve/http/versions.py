@@ -16,20 +16,17 @@ from typing import Any
 import numpy as np
 
 from realloc.base.errors import ReallocError, StoreError
-from realloc.base.validation import from_table
 from realloc.decide.types import Decision
-from realloc.logs import Logs, Schema
+from realloc.logs import Logs
 from realloc.model.request import read_constraints
 from realloc.serve.http.config import ServeConfig
 from realloc.serve.http.metrics import Metrics
 from realloc.serve.http.records import Records
 from realloc.serve.http.rows import RequestColumns
-from realloc.serve.load import LoadedModel, settings_of
-from realloc.storage.store.frozen import newest_record, why_frozen
-from realloc.storage.store.head import Head, read_head
-from realloc.storage.store.place import is_store
-from realloc.storage.store.store import open_kept
-from realloc.storage.store.versions import list_versions, read_version
+from realloc.serve.load import LoadedModel, ModelRequest, load_model, settings_of
+from realloc.storage.store import Store
+from realloc.storage.store.frozen import why_frozen
+from realloc.storage.store.head import Head
 
 log = logging.getLogger("realloc.serve.http")
 
@@ -86,14 +83,8 @@ class LoadedVersion(LoadedModel):
 
 def load_version(root: Path, head: Head) -> LoadedVersion:
     """Load the version that HEAD names, with a model that answers its canary."""
-    folders = list_versions(root)
-    if head.number not in folders:
-        raise StoreError(
-            f"Expected version {head.number} in the store, as HEAD says, but there is none."
-        )
-    kept = read_version(folders[head.number], head.digest)
-    model = open_kept(kept)
-    return LoadedVersion(kept.version, model.known_schema, model, head.digest)
+    model, record = Store(root).open(head.number)
+    return LoadedVersion(record, model.known_schema, model, head.digest)
 
 
 class Versions:
@@ -135,16 +126,7 @@ class Versions:
         """
         head = None
         try:
-            if not is_store(self.root):
-                raise StoreError(
-                    f"Expected a store at {str(self.root)!r}, but there is none. `realloc fit` "
-                    "makes one."
-                )
-            head = read_head(self.root)
-            if head is None:
-                raise StoreError(
-                    f"Expected a version in {str(self.root)!r}, but there is none yet."
-                )
+            head = Store(self.root).head()
             self.metrics.newest.set(head.number)
             if self.current is not None and self.current.digest == head.digest:
                 self.problem = None
@@ -204,9 +186,8 @@ class Versions:
     def _stand_in(self) -> None:
         """Without a model every mix is kept; the newest record says which columns hold it."""
         try:
-            record = newest_record(self.root)
-            schema = from_table(Schema, record.schema, "the version's record")
-            self.current = LoadedVersion(record, schema, None)
+            kept = load_model(ModelRequest(self.root, frozen=True))
+            self.current = LoadedVersion(kept.record, kept.schema, None)
         except Exception as problem:  # answers are 503 until a version can be read
             log.error("no record can be read: %s", type(problem).__name__)
 

@@ -32,19 +32,20 @@ class Segment:
 class Entry:
     """The record of some decisions that were made together."""
 
-    number: int
-    previous: str | None  # digest of the entry before; None: the first
+    # Filled in when it is added; the digest is of the entry before, None: the first.
+    number: int = 0
+    previous: str | None = None
     run: str
     kind: str  # batch or service
     made: str  # UTC
     version: int | None  # of the store; None: frozen, so that no model was asked
     model: str | None  # SHA-256 of the model's manifest
-    segments: tuple[Segment, ...]
-    rows: int
+    segments: tuple[Segment, ...] = ()
+    rows: int = 0
     schema: dict[str, Any]  # which columns of `inputs` are what
     # Of the decision: config tables, pools, whether a rule looked at all rows.
     settings: dict[str, Any]
-    # Files that were read, where their answers went, and digests.
+    # Files that were read, where their answers went, digests, and which searches decided.
     source: dict[str, Any] = field(default_factory=dict[str, Any])
     format: int = FORMAT
 

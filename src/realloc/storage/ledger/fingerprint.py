@@ -1,6 +1,7 @@
 """A digest of each decision's inputs: 16 bytes that change with any value that the model reads."""
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from realloc.logs import Logs
 BYTES = 16  # chance that two of a billion rows agree by accident: 1e-21
 
 
-def fingerprint(logs: Logs) -> list[bytes]:
-    """BLAKE2b of every row's unit, time, channels, budget and features, in any order of columns."""
-    names = sorted(input_names(logs))
+def fingerprint(logs: Logs, columns: Iterable[str] = ()) -> list[bytes]:
+    """BLAKE2b of every row's columns in any order; by default of what a decision is made from."""
+    names = sorted(columns or input_names(logs))
     start = hashlib.blake2b(digest_size=BYTES, person=b"realloc inputs 1")
     for name in names:
         start.update(f"{len(name.encode())}:{name}".encode())

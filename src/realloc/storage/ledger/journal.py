@@ -32,7 +32,7 @@ log = logging.getLogger("realloc.storage.ledger")
 JOURNAL = "journal"
 HEADER = struct.Struct("<II")
 MOST_FULL = 4  # journals
-NO_ENTRY = "no entry of the decision log can be made of a journal yet: %s"
+NO_ENTRY = "a journal cannot be added to the decision log yet: %s"
 
 
 class Recorder:
@@ -77,9 +77,8 @@ class Recorder:
                     disk.write_all(handle, content)
                     os.fsync(handle)
                 except OSError:
-                    os.ftruncate(
-                        handle, begun
-                    )  # a frame that was not acknowledged is not there
+                    # a frame that was not acknowledged is not there
+                    os.ftruncate(handle, begun)
                     raise
             except OSError as problem:
                 raise LedgerError(

@@ -107,9 +107,8 @@ class Ledger:
                 except OSError as problem:
                     if problem.errno not in TAKEN:
                         raise
-                    disk.remove_file(
-                        work / ENTRY
-                    )  # somebody was faster: take the next number
+                    # somebody was faster: take the next number
+                    disk.remove_file(work / ENTRY)
                     continue
                 disk.sync_folder(self.path)
                 return entry

@@ -14,7 +14,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import ReallocError, StoreError
-from realloc.base.simplex import Floats
 from realloc.logs import Logs
 from realloc.model.realloc import ReAlloc
 
@@ -81,7 +80,9 @@ def check(model: ReAlloc, expected: Mapping[str, NDArray[Any]]) -> None:
     try:
         answers = ask(model, expected["rows"])
         near = all(
-            _is_near(answers[name], expected[name], part) for name, part in NEAR.items()
+            np.abs(answers[name] - expected[name]).max(initial=0.0)
+            <= part * np.abs(expected[name]).max(initial=0.0)
+            for name, part in NEAR.items()
         )
         same = np.mean(_reasons(answers) == _reasons(expected))
     except (*MISFITS, pa.ArrowException) as problem:
@@ -96,11 +97,6 @@ def check(model: ReAlloc, expected: Mapping[str, NDArray[Any]]) -> None:
             "that wrote the version did. Install the versions of realloc and numpy that wrote it, "
             "or fit again."
         )
-
-
-def _is_near(gains: Floats, expected: Floats, part: float) -> bool:
-    largest = np.abs(expected).max(initial=0.0)
-    return bool(np.abs(gains - expected).max(initial=0.0) <= part * largest)
 
 
 def _reasons(answers: Mapping[str, NDArray[Any]]) -> NDArray[np.str_]:

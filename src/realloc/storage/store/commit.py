@@ -49,7 +49,10 @@ def _publish(root: Path, version: Version, model: Mapping[str, bytes], gate: Gat
     try:
         canary = gate(work / MODEL)
     except ReallocError as problem:
-        aside = _put_aside(root, work)
+        number = 1
+        while (aside := root / "quarantine" / f"{work.name}-{number}").exists():
+            number += 1
+        disk.rename(work, aside)
         raise StoreError(
             f"The new version failed its checks: {problem} "
             f"It was put aside as {str(aside)!r}; the current version stays."
@@ -68,14 +71,6 @@ def _write_part(folder: Path, files: Mapping[str, bytes]) -> None:
     for name, content in files.items():
         disk.write_new_file(folder / name, content)
     disk.sync_folder(folder)
-
-
-def _put_aside(root: Path, work: Path) -> Path:
-    number = 1
-    while (target := root / "quarantine" / f"{work.name}-{number}").exists():
-        number += 1
-    disk.rename(work, target)
-    return target
 
 
 def _explain(root: Path, version: Version, problem: OSError) -> StoreError:
@@ -105,7 +100,7 @@ def clear_unfinished(root: Path, head: Head | None) -> None:
     if newest > number + 1:  # a stopped writer leaves one at most
         raise StoreError(
             f"Expected no version after {number}, which HEAD names, but {str(folders[newest])!r} "
-            "is there: HEAD was lost or put back. Make a version current with "
+            "is there: HEAD was lost or set back. Make a version current with "
             f"`realloc rollback --to {newest}`, or move the folder away."
         )
     if newest > number:

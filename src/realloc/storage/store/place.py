@@ -129,9 +129,8 @@ def _kind_of_disk(root: Path, mounts: str) -> str:
         words = before.split()
         if len(words) < 5 or not after:
             continue
-        point = (
-            words[4].encode().decode("unicode_escape")
-        )  # a blank in a name is written \040
+        # a blank in a name is written \040
+        point = words[4].encode().decode("unicode_escape")
         inside = place == point or place.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= longest:
             kind = after.split()[0]

@@ -22,6 +22,11 @@ def next_version(
 ) -> Version:
     """Describe a model that has learned from `windows`, the last of which is `window`."""
     before = parent.version.number if parent else None
+    learned = model.fitted.main
+    metrics = {
+        "significance": float(learned.committee.significance),
+        "memory_rows": float(len(learned.memory)),
+    }
     return Version(
         number=(before or 0) + 1,
         parent=before,
@@ -31,7 +36,7 @@ def next_version(
         created=stamp(now, parent.version.created if parent else None),
         rounds=model.fitted.rounds,
         windows=windows,
-        metrics=_metrics(model),
+        metrics={name: value for name, value in metrics.items() if np.isfinite(value)},
         fingerprint={
             "units": window.unit_count,
             "shares": [float(share) for share in window.shares.mean(axis=0)],
@@ -49,12 +54,3 @@ def stamp(now: datetime, parent: str | None) -> str:
     """The time in UTC, or the parent's where the clock went back: times follow numbers."""
     text = now.astimezone(UTC).isoformat(timespec="seconds")
     return text if parent is None else max(text, parent)
-
-
-def _metrics(model: ReAlloc) -> dict[str, float]:
-    main = model.fitted.main
-    found = {
-        "significance": float(main.committee.significance),
-        "memory_rows": float(len(main.memory)),
-    }
-    return {name: value for name, value in found.items() if np.isfinite(value)}

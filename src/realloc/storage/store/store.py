@@ -85,6 +85,16 @@ class Store:
         kept = self._read_current()
         return kept.version if kept else None
 
+    def head(self) -> Head:
+        """Which version is current; refused where nothing was committed yet."""
+        head = self._pointer()
+        if head is None:
+            raise StoreError(
+                f"Expected a store with a model at {str(self.path)!r}, but there is none. "
+                "`realloc fit` makes one."
+            )
+        return head
+
     def history(self) -> tuple[Version, ...]:
         """The records of all versions, oldest first; `verify` names the unreadable."""
         head = self._pointer()
@@ -283,13 +293,7 @@ class Store:
     def _heads(self) -> Generator[Head]:
         """The pointer, read again: a writer may be faster and remove what was old meanwhile."""
         for _ in range(READ_ATTEMPTS):
-            head = self._pointer()
-            if head is None:
-                raise StoreError(
-                    f"Expected a store with a model at {str(self.path)!r}, but there is none. "
-                    "`realloc fit` makes one."
-                )
-            yield head
+            yield self.head()
 
     def _too_fast(self) -> StoreError:
         return StoreError(

@@ -42,13 +42,11 @@ class Version:
     restores: int | None  # the version whose model this one repeats, after a rollback
     created: str  # UTC; never before its parent's, whatever the clock says
     rounds: int
-    windows: tuple[
-        WindowId, ...
-    ]  # all that the model has learned from, in the order of learning
+    # all that the model has learned from, in the order of learning
+    windows: tuple[WindowId, ...]
     metrics: dict[str, float]
-    fingerprint: dict[
-        str, Any
-    ]  # of the last window: units, mean shares, budget and outcome
+    # of the last window: units, mean shares, budget and outcome
+    fingerprint: dict[str, Any]
     schema: dict[str, Any]
     money_digits: int
     model: str  # SHA-256 of the model's manifest
@@ -97,7 +95,7 @@ def list_versions(root: Path) -> dict[int, Path]:
         if match is None or int(match[1]) in folders or (place / name).is_symlink():
             raise StoreError(
                 f"Expected one folder for each version in {str(place)!r}, "
-                f"but {name!r} is none, a link, or repeats a number. Move it away."
+                f"but {name!r} is not one, is a link, or repeats a number. Move it away."
             )
         folders[int(match[1])] = place / name
     return folders

@@ -5,17 +5,16 @@ that is remembered, leaves no gap longer than the longest inside any window so f
 after tomorrow.
 """
 
-import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from realloc.base.artifact import sha256
 from realloc.base.errors import StoreError
 from realloc.logs import Logs
+from realloc.storage.ledger.fingerprint import fingerprint
 
 
 @dataclass(frozen=True)
@@ -54,42 +53,9 @@ def identify(logs: Logs) -> WindowId:
 
 
 def _digest(logs: Logs) -> str:
-    """SHA-256 of every column that is learned from, by name, in the order of unit and time."""
-    schema = logs.schema
-    table = logs.to_arrow()
-    fixed = {name for name in schema.fixed_columns if name in table.column_names}
-    names = sorted(fixed | set(logs.features))
-    table = table.select(names).sort_by(
-        [(schema.unit, "ascending"), (schema.time, "ascending")]
-    )
-    total = hashlib.sha256()
-    for name in names:
-        total.update(f"{len(name.encode())}:{name}".encode())
-        _add_column(total, table[name].combine_chunks())
-    return total.hexdigest()
-
-
-def _add_column(total: Any, column: Any) -> None:
-    """Values as bytes that no version of a library spells otherwise."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    total.update(np.packbits(column.is_null().to_numpy(zero_copy_only=False)).tobytes())
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        # Words stand in the order of the rows.
-        coded = column.cast(pa.large_string()).fill_null("").dictionary_encode()
-        words = [word.encode() for word in coded.dictionary.to_pylist()]
-        total.update(
-            np.array([len(word) for word in words], "<i8").tobytes() + b"".join(words)
-        )
-        values = coded.indices.to_numpy(zero_copy_only=False).astype("<i8")
-    elif pa.types.is_temporal(column.type):
-        stamps = column.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0)
-        values = stamps.to_numpy().astype("<i8")
-    elif pa.types.is_boolean(column.type):
-        values = column.fill_null(False).to_numpy(zero_copy_only=False).astype("u1")
-    else:
-        values = column.fill_null(0).to_numpy().astype("<f8") + 0.0  # −0 is 0
-    total.update(np.ascontiguousarray(values).tobytes())
+    """SHA-256 of the fingerprints of all rows over every column that is learned from."""
+    fixed = {name for name in logs.schema.fixed_columns if name in logs.table.column_names}
+    return sha256(b"".join(sorted(fingerprint(logs, fixed | set(logs.features)))))
 
 
 def check_order(

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types
+from realloc.base.validation import check_range, check_types
 from realloc.world.platform.draws import Draws, Floats, choose
-from realloc.world.platform.ranges import check_range
 from realloc.world.sample import channel_names
 
 # How far a channel works through the price; further channels draw theirs.

@@ -14,11 +14,10 @@ import numpy as np
 
 from realloc.base.errors import ConfigError
 from realloc.base.simplex import Integers
-from realloc.base.validation import check_types
+from realloc.base.validation import check_range, check_types
 from realloc.world.platform.catalogue import WEEK, Catalogue
 from realloc.world.platform.draws import Draws, Floats
 from realloc.world.platform.items import Items
-from realloc.world.platform.ranges import check_range
 
 SPAN = 60.0
 RECENT = 3  # the trend compares the last 3 days with the 4 before

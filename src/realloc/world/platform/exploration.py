@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from realloc.base.errors import ConfigError
-from realloc.base.simplex import Integers, Mask, Rows, edges
-from realloc.base.validation import check_types
+from realloc.base.simplex import Integers, Mask, edges
+from realloc.base.validation import check_range, check_types
 from realloc.world.platform.draws import Floats, choose, row_sum
 from realloc.world.platform.items import GRID, Thousandths
-from realloc.world.platform.ranges import check_range
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +90,3 @@ def explore(
     return holding + menu.moves[arm], np.take_along_axis(probability, arm[:, None], axis=1)[
         :, 0
     ]
-
-
-def find_arm(menu: ExplorationMenu, change: Thousandths) -> Rows:
-    """Which arm made each change (n, K) of the shares; −1 where none does."""
-    same = (change[:, None, :] == menu.moves).all(axis=2)  # (n, M)
-    return np.where(same.any(axis=1), same.argmax(axis=1), -1)

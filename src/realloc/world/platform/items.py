@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
 from realloc.base.simplex import Integers, Mask, Rows, round_money
-from realloc.base.validation import check_types
+from realloc.base.validation import check_range, check_types
 from realloc.world.platform.catalogue import Catalogue
 from realloc.world.platform.draws import Draws, Floats, row_sum
-from realloc.world.platform.ranges import check_range
 
 GRID = 1000  # shares are whole thousandths of the budget, so that moves and zeros are exact
 Thousandths = NDArray[np.int32]

@@ -90,9 +90,8 @@ def reallocate(
         items.opened[:, source] & items.opened[:, target] & (before.holding[:, source] > 0)
     )
     gap = np.where(feasible, wish[:, target] - wish[:, source], -np.inf)
-    weights = np.where(
-        feasible, np.exp(np.minimum(gap, 50.0)), 0.0
-    )  # (n, K(K−1)), unnormalised
+    # (n, K(K−1)), unnormalised
+    weights = np.where(feasible, np.exp(np.minimum(gap, 50.0)), 0.0)
     moving = (whether < chance) & (weights > 0).any(axis=1)
     notch = choose(how_far, np.tile(parameters.weights, (len(items), 1)))
     large = np.log(before.budget) - items.log_budget > parameters.caution

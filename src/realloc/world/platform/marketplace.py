@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
 from realloc.base.simplex import Integers, Rows
+from realloc.evaluate.randomized import find_arms
 from realloc.logs import Logs, Schema
 from realloc.world.platform import response as truth
 from realloc.world.platform.catalogue import draw_catalogue
@@ -25,7 +26,7 @@ from realloc.world.platform.columns import (
     make_schema,
 )
 from realloc.world.platform.draws import Draws, Floats
-from realloc.world.platform.exploration import arm_probabilities, find_arm
+from realloc.world.platform.exploration import arm_probabilities
 from realloc.world.platform.items import GRID, Items, draw_items, item_names, parse_names
 from realloc.world.platform.parameters import MarketplaceParameters
 from realloc.world.platform.response import MarketState
@@ -137,8 +138,10 @@ class Marketplace:
         probabilities = np.where(
             explored[:, None], arm_probabilities(menu, before, opened), np.nan
         )
-        drawn = np.where(explored, find_arm(menu, _thousandths(logs, names) - before), -1)
-        return SimulatedArms(menu.moves / GRID, probabilities, drawn)
+        moves = menu.moves / GRID
+        changes = (_thousandths(logs, names) - before) / GRID
+        drawn = np.where(explored, find_arms(changes, moves), -1)
+        return SimulatedArms(moves, probabilities, drawn)
 
     def card(self) -> dict[str, Any]:
         """Everything that rebuilds this world and explains its columns and menu, as JSON values."""

@@ -16,9 +16,8 @@ import numpy as np
 
 from realloc.base.errors import ConfigError, LogError
 from realloc.base.simplex import Mask, Rows
-from realloc.base.validation import check_types
+from realloc.base.validation import check_range, check_types
 from realloc.world.platform.draws import Floats, row_sum
-from realloc.world.platform.ranges import check_range
 
 OUTCOMES = ("orders", "gmv", "income")
 
