@@ -8,7 +8,7 @@ import pyarrow as pa
 from realloc.base.simplex import Integers
 from realloc.batch.chunks import Chunk
 from realloc.batch.tally import DUPLICATE, Tally, count_chunk
-from realloc.decide.types import tabulate
+from realloc.decide.types import as_handed_in, tabulate
 from realloc.logs import Schema
 from realloc.logs.checks.finding import Finding
 from realloc.logs.reading.read import Today, load_today
@@ -19,6 +19,7 @@ from realloc.storage.ledger.rows import Run, log_rows
 # What recommendations hold beyond the contract; rows that no model was asked about leave it empty.
 FURTHER = {
     "sigma": pa.float64(),
+    "common_error": pa.float64(),
     "binding": pa.string(),
     "best_move": pa.string(),
     "best_gain": pa.float64(),
@@ -54,8 +55,8 @@ def finish(
     """Add to the answers what is logged and counted about them."""
     states = {} if loaded.states is None else count_columns(loaded.states, today.logs)
     return ScoredChunk(
-        answers,
-        log_rows(answers, today.logs, today.positions, chunk.first, run),
+        as_handed_in(answers, today),
+        log_rows(answers, today, chunk.first, run),
         count_chunk(answers, today, loaded.level, states),
     )
 

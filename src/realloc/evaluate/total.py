@@ -28,6 +28,10 @@ def total_gain(result: Any) -> Estimate:
             f"Expected the answer of a fitted model's `recommend`, but column {missing[0]!r} "
             "is missing."
         )
+    if (
+        "share" in frame.columns
+    ):  # the long layout repeats a gain in the row of every channel
+        frame = frame.unique(frame.columns[:2], keep="first")
     gain, sigma, common = (
         np.nan_to_num(frame[name].to_numpy().astype(np.float64)) for name in COLUMNS
     )
