@@ -57,14 +57,16 @@ def models(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_realloc_moves_nothing_where_the_log_proves_nothing(models):
-    """600 rows at this noise: rivals move and lose all the same."""
+def test_with_few_rows_realloc_gains_more_and_harms_less_than_a_rival(models):
+    """600 rows at this noise: every method is often wrong, ours less than half as often."""
     found = cell("realloc/hard/205", SIZES)
     assert set(found) == {"field", "greedy", "ascent", "fallback", "true support"}
-    assert {found[name]["moved"] for name in ("greedy", "ascent", "fallback")} == {0.0}
-    assert found["ascent"]["deployable_uplift"] == 0
-    assert measured("s_nn")["greedy"]["moved"] > 0.5
-    assert measured("s_nn")["greedy"]["harm_rate"] > 0.1
+    rival = measured("s_nn")
+    for search in ("greedy", "ascent"):
+        ours = found[search]
+        assert ours["deployable_uplift"] > 2 * rival[search]["deployable_uplift"]
+        assert ours["harm_rate"] < 0.5 * rival[search]["harm_rate"]
+    assert found["fallback"]["moved"] == 0
     assert len(list(models.glob("*/hard-205-*"))) == 1
 
 
@@ -162,5 +164,7 @@ def test_close_regimes_get_all_seeds():
 
 
 @pytest.mark.slow
-def test_without_a_budget_nothing_moves_either_where_the_log_proves_nothing(models):
-    assert cell("realloc_free/hard/205", SIZES)["as it is"]["moved"] == 0
+def test_without_a_budget_more_is_gained_from_few_rows_too(models):
+    free = cell("realloc_free/hard/205", SIZES)["as it is"]
+    within = cell("realloc/hard/205", SIZES)["ascent"]
+    assert free["deployable_uplift"] > within["deployable_uplift"] > 0
