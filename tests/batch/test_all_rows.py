@@ -31,7 +31,9 @@ def test_a_cap_over_all_rows_holds_over_all_parts(place):
         place, "capped.parquet", config=Config(decision=CONFIG.decision, constraints=rules)
     ).summary.to_json()
     assert told["all_rows"] is True
-    assert told["moved_share"] <= free["moved_share"] / 3 + 1e-6
+    # The cap is held in cents, the moved share is of shares before rounding.
+    budgets = answers(place).filter(like="spend_").sum(axis=1)
+    assert told["moved_share"] <= free["moved_share"] / 3 + 0.01 / budgets.mean()
 
 
 def test_rows_that_look_back_at_each_other_are_decided_together(tmp_path):
