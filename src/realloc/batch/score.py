@@ -19,6 +19,7 @@ from realloc.storage.ledger.rows import Run, log_rows
 # What recommendations hold beyond the contract; rows that no model was asked about leave it empty.
 FURTHER = {
     "sigma": pa.float64(),
+    "common_error": pa.float64(),
     "binding": pa.string(),
     "best_move": pa.string(),
     "best_gain": pa.float64(),
