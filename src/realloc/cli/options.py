@@ -19,6 +19,12 @@ Decisions = Annotated[
 ]
 Report = Annotated[Path | None, typer.Option(help="Also write the report as an HTML page.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+Details = Annotated[
+    bool,
+    typer.Option(
+        "--details", help="Also print surfaces, their weights, and errors of nuisances."
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 AllowNetwork = Annotated[
     bool,
