@@ -12,12 +12,12 @@ from realloc.base.validation import from_table
 from realloc.decide.config import DecisionConfig
 from realloc.learn.features.encode import FeatureConfig
 from realloc.model.advice import advise
-from realloc.model.known import ChannelMoves, Known
+from realloc.model.known import ChannelMoves, Knowledge
 from realloc.model.outlook import Outlook
 from tests.small import CONFIG, fitted, today, window
 
 GATED = replace(CONFIG, decision=DecisionConfig())
-KNOWN = Known(
+KNOWN = Knowledge(
     rows=300,
     units=60,
     rounds=1,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from realloc.base.numbers import counted
 from realloc.model.config import Config
-from realloc.model.known import Known
+from realloc.model.known import Knowledge
 from realloc.model.last_window import LastWindow
 from realloc.model.outlook import Outlook
 
@@ -24,7 +24,7 @@ SMALL_MOVES = (
 
 
 def advise(
-    known: Known, today: Outlook | None, config: Config, window: LastWindow | None
+    known: Knowledge, today: Outlook | None, config: Config, window: LastWindow | None
 ) -> tuple[str, ...]:
     """Advice, the most important first; none where much moves."""
     moves_much = today is None or today.moved >= LITTLE * today.rows
@@ -38,7 +38,7 @@ def advise(
     )
 
 
-def _more_rows(known: Known, window: LastWindow | None) -> Iterator[str]:
+def _more_rows(known: Knowledge, window: LastWindow | None) -> Iterator[str]:
     if known.significant:
         return
     times = (known.needed / known.evidence) ** 2 if known.evidence > 0 else float("inf")
@@ -59,7 +59,7 @@ def _more_rows(known: Known, window: LastWindow | None) -> Iterator[str]:
     )
 
 
-def _more_variation(known: Known) -> Iterator[str]:
+def _more_variation(known: Knowledge) -> Iterator[str]:
     if known.still:
         yield (
             f"More movement of {', '.join(known.still)}: give {SMALL_MOVES}, for a few periods; "
@@ -68,7 +68,7 @@ def _more_variation(known: Known) -> Iterator[str]:
 
 
 def _better_baseline(
-    known: Known, config: Config, window: LastWindow | None
+    known: Knowledge, config: Config, window: LastWindow | None
 ) -> Iterator[str]:
     """What makes outcomes easier to predict makes effects easier to see."""
     explained = max(known.explained or 0.0, 0.0)

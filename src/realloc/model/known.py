@@ -26,7 +26,7 @@ class ChannelMoves:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class Knowledge:
     """What was learned from the last window."""
 
     rows: int
@@ -56,12 +56,14 @@ class Known:
             explained = f"{max(self.explained, 0.0):.0%} of its variance"
         if self.levelled:
             explained = f"its size, and of what is left {explained}"
-        verdict = "enough" if self.significant else "too little: nothing will be moved"
+        verdict = (
+            "Enough to move budget" if self.significant else "Too little to move anything"
+        )
         return [
             f"Learned from {self._rows} (round {self.rounds}).",
             f"What the features explain of {self.outcome!r}: {explained}.",
-            f"Evidence that the mix matters, on units that were left out: z = {self.evidence:.1f}, "
-            f"{self.needed:g} is needed: {verdict}.",
+            f"Evidence that the mix matters: z = {self.evidence:.1f} on units that were left out "
+            f"({self.needed:g} needed). {verdict}.",
             self._moves(),
         ]
 
@@ -94,7 +96,7 @@ def what_is_known(
     channels: tuple[str, ...],
     config: DecisionConfig,
     window: LastWindow | None,
-) -> Known:
+) -> Knowledge:
     """Of a fitted model; `window`: what it has just learned from, if it has."""
     learned = state.main
     logged = state.support.logged
@@ -103,7 +105,7 @@ def what_is_known(
     moved = logged.shares.std(axis=0)
     left = [part or 0.0 for part in learned.nuisances.share_left]
     spread = moved * np.sqrt(np.minimum(left, 1.0))
-    return Known(
+    return Knowledge(
         rows=learned.nuisances.rows,
         units=units,
         rounds=state.rounds,

@@ -21,7 +21,7 @@ LEVELS = 50  # of a category that are looked at
 
 
 @dataclass(frozen=True)
-class Segment:
+class GainingSegment:
     """Rows that gain more than the others: what they have in common, mean gains of both."""
 
     name: str
@@ -45,7 +45,7 @@ class Outlook:
     flows: dict[str, float] = field(default_factory=dict[str, float])
     reasons: dict[str, int] = field(default_factory=dict[str, int])
     bindings: dict[str, int] = field(default_factory=dict[str, int])
-    segment: Segment | None = None
+    segment: GainingSegment | None = None
     outcome: float | None = None  # of these rows in total, where it is what gains are about
 
     def lines(self) -> list[str]:
@@ -114,9 +114,9 @@ def _outcome_total(logs: Logs) -> float | None:
     return total if total > 0 else None
 
 
-def _who_gains(logs: Logs, gain: Floats) -> Segment | None:
+def _who_gains(logs: Logs, gain: Floats) -> GainingSegment | None:
     """The level, or half, of a feature whose rows gain most clearly more than the others."""
-    best: tuple[float, Segment | None] = (CLEAR, None)
+    best: tuple[float, GainingSegment | None] = (CLEAR, None)
     for name in logs.features:
         for label, inside in _segments(name, logs.feature(name)):
             if min(inside.sum(), (~inside).sum()) < FEWEST:
@@ -126,7 +126,7 @@ def _who_gains(logs: Logs, gain: Floats) -> Segment | None:
             clear = float((own.mean() - others.mean()) / error) if error else 0.0
             if clear > best[0]:
                 means = float(own.mean()), float(others.mean())
-                best = (clear, Segment(label, len(own), *means))
+                best = (clear, GainingSegment(label, len(own), *means))
     return best[1]
 
 

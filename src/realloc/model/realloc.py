@@ -26,7 +26,7 @@ from realloc.model.config import Config
 from realloc.model.effects import effects, like
 from realloc.model.explain import Explanation, explain_unit
 from realloc.model.files import SavedModel, read_model, write_model
-from realloc.model.known import Known, what_is_known
+from realloc.model.known import Knowledge, what_is_known
 from realloc.model.last_window import LastWindow, look_back
 from realloc.model.outlook import look_ahead
 from realloc.model.recommend import recommend_rows
@@ -222,7 +222,7 @@ class ReAlloc:
         return read_logs(source, schema)
 
     @property
-    def _known(self) -> Known:
+    def _known(self) -> Knowledge:
         channels = self.known_schema.channels
         return what_is_known(self.fitted, channels, self.config.decision, self.last_window)
 

@@ -6,7 +6,7 @@ What it knows, what it would do today, what limits it, and what would help.
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from realloc.model.known import Known
+from realloc.model.known import Knowledge
 from realloc.model.outlook import Outlook
 
 
@@ -14,7 +14,7 @@ from realloc.model.outlook import Outlook
 class ModelSummary:
     """A fitted model in a few numbers; `print` shows sentences."""
 
-    known: Known
+    known: Knowledge
     today: Outlook | None  # None: there are no rows to decide on
     advice: tuple[str, ...]
 

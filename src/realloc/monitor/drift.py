@@ -42,7 +42,7 @@ class Drift:
             return f"{self.name!r} has changed: {self.change}"
         if self.excess > 0:
             return f"{self.name!r} changed most, but so few rows may do so by chance"
-        return f"no column has changed by more than usual (most: {self.name!r})"
+        return "no column has changed by more than usual"
 
 
 def count_columns(training: Mapping[str, Any], logs: Logs) -> Counts:
