@@ -16,12 +16,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.stats import t
 
 import realloc
 from realloc.baselines import BASELINES
 from realloc.decide.types import MOVED
 from realloc.world.zoo import CARDS, ZooSample, ZooWorld
-from runner import Figures, Study, arguments, conclude, describe, interval, markdown
+from runner import Figures, Study, arguments, conclude, describe, markdown
 
 HALVES = ("tuning", "evaluation")
 TEST_ROWS = 2000
@@ -117,7 +118,8 @@ def report(cells: dict[str, Figures]) -> str:
             found = [c for key, c in cells.items() if key.startswith(f"{method}/{name}/")]
             if found:
                 rows.append([name, method, *row_of(found)])
-    return "\n".join([*markdown(heads, rows), *averages(cells), "", describe(cells), ""])
+    lines = [*markdown(heads, rows), *averages(cells), *targets(cells)]
+    return "\n".join([*lines, "", describe(cells), ""])
 
 
 def row_of(found: list[Figures]) -> list[str]:
@@ -144,11 +146,35 @@ def averages(cells: dict[str, Figures]) -> list[str]:
             if method == "realloc" and theirs and ours["oracle"] > 0:
                 ahead.append(value(ours) - value(theirs))
         if len(ahead) > 1:
-            low, high = interval(np.array(ahead))
+            half = t.ppf(0.975, len(ahead) - 1) * np.std(ahead, ddof=1) / len(ahead) ** 0.5
             lines.append(
-                f"- ReAlloc ahead of {rival} by {np.mean(ahead):+.3f} ({low:+.3f} to {high:+.3f})"
+                f"- ReAlloc ahead of {rival} by {np.mean(ahead):+.3f} ± {half:.3f} "
+                f"({len(ahead)} logs, Student's t)"
             )
     return lines
+
+
+def targets(cells: dict[str, Figures]) -> list[str]:
+    """What was asked for, over the logs that there are."""
+    ours = {key: cell for key, cell in cells.items() if key.startswith("realloc/")}
+    behind: dict[str, float] = {}
+    for key, cell in ours.items():
+        place = key.partition("/")[2]
+        theirs = [value(cells[k]) for rival in RIVALS if (k := f"{rival}/{place}") in cells]
+        if theirs and cell["oracle"] > 0:
+            behind[place] = max(theirs) - value(cell)
+    near = sum(gap <= 0.02 for gap in behind.values())
+    harms = [cell["harm"] for cell in ours.values() if "harm" in cell]
+    totals = [cell["total_held"] for cell in ours.values() if "total_held" in cell]
+    kept = [
+        cell["fallback"] / cell["uplift"] for cell in ours.values() if cell["uplift"] > 0
+    ]
+    return [
+        f"- First or within .02 of the best rival: {near} of {len(behind)} logs",
+        f"- Harm of the moved: {_mean(harms)} on average, {max(harms, default=0.0):.3f} at most",
+        f"- The interval of the total gain holds: {_mean(totals)} of {len(totals)} logs",
+        f"- The fallback keeps {_mean(kept)} of the value on average",
+    ]
 
 
 def _mean(values: list[float]) -> str:

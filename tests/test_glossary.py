@@ -12,7 +12,7 @@ from realloc.cli.main import app
 from realloc.decide.types import REASONS
 from realloc.evaluate.abtest.config import AbtestConfig
 from realloc.evaluate.report.config import ReportConfig
-from realloc.logs import Schema
+from realloc.logs import ReadOptions, Schema
 from realloc.model.config import ELSEWHERE, STAGES, Config
 from realloc.serve.http.config import ServeConfig
 from tests.small import fitted, window
@@ -20,6 +20,7 @@ from tests.small import fitted, window
 PAGE = (Path(__file__).parents[1] / "docs" / "glossary.md").read_text(encoding="utf-8")
 TABLES = {
     "schema": Schema,
+    "read": ReadOptions,
     **STAGES,
     "abtest": AbtestConfig,
     "report": ReportConfig,
@@ -35,7 +36,8 @@ def names(heading: str) -> list[str]:
 
 
 def keys(config: type) -> list[str]:
-    return [field.name for field in fields(config)]
+    aside = ("read", "notes") if config is Schema else ()  # a table of its own; no key
+    return [field.name for field in fields(config) if field.name not in aside]
 
 
 def test_every_term_has_one_sentence_and_the_terms_are_sorted():

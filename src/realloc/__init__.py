@@ -13,49 +13,49 @@ if TYPE_CHECKING:
     from realloc.base.errors import ConfigError, LogError, ReallocError
     from realloc.evaluate.total import total_gain
     from realloc.logs import (
-        Check,
         Logs,
+        ReadOptions,
         Schema,
         check_source,
+        guess_schema,
         read_logs,
         split_by_time,
         split_by_unit,
-        unit_folds,
     )
     from realloc.model.config import Config, read_config
     from realloc.model.realloc import ReAlloc, load
     from realloc.world import Regime, World
 
 _HOMES = {
-    "Check": "logs",
     "Config": "model.config",
     "ConfigError": "base.errors",
     "LogError": "base.errors",
     "Logs": "logs",
     "ReallocError": "base.errors",
     "ReAlloc": "model.realloc",
+    "ReadOptions": "logs",
     "Regime": "world",
     "Schema": "logs",
     "World": "world",
     "check_source": "logs",
     "baselines": "",
     "evaluate": "",
+    "guess_schema": "logs",
     "load": "model.realloc",
     "read_config": "model.config",
     "read_logs": "logs",
     "split_by_time": "logs",
     "split_by_unit": "logs",
     "total_gain": "evaluate.total",
-    "unit_folds": "logs",
 }
 
 __all__ = [
-    "Check",
     "Config",
     "ConfigError",
     "LogError",
     "Logs",
     "ReAlloc",
+    "ReadOptions",
     "ReallocError",
     "Regime",
     "Schema",
@@ -64,13 +64,13 @@ __all__ = [
     "baselines",
     "check_source",
     "evaluate",
+    "guess_schema",
     "load",
     "read_config",
     "read_logs",
     "split_by_time",
     "split_by_unit",
     "total_gain",
-    "unit_folds",
 ]
 
 

@@ -164,3 +164,14 @@ def test_bad_options_are_one_sentence_and_exit_code_2(
     said = run(*arguments, code=2)
     assert text in said.stderr
     assert said.stderr.count("\n") == 1
+
+
+def test_exports_are_read_as_the_config_says(run, written, tmp_path):
+    arms = make_arms(2000, lift=0.1)
+    plain = json.loads(run(*written(arms), "--json").stdout)
+    german = arms.to_csv(index=False, sep=";", decimal=",")
+    (tmp_path / "arms.csv").write_text(german, encoding="utf-16")
+    read = '\n[read]\ndelimiter = ";"\ndecimal = ","\nencoding = "utf-16"\n'
+    (tmp_path / "realloc.toml").write_text(TOML.format(more="") + read)
+    found = json.loads(run("arms.csv", "--config", "realloc.toml", "--json").stdout)
+    assert found["metrics"] == plain["metrics"]

@@ -364,6 +364,13 @@ UNREADABLE = [
 ]
 
 
+PROPOSED = {
+    "semicolons": 'delimiter = ";"',
+    "utf-16": 'encoding = "utf-16"',
+    "latin-1": 'encoding = "cp1252"',
+}
+
+
 def broken_log(name: str) -> bytes:
     rng = random.Random(f"{SEED} {name}")
     text = big_log()
@@ -415,7 +422,20 @@ def test_check_ends_with_2_and_writes_nothing(
     assert_refused(code, said.out + said.err, before, desk)
 
 
-@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("name", PROPOSED)
+def test_init_proposes_how_a_file_is_written(
+    name: str,
+    desk: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (desk / "logs.csv").write_bytes(broken_log(name))
+    assert run(["init", "logs.csv"], monkeypatch) == 0
+    assert f"The text is read with {PROPOSED[name]}" in capsys.readouterr().out
+    assert run(["check", "logs.csv", "--config", "realloc.toml"], monkeypatch) == 0
+
+
+@pytest.mark.parametrize("name", [name for name in UNREADABLE if name not in PROPOSED])
 def test_init_ends_with_2_and_writes_nothing(
     name: str,
     desk: Path,

@@ -14,8 +14,8 @@ from realloc import (
     read_logs,
     split_by_time,
     split_by_unit,
-    unit_folds,
 )
+from realloc.logs import unit_folds
 from tests.conftest import SPENDS, make_frame
 
 LOGS = read_logs(make_frame(units=23, days=5), SPENDS)

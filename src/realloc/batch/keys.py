@@ -49,7 +49,9 @@ def _keys(opened: Source, schema: Schema) -> Iterator[tuple[pa.Array, Integers]]
     for piece in opened.pieces([schema.unit, schema.time]):
         unit = piece.batch.column(schema.unit)
         names = decoded(unit, schema.unit).cast(pa.string())
-        yield names, to_times(piece.batch.column(schema.time), schema.time).values
+        form = schema.read.date_format
+        times = to_times(piece.batch.column(schema.time), schema.time, form)
+        yield names, times.values
 
 
 def _hash(unit: pa.Array) -> Hashes:

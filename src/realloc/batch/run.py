@@ -18,6 +18,7 @@ from typing import Any
 from realloc.base import disk
 from realloc.base.errors import ConfigError, LogError, PublishError, StoreError
 from realloc.base.progress import Progress, silent
+from realloc.base.validation import from_table
 from realloc.base.version import __version__
 from realloc.batch.all_rows import decide_all_rows
 from realloc.batch.checkpoint import Checkpoint, digest_of, only_run, open_checkpoint
@@ -28,6 +29,7 @@ from realloc.batch.publish import ENDINGS, refused_name, summary_name, write_bes
 from realloc.batch.summary import LoggedAs, Output, RunSummary, summarise
 from realloc.batch.tally import Tally
 from realloc.batch.workers import decide_chunks
+from realloc.logs import Schema
 from realloc.logs.reading.read import plan_today
 from realloc.logs.reading.source import Source, open_source
 from realloc.model.config import Config
@@ -35,6 +37,7 @@ from realloc.serve.load import LoadedModel, ModelRequest, load_model
 from realloc.storage.ledger.entry import Entry, sha256_file
 from realloc.storage.ledger.ledger import DECISIONS, Ledger
 from realloc.storage.store import Store
+from realloc.storage.store.frozen import newest_record
 from realloc.storage.store.store import utc_now
 
 STEP = "decisions"
@@ -82,7 +85,7 @@ def recommend_file(
     if out.suffix not in ENDINGS:
         raise ConfigError(f"Expected `--out` to end in .parquet or .csv, got {out.name!r}.")
     opened = Store(store, allow_network=options.allow_network, clock=options.clock)
-    source = open_source(today)
+    source = _open_input(today, opened)
     if not source.files:
         raise LogError(
             "Expected files to recommend for, got a frame. Use `model.recommend(frame)`."
@@ -112,6 +115,14 @@ def recommend_file(
                 # The store was frozen meanwhile: no decision may be published, so begin again.
     except OSError as problem:
         raise _explain(problem, out, before) from problem
+
+
+def _open_input(today: Any, store: Store) -> Source:
+    """The input, its text read as the logs of the newest version were."""
+    if store.empty:
+        return open_source(today)
+    schema = from_table(Schema, newest_record(store.path).schema, "the version's record")
+    return open_source(today, schema.read)
 
 
 def _identify(out: Path) -> tuple[int, int] | None:

@@ -10,6 +10,8 @@ from realloc.base.validation import check_table, from_table
 from realloc.cli.console import busy, print_error, print_json
 from realloc.cli.options import AsJson, Quiet, Report
 from realloc.decide.config import DecisionConfig
+from realloc.logs import ReadOptions
+from realloc.logs.reading.source import open_source
 from realloc.model.config import read_toml
 
 if TYPE_CHECKING:
@@ -56,13 +58,15 @@ def abtest(
     from realloc.evaluate.abtest import plan_test, read_out, to_html
 
     settings, decision = read_test(config)
+    keys = read_toml(config).get("read", {})
+    table = open_source(arms, from_table(ReadOptions, keys, f"[read] of {config}"))
     if plan:
         if report is not None:
             raise ConfigError(
                 "Expected `--report` without `--plan`: there is nothing to report before a test."
             )
         with busy("Planning", quiet):
-            planned = plan_test(arms, settings, units=units, power=power, effect=effect)
+            planned = plan_test(table, settings, units=units, power=power, effect=effect)
         _show(planned, as_json)
         return
     if units is not None or effect is not None:
@@ -71,7 +75,7 @@ def abtest(
             "table."
         )
     with busy("Comparing arms", quiet):
-        readout = read_out(arms, settings, decision.beta, decision.threshold)
+        readout = read_out(table, settings, decision.beta, decision.threshold)
     if report is not None:
         report.parent.mkdir(parents=True, exist_ok=True)
         report.write_text(to_html(readout), encoding="utf-8")

@@ -1,5 +1,6 @@
 """`realloc check`: check logs before fitting."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,13 +18,12 @@ from realloc.cli.console import (
     progress_bar,
     stdout,
 )
-from realloc.cli.options import AsJson, Files, Quiet
+from realloc.cli.options import AsJson, DateFormat, Files, Quiet
 from realloc.logs import Check, Finding, Schema, names
 from realloc.logs.checks.check import check_loaded
 from realloc.logs.checks.variation import Variation, count
-from realloc.logs.guess import guess_schema
+from realloc.logs.guess import Hints, doubts, guess_schema
 from realloc.logs.reading.read import load
-from realloc.logs.reading.source import open_source
 from realloc.model.config import Config, read_config
 
 MOST_CHANNELS = 40
@@ -40,6 +40,7 @@ def check(
         Path | None,
         typer.Option(help="TOML with a [schema]; without it, one is guessed and shown."),
     ] = None,
+    date_format: DateFormat = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -48,7 +49,7 @@ def check(
     Exit code 2 if there is an error.
     """
     try:
-        result = _check(logs, config, quiet)
+        result = _check(logs, config, date_format, quiet)
     except ReallocError as problem:
         if not as_json:
             raise
@@ -63,12 +64,16 @@ def check(
         raise typer.Exit(2)
 
 
-def _check(logs: list[str], config: Path | None, quiet: bool) -> Check:
+def _check(
+    logs: list[str], config: Path | None, date_format: str | None, quiet: bool
+) -> Check:
     with busy("Looking at the columns", quiet):
         if config:
             schema, settings = read_config(config)
+            if date_format:
+                schema = replace(schema, read=replace(schema.read, date_format=date_format))
         else:
-            schema = guess_schema(open_source(logs))
+            schema = guess_schema(logs, Hints(date_format=date_format))
             settings = Config()
     with progress_bar("Reading", quiet=quiet) as advance:
         loaded = load(logs, schema, on_progress=advance)
@@ -107,7 +112,11 @@ def _show_schema(
     table.add_row("  outcome", escape(schema.outcome))
     table.add_row("  channels", escape(f"{channels} ({kind})"))
     table.add_row("  features", escape(", ".join(features) or "none"))
+    if schema.read.changed:
+        table.add_row("  read with", escape(schema.read.to_toml()))
     console.print(table)
+    for question in doubts(schema, "channel"):
+        console.print(indented(f"[yellow]?[/] {escape(question)}"))
     console.print()
 
 

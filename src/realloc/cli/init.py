@@ -1,20 +1,20 @@
 """`realloc init`: write a first realloc.toml from the data."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from realloc.base.errors import ConfigError
+from realloc.base.errors import ConfigError, LogError
 from realloc.cli.console import busy, progress_bar
-from realloc.cli.options import Files, Quiet
-from realloc.logs import Finding, Schema, check_logs, names
+from realloc.cli.options import DateFormat, Files, Quiet
+from realloc.logs import Check, Finding, Schema, names
+from realloc.logs.checks.check import check_loaded
 from realloc.logs.checks.variation import count
-from realloc.logs.guess import Hints, guess_schema
-from realloc.logs.reading.plan import make_plan
-from realloc.logs.reading.read import load
+from realloc.logs.guess import Hints, doubts, guess_schema
+from realloc.logs.reading.read import Loaded, load
 from realloc.logs.reading.source import open_source
 
 
@@ -32,9 +32,10 @@ def init(
     force: Annotated[
         bool, typer.Option("--force", help="Replace an existing file.")
     ] = False,
+    date_format: DateFormat = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write a first config from the data: what each column seems to be.
+    """Write a first config from the data: what each column seems to be, and how text is written.
 
     Read it, correct it, then check.
     """
@@ -47,73 +48,70 @@ def init(
         raise ConfigError(
             f"Expected the folder of {str(out)!r} to exist, but it does not. Make it first."
         )
-    listed = [name.strip() for name in channels.split(",")] if channels else []
-    hints = Hints(unit=unit, time=time, outcome=outcome, channels=tuple(listed))
+    hints = Hints(
+        unit=unit,
+        time=time,
+        outcome=outcome,
+        channels=tuple(name.strip() for name in channels.split(",")) if channels else (),
+        date_format=date_format,
+    )
     with busy("Looking at the columns", quiet):
-        source = open_source(logs)
-        schema = guess_schema(source, hints)
+        schema = guess_schema(logs, hints)
     with progress_bar("Reading", quiet=quiet) as advance:
         loaded = load(logs, schema, on_progress=advance)
-    if loaded.logs is None:
-        kinds = make_plan(source, schema).features
-        pinned = [name for name, kind in kinds.items() if kind == "category"]
-        text = _toml(source.columns.names, schema, list(kinds), pinned, loaded.findings)
-        findings = loaded.findings
-        state = "The log cannot be read as it is"
-    else:
-        with busy("Checking", quiet):
-            findings = check_logs(loaded.logs).findings
-        pinned = loaded.logs.pinned_schema.categorical or ()
-        text = _toml(source.columns.names, schema, loaded.logs.features, pinned, findings)
-        state = f"{len(loaded.logs):,} rows can be used"
-    out.write_text(text, encoding="utf-8")
-    typer.echo(
+    for finding in loaded.findings:
+        if finding.code == "ambiguous_dates":
+            raise LogError(finding.sentence)
+    with busy("Checking", quiet):
+        checked = check_loaded(loaded, schema)
+    present = open_source(logs, schema.read).columns.names
+    out.write_text(_toml(present, loaded, schema, checked.findings), encoding="utf-8")
+    for line in _said(loaded, schema, checked, out):
+        typer.echo(line)
+
+
+def _said(loaded: Loaded, schema: Schema, checked: Check, out: Path) -> Iterator[str]:
+    """What was written, what to confirm in it, and what to do next."""
+    yield (
         f"Wrote {out}: unit {schema.unit}, time {schema.time}, outcome {schema.outcome}, "
         f"{len(schema.channels)} channels."
     )
-    errors = count(sum(finding.level == "error" for finding in findings), "error")
-    typer.echo(f"{state}; the check found {errors}. Next: realloc check … --config {out}")
+    if schema.read.changed:
+        yield f"The text is read with {schema.read.to_toml()}; [read] shows its first row."
+    for question in doubts(schema):
+        yield f"Please confirm: {question}"
+    state = "The log cannot be read as it is"
+    if loaded.logs is not None:
+        state = f"{len(loaded.logs):,} rows can be used"
+    errors = count(len(checked.errors), "error")
+    yield f"{state}; the check found {errors}. Next: realloc check … --config {out}"
 
 
 def _toml(
-    present: Iterable[str],
-    schema: Schema,
-    features: Sequence[str],
-    categorical: Sequence[str],
-    findings: Iterable[Finding],
+    present: Iterable[str], loaded: Loaded, schema: Schema, findings: Iterable[Finding]
 ) -> str:
-    """The file's text, with what was left out and why as comments."""
+    """The file's text, with why each part was given and what was left out as comments."""
     lines = [
         "# Written by `realloc init` from the data. Every line is a guess until you have read it.",
         "",
         "seed = 0",
         "money_digits = 2  # money is rounded to this many digits and still sums to the budget",
         "",
+        *_read_table(schema),
         "[schema]",
-        f"unit = {_text(schema.unit)}",
-        f"time = {_text(schema.time)}",
-        f"outcome = {_text(schema.outcome)}",
-        f"channels = {_list(schema.channels)}",
+        *_schema_lines(schema),
     ]
-    if schema.long:
-        lines.append(f"channel_column = {_text(str(schema.channel_column))}")
-        lines.append(f"spend_column = {_text(str(schema.spend_column))}")
-    elif schema.budget:
-        lines.append(f"budget = {_text(schema.budget)}  # the channels are shares of it")
-    else:
-        lines.append(
-            '# budget = "…"  # only if the channels are shares: the column they are shares of'
-        )
+    features, categorical = loaded.features, loaded.categorical
     lines.append(f"features = {_list(features)}  # known before the decision")
     lines.append(f"categorical = {_list(categorical)}")
-    taken = {*schema.fixed_columns, schema.spend_column}
+    taken = {*schema.fixed_columns, schema.spend_column, *features}
     later = [
         _text(name) for name in present if name not in taken and names.looks_later(name)
     ]
     if later:
         lines.append(
-            "# Named like results of the decision, so not used. If some were known before it, "
-            "list them in both lines:"
+            "# Named like results of the decision, so not used. Were some known before it? Then "
+            "list them in `features`, too:"
         )
         lines.append(f"# known_before = [{', '.join(later)}]")
     if schema.propensity:
@@ -127,12 +125,54 @@ def _toml(
             lines.append(
                 f"# drop_units = [{_text(finding.unit)}]  # looks like the sum of other units"
             )
-        if finding.level != "info":
-            printable = "".join(
-                sign if sign.isprintable() else " " for sign in finding.what
-            )
-            notes.append(f"# {finding.level}: {' '.join(printable.split())}")
+        if finding.level != "info" and finding.code != "post_decision_name":
+            notes.append(_comment(f"{finding.level}: {finding.what}"))
     return "\n".join(lines + notes).rstrip() + "\n"
+
+
+def _read_table(schema: Schema) -> list[str]:
+    """The table [read] with an example, where the text is not plain CSV with ISO dates."""
+    if not schema.read.changed:
+        return []
+    lines = ["[read]  # how the text of the files is written, for all later verbs"]
+    if "[read]" in schema.notes:
+        lines.append(_comment(schema.notes["[read]"]))
+    return [*lines, schema.read.to_toml("\n"), ""]
+
+
+def _schema_lines(schema: Schema) -> list[str]:
+    """The parts of the columns, with a note for each."""
+    lines = [
+        f"{part} = {_text(name)}{_note(schema, name)}"
+        for part, name in (
+            ("unit", schema.unit),
+            ("time", schema.time),
+            ("outcome", schema.outcome),
+        )
+    ]
+    lines.append("channels = [")
+    lines += [f"  {_text(name)},{_note(schema, name)}" for name in schema.channels]
+    lines.append("]")
+    if schema.long:
+        lines.append(f"channel_column = {_text(str(schema.channel_column))}")
+        lines.append(f"spend_column = {_text(str(schema.spend_column))}")
+    elif schema.budget:
+        lines.append(f"budget = {_text(schema.budget)}  # the channels are shares of it")
+    else:
+        lines.append(
+            '# budget = "…"  # only if the channels are shares: the column they are shares of'
+        )
+    return lines
+
+
+def _note(schema: Schema, name: str) -> str:
+    note = schema.notes.get(name)
+    return f"  {_comment(note.split(': ', 1)[-1])}" if note else ""
+
+
+def _comment(text: str) -> str:
+    printable = "".join(sign if sign.isprintable() else " " for sign in text)
+    return f"# {' '.join(printable.split())}"
 
 
 def _text(value: str) -> str:

@@ -8,7 +8,7 @@ import typer
 Files = Annotated[
     list[str],
     typer.Argument(
-        help="Parquet or CSV file(s), a quoted glob, or a folder of partitions."
+        help="Parquet, CSV or Excel file(s), a quoted glob, or a folder of partitions."
     ),
 ]
 StorePath = Annotated[
@@ -18,6 +18,10 @@ Decisions = Annotated[
     Path | None, typer.Option(help="Folder of the decision log; else in the store.")
 ]
 Report = Annotated[Path | None, typer.Option(help="Also write the report as an HTML page.")]
+DateFormat = Annotated[
+    str | None,
+    typer.Option(help="How dates are written: DD/MM/YYYY, MM/DD/YYYY, 'MMM DD, YYYY', …"),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 Details = Annotated[
     bool,

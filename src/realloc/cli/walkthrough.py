@@ -12,7 +12,6 @@ from realloc.baselines import ConstantField
 from realloc.cli.check import show_check
 from realloc.logs import Logs, read_logs
 from realloc.logs.guess import guess_schema
-from realloc.logs.reading.source import open_source
 from realloc.model.config import Config
 from realloc.model.realloc import ReAlloc
 from realloc.world import World
@@ -31,7 +30,7 @@ def run_demo(out: Path, units: int, console: Console) -> None:
     today = world.sample(units=500, periods=1, seed=1, first_day="2025-01-11")
     pq.write_table(today.to_arrow().drop_columns(["orders"]), out / "today.parquet")
     console.print("[bold]2. Check the log[/]")
-    logs = read_logs(out / "logs.parquet", guess_schema(open_source(out / "logs.parquet")))
+    logs = read_logs(out / "logs.parquet", guess_schema(out / "logs.parquet"))
     console.print(
         "[bold]3. Fit (teacher, student, support; about a minute) and recommend[/]"
     )

@@ -27,20 +27,39 @@ HARMLESS = frozenset(
     "rank competitor competitors control tier window deadline stock policy limit".split()
 )
 # In order of preference:
-TIME = tuple("date day week ds dt month time timestamp period".split())
+TIME = tuple(
+    "date day week ds dt month time timestamp period datum woche monat tag".split()
+)
 UNIT = tuple(
-    "unit item sku product campaign adgroup shop store geo region market timeseries id".split()
+    "unit item sku product campaign adgroup shop store geo region market timeseries filiale "
+    "id".split()
 )
 OUTCOME = tuple(
-    "outcome orders purchases conversions sales revenue gmv y target kpi response".split()
+    "outcome orders purchases conversions sales revenue gmv y target kpi response bestellungen "
+    "umsatz".split()
 )
 BUDGET = ("budget", "total_budget", "daily_budget", "total_spend", "b")
-CHANNEL = tuple("channel medium platform source network placement".split())
-SPEND = frozenset("spend cost spends costs expense investment".split())
+CHANNEL = tuple("channel medium platform source network placement kanal".split())
+SPEND = frozenset("spend cost spends costs expense investment ausgaben kosten".split())
+# What money is spent on, where the name does not say that it is money.
+MEDIUM = frozenset(
+    "ads adwords affiliate affiliates audio banner billboard bing cinema coupon coupons criteo "
+    "direct display email emails facebook google influencer influencers instagram linkedin mail "
+    "media meta native newsletter ooh outdoor pinterest podcast podcasts press print programmatic "
+    "promo promos push radio rebate rebates retargeting sea search sem shopping sms snapchat "
+    "social streaming television tiktok tv twitter video voucher vouchers youtube fernsehen "
+    "gutschein gutscheine kino suche werbung".split()
+)
+# What describes a unit or a period, and is no spend.
+STATE = frozenset(
+    "age area count customers days discount distance households hour humidity idx index inventory "
+    "items lat latitude lon longitude margin number population price quantity rain rate rating "
+    "score size staff stock tax temp temperature weather width year".split()
+)
 SHARE = frozenset("share shares pct percent proportion weight mix".split())
 CURRENCY = frozenset(("currency", "ccy"))
 TOTAL = frozenset(
-    "all total totals overall global sum national worldwide everything".split()
+    "summe gesamt all total totals overall global sum national worldwide everything".split()
 )
 
 
@@ -82,6 +101,16 @@ def looks_spent(name: str) -> bool:
     parts = set(words(name))
     other = parts & (TOTAL | {"budget", "per"})
     return bool(parts & SPEND) and not other and not looks_earlier(name)
+
+
+def looks_medium(name: str) -> bool:
+    """Named like something that ad money is spent on."""
+    return not MEDIUM.isdisjoint(words(name))
+
+
+def looks_state(name: str) -> bool:
+    """Named like what describes a unit or a period."""
+    return not STATE.isdisjoint(words(name))
 
 
 def rank(name: str, wanted: tuple[str, ...]) -> int:

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from typing import cast
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types
+from realloc.base.validation import check_types, from_table
+from realloc.logs.reading.options import PLAIN, ReadOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +36,19 @@ class Schema:
         str, ...
     ] = ()  # columns that look post-decision but were known before it
     drop_units: tuple[str, ...] = ()  # units to leave out, such as a total of the others
+    read: ReadOptions = PLAIN  # how text files are written: the table [read]
+    # Of a guessed schema: why each column got its part.
+    notes: dict[str, str] = field(default_factory=dict[str, str], compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for part in fields(self):
+            value = getattr(self, part.name)
             if isinstance(value, Iterable) and not isinstance(
                 value, str | tuple | Set | Mapping
             ):
-                object.__setattr__(self, field.name, tuple(value))
+                object.__setattr__(self, part.name, tuple(value))
+        if isinstance(cast("object", self.read), Mapping):  # from a file
+            object.__setattr__(self, "read", from_table(ReadOptions, self.read, "[read]"))
         if isinstance(self.channels, str):
             raise ConfigError(
                 f"Expected `channels` to be a list of column names, got the text {self.channels!r}."
@@ -61,11 +68,11 @@ class Schema:
                 "Expected no `budget` with the long layout: there the budget is the sum of the "
                 "spends."
             )
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for part in fields(self):
+            value = getattr(self, part.name)
             if value == "" or (isinstance(value, tuple) and "" in value):
                 raise ConfigError(
-                    f"Expected a column name in `{field.name}` of the schema, got an empty text."
+                    f"Expected a column name in `{part.name}` of the schema, got an empty text."
                 )
         self._check_one_part_each()
 
@@ -86,6 +93,13 @@ class Schema:
             self.currency,
         )
         return tuple(name for name in single if name) + self.channels + self.guardrails
+
+    @property
+    def columns(self) -> set[str]:
+        """Every column that the schema names."""
+        extra = (self.channel_column, self.spend_column, *self.known_before)
+        named = {*self.fixed_columns, *(self.features or ()), *filter(None, extra)}
+        return named - set(self.channels) if self.long else named
 
     def _check_one_part_each(self) -> None:
         # In the long layout channels are values, but they become columns, so they may not clash.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from realloc.logs.checks.check import Check
+    from realloc.logs.overview import LogSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +156,9 @@ class Logs:
         categorical = [
             name for name in self.features if pa.types.is_dictionary(self.table[name].type)
         ]
-        return replace(self.schema, features=self.features, categorical=tuple(categorical))
+        return replace(
+            self.schema, features=self.features, categorical=tuple(categorical), notes={}
+        )
 
     def take(self, rows: Mask | Rows) -> "Logs":
         """The rows where a mask is true, or at the given positions."""
@@ -171,6 +174,14 @@ class Logs:
         from realloc.logs.checks.check import check_logs
 
         return check_logs(self)
+
+    def summary(self) -> "LogSummary":
+        """What a person wants to know first: how much, of whom, when, and what changes."""
+        from realloc.logs.overview import summarise
+
+        if not len(self):
+            raise LogError("Expected rows to summarise, but this part of the log is empty.")
+        return summarise(self)
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table, unit ids decoded."""

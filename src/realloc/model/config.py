@@ -136,7 +136,12 @@ def read_config(path: str | Path) -> tuple[Schema, Config]:
             f"Expected `{misplaced[0]}` above the first table of {path}, but it stands "
             "below [schema]."
         )
-    schema = from_table(Schema, table.pop("schema"), f"[schema] of {path}")
+    parts = table.pop("schema")
+    if "read" in table and isinstance(
+        parts, Mapping
+    ):  # how files are written is kept with it
+        parts = {**parts, "read": table.pop("read")}
+    schema = from_table(Schema, parts, f"[schema] of {path}")
     for name in ELSEWHERE:
         table.pop(name, None)
     return schema, parse_config(table, str(path))
@@ -148,9 +153,8 @@ def parse_config(table: Mapping[str, Any], where: str) -> Config:
     unknown = [key for key in table if key not in known]
     if unknown:
         kind = "table" if isinstance(table[unknown[0]], Mapping) else "key"
-        raise ConfigError(
-            f"Unknown {kind} `{unknown[0]}` in {where}.{nearest(unknown[0], [*known, 'schema'])}"
-        )
+        hint = nearest(unknown[0], [*known, "schema", "read"])
+        raise ConfigError(f"Unknown {kind} `{unknown[0]}` in {where}.{hint}")
     values = dict(table)
     for name, stage in STAGES.items():
         if name in values:

@@ -180,6 +180,7 @@ class RoundState:
         objective = self._objective(config)
         return any(
             learned.mixes is not None
+            or config.min_significance == 0
             or learned.committee.significance >= config.min_significance
             for name, learned in self.outcomes.items()
             if objective.get(name)

@@ -74,7 +74,7 @@ def _realised(
     ledger = Ledger(decisions or store.path / DECISIONS)
     if not ledger.numbers():
         return "no decisions are logged yet"
-    if schema.outcome not in open_source(window).columns.names:
+    if schema.outcome not in open_source(window, schema.read).columns.names:
         return "the window has no outcome yet"
     logs = read_logs(window, schema)
     joined = join(ledger, logs)
@@ -90,7 +90,7 @@ def _realised(
 
 def _arms(window: Any, logs: Logs, joined: pa.Table, arm: str) -> pa.Array:
     """The arm of every joined decision, by its unit."""
-    source = open_source(window)
+    source = open_source(window, logs.schema.read)
     unit = logs.schema.unit
     if arm not in source.columns.names:
         raise LogError(

@@ -1,11 +1,12 @@
 """CSV, strictly: pandas, for one, shifts every column if rows are wider than the header."""
 
+import gzip
 import io
 
 import pandas as pd
 import pytest
 
-from realloc import LogError, read_logs
+from realloc import LogError, ReadOptions, read_logs
 from tests.conftest import SPENDS
 
 HEADER = "item,date,ads,coupon,rebate,orders"
@@ -62,7 +63,7 @@ def test_a_good_file_is_read(tmp_path):
         (rows("i1,2025-01-01,1e400,2,3,4"), "finite numbers in column 'ads'"),
         (rows("i1,2025-01-01,1,2,3,Infinity"), "finite numbers in column 'orders'"),
         (rows("i1,01/02/2025,1,2,3,4"), "got '01/02/2025'"),
-        (rows("i1,2025-1-2,1,2,3,4"), "got '2025-1-2'"),
+        (rows("i1,2025-13-2,1,2,3,4"), "got '2025-13-2'"),
         (rows(*GOOD, header=HEADER.replace("coupon", "ads")), "'ads' stands there twice"),
         (rows(*GOOD[1:], header=GOOD[0]), "looks like data. Add the column names"),
         (b"PAR1" + bytes(100), "UTF-16 or a binary file"),
@@ -97,3 +98,26 @@ def test_a_broken_gzip_is_refused(tmp_path):
 def test_an_index_column_without_name_is_ignored(tmp_path):
     indexed = rows(*(f"{i},{line}" for i, line in enumerate(GOOD)), header="," + HEADER)
     assert read(tmp_path, indexed).features == ()
+
+
+def test_a_wrong_encoding_is_corrected_by_what_the_message_says(tmp_path):
+    (tmp_path / "logs.csv").write_text(rows(*GOOD).replace(",", ";"), encoding="utf-16")
+    for given in (
+        ReadOptions(),
+        ReadOptions(encoding="cp1252"),
+        ReadOptions(delimiter="|"),
+    ):
+        with pytest.raises(LogError, match='delimiter = ";", encoding = "utf-16"'):
+            read_logs(tmp_path / "logs.csv", SPENDS, read=given)
+    right = ReadOptions(delimiter=";", encoding="utf-16")
+    assert len(read_logs(tmp_path / "logs.csv", SPENDS, read=right)) == 20
+    (tmp_path / "logs.csv").write_text(rows(*GOOD).replace("i1", "ï"), encoding="utf-8")
+    with pytest.raises(LogError, match='Put encoding = "utf-8" there'):
+        read_logs(tmp_path / "logs.csv", SPENDS, read=ReadOptions(encoding="ascii"))
+
+
+def test_options_hold_for_compressed_files(tmp_path):
+    content = rows(*GOOD).replace(",", ";").encode("utf-16")
+    (tmp_path / "logs.csv.gz").write_bytes(gzip.compress(content))
+    right = ReadOptions(delimiter=";", encoding="utf-16")
+    assert len(read_logs(tmp_path / "logs.csv.gz", SPENDS, read=right)) == 20

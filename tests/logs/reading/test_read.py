@@ -1,12 +1,13 @@
 """Reading: the same table whatever the order; nothing is inferred silently."""
 
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from realloc import LogError, Schema, read_logs
+from realloc import LogError, Schema, check_source, read_logs
 from tests.conftest import SPENDS
 from tests.logs.sources import same
 
@@ -75,3 +76,67 @@ def test_all_problems_come_in_one_message(frame):
         LogError, match=r"2 problems in the log:\n  1\. .*'ads'.*\n  2\. .*'orders'"
     ):
         read_logs(frame, SPENDS)
+
+
+def test_problems_of_rows_keys_and_the_whole_log_come_in_one_list(frame):
+    frame["currency"] = ["EUR", "USD"] * 120
+    frame.loc[2, "ads"] = -1.0
+    frame = pd.concat([frame, frame.iloc[[7]]], ignore_index=True)
+    with pytest.raises(LogError, match="3 problems in the log") as told:
+        read_logs(frame, SPENDS)
+    for part in (
+        "at least 0 in column 'ads', got -1",
+        "one row per unit and date",
+        "in column 'currency'",
+    ):
+        assert part in str(told.value)
+    check = check_source(frame, SPENDS)
+    assert {error.code for error in check.errors} == {
+        "negative",
+        "duplicates",
+        "mixed_currencies",
+    }
+
+
+def test_a_copy_of_a_wrong_row_is_found_in_the_same_round(frame):
+    frame.loc[2, "ads"] = -1.0
+    frame = pd.concat([frame, frame.iloc[[2]]], ignore_index=True)
+    assert {error.code for error in check_source(frame, SPENDS).errors} == {
+        "negative",
+        "duplicates",
+    }
+
+
+def test_rows_without_key_do_not_count_as_copies(frame):
+    frame.loc[:3, "item"] = None
+    frame.loc[:1, "date"] = None
+    assert {error.code for error in check_source(frame, SPENDS).errors} == {
+        "missing_unit",
+        "missing_time",
+    }
+
+
+def test_the_long_layout_lists_all_problems_too(frame):
+    long = frame.melt(
+        ["item", "date", "orders"], ["ads", "coupon", "rebate"], "channel", "spend"
+    )
+    long.loc[2, "spend"] = -1.0
+    long.loc[4, "channel"] = "radio"
+    schema = replace(SPENDS, channel_column="channel", spend_column="spend")
+    long["currency"] = np.where(long["item"] < "i015", "EUR", "USD")
+    assert {error.code for error in check_source(long, schema).errors} == {
+        "negative",
+        "unlisted_channel",
+        "mixed_currencies",
+    }
+
+
+def test_what_the_wrong_rows_leave_over_is_not_judged_where_it_is_little(frame):
+    frame.loc[3:, "ads"] = -1.0
+    frame["orders"] = 5.0
+    assert {error.code for error in check_source(frame, SPENDS).errors} == {"negative"}
+    frame.loc[120:, "ads"] = 1.0
+    assert {error.code for error in check_source(frame, SPENDS).errors} == {
+        "negative",
+        "constant_outcome",
+    }

@@ -65,15 +65,18 @@ def test_sources_that_are_none(source, text):
 
 
 def test_unusable_files(tmp_path, frame):
-    (tmp_path / "logs.xlsx").write_bytes(b"PK")
+    (tmp_path / "logs.txt").write_bytes(b"PK")
     with pytest.raises(LogError, match="ends in .parquet"):
+        read_logs(tmp_path / "logs.txt", SPENDS)
+    (tmp_path / "logs.xlsx").write_bytes(b"PK")
+    with pytest.raises(LogError, match="cannot be opened"):
         read_logs(tmp_path / "logs.xlsx", SPENDS)
     (tmp_path / "empty").mkdir()
     with pytest.raises(LogError, match="there are none"):
         read_logs(tmp_path / "empty", SPENDS)
     frame.to_parquet(tmp_path / "a.parquet")
     to_csv(frame, tmp_path / "b.csv")
-    with pytest.raises(LogError, match="Parquet and CSV together"):
+    with pytest.raises(LogError, match="Parquet and text together"):
         read_logs([tmp_path / "a.parquet", tmp_path / "b.csv"], SPENDS)
     frame.drop(columns="price").to_parquet(tmp_path / "c.parquet")
     with pytest.raises(LogError, match=r"c\.parquet has no column 'price'"):

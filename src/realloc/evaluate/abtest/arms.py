@@ -127,6 +127,7 @@ class _Table:
             raise LogError("Expected rows in the table of the test, but there are none.")
         self.table = pa.Table.from_batches(batches)
         self.text = opened.text
+        self.read = opened.read
         self.units = self.names(config.unit)
 
     def names(self, name: str) -> Names:
@@ -198,7 +199,9 @@ class _Table:
 
     def numbers(self, name: str, may_be_empty: bool = False) -> Floats:
         """A column of finite numbers."""
-        parsed = to_numbers(self.table[name].combine_chunks(), name, self.text)
+        parsed = to_numbers(
+            self.table[name].combine_chunks(), name, self.text, read=self.read
+        )
         if parsed.bad.any():
             row = int(parsed.bad.argmax())
             raise LogError(

@@ -1,5 +1,6 @@
 """One thing that a check of logs found."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
@@ -44,3 +45,11 @@ class Finding:
             first = ", ".join(filter(None, (self.where, unit, date)))
             parts.append(f"first: {first}" if self.rows > 1 and self.where else first)
         return "; ".join(parts)
+
+
+def listed(problems: Sequence[str]) -> str:
+    """One problem as it is, several as a numbered list."""
+    if len(problems) == 1:
+        return problems[0]
+    numbered = [f"  {i}. {text}" for i, text in enumerate(problems, 1)]
+    return "\n".join([f"{len(problems)} problems in the log:", *numbered])

@@ -47,16 +47,27 @@ def listed_features(logs: Logs) -> Iterator[Finding]:
             yield useless
         elif name in leaks:
             yield _leak(name, *leaks[name], left_out=False)
-        elif listed and name not in logs.schema.known_before and names.looks_later(name):
+        elif listed and names.looks_later(name) and _may_be_later(logs, name):
             yield Finding(
                 "post_decision_name",
                 "warning",
                 f"Feature {name!r} is named like a result of the decision",
-                "If it is only known after the budget was spent, the model explains the outcome "
+                "Was it known before the budget was set? If not, the model explains the outcome "
                 "by it.",
-                "Use its past value, or list it under `known_before` to confirm that it was known.",
+                "If it was, list it under `known_before`; if not, use its past value.",
                 column=name,
             )
+
+
+def _may_be_later(logs: Logs, name: str) -> bool:
+    """Whether a column can be a result: one that never changes within a unit cannot."""
+    column = logs.table[name]
+    if name in logs.schema.known_before:
+        return False
+    if pa.types.is_dictionary(column.type):
+        column = column.combine_chunks().indices
+    changes = np.diff(as_floats(column)[: len(logs)])
+    return not logs.same_unit.any() or bool(np.any(np.abs(changes[logs.same_unit]) > 0))
 
 
 def find_leaks(logs: Logs) -> dict[str, tuple[str, float]]:

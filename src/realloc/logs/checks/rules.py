@@ -23,8 +23,7 @@ RULES: dict[str, Rule] = {
         "error",
         "Expected numbers in column {column!r}, got {value}",
         "The column would be read with holes where values are.",
-        "Write plain numbers such as 1234.5 (no thousands separators, currency signs or decimal "
-        "commas).",
+        "{detail}",
     ),
     "infinite": Rule(
         "error",
@@ -72,14 +71,15 @@ RULES: dict[str, Rule] = {
     "missing_time": Rule(
         "error",
         "Expected a date in column {column!r}, got nothing",
-        "The row cannot be placed.",
+        "The row cannot be placed; a row of totals at the end looks like this.",
         "Fill it in or drop the rows.",
     ),
     "bad_time": Rule(
         "error",
         "Expected dates such as 2026-01-31 in column {column!r}, got {value}",
-        "Other forms are ambiguous (01/02/2026 is two different days).",
-        "Write ISO dates (YYYY-MM-DD, or YYYY-MM-DDTHH:MM:SS).",
+        "The row cannot be placed in time.",
+        "Write it as YYYY-MM-DD, or name the form of all dates: --date-format DD/MM/YYYY for "
+        '`realloc init` and `realloc check`, date_format = "DD/MM/YYYY" in [read] of the config.',
     ),
     "future_time": Rule(
         "error",
@@ -167,28 +167,29 @@ class RuleTally:
         self.counts[code, column] += count
         self.firsts.setdefault((code, column), first)
 
-    def has(self, *codes: str) -> bool:
-        """Whether any row broke one of the rules."""
-        return any(code in codes for code, _ in self.counts)
-
     def findings(self) -> list[Finding]:
-        """One finding per rule and column."""
-        findings: list[Finding] = []
+        """One finding per rule and column; columns written in the same odd way share one."""
+        together: dict[tuple[str, str], list[str | None]] = {}
         for (code, column), first in self.firsts.items():
-            rule = RULES[code]
-            filled = {"column": column, "value": first.value, "detail": first.detail}
-            finding = Finding(
-                code,
-                rule.level,
-                rule.what.format(**filled),
-                rule.meaning,
-                rule.advice.format(**filled),
-                column=column,
-                unit=first.unit,
-                date=first.date,
-                where=first.where,
-                rows=self.counts[code, column],
-                stops_reading=rule.level == "error",
-            )
-            findings.append(finding)
-        return findings
+            alike = first.detail if code == "not_a_number" else str(column)
+            together.setdefault((code, alike), []).append(column)
+        return [self._finding(code, columns) for (code, _), columns in together.items()]
+
+    def _finding(self, code: str, columns: list[str | None]) -> Finding:
+        rule = RULES[code]
+        first = self.firsts[code, columns[0]]
+        filled = {"column": columns[0], "value": first.value, "detail": first.detail}
+        also = f"; also in {', '.join(map(repr, columns[1:]))}" if columns[1:] else ""
+        return Finding(
+            code,
+            rule.level,
+            rule.what.format(**filled) + also,
+            rule.meaning,
+            rule.advice.format(**filled),
+            column=columns[0],
+            unit=first.unit,
+            date=first.date,
+            where=first.where,
+            rows=max(self.counts[code, column] for column in columns),
+            stops_reading=rule.level == "error",
+        )

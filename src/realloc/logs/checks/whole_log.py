@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from realloc.logs.checks import exploration, leaks, money, totals
+from realloc.logs.checks import carry_over, exploration, leaks, money, totals
 from realloc.logs.checks.finding import Finding
 from realloc.logs.checks.limits import CheckConfig
-from realloc.logs.checks.variation import Variation
+from realloc.logs.checks.variation import Variation, measure
 from realloc.logs.table import Logs
 
 LogCheck = Callable[[Logs, Variation, CheckConfig], Iterator[Finding]]
@@ -162,6 +162,23 @@ def sums(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Find
     yield from totals.find_totals(logs)
 
 
+# What can be said of the rows that are right, where others are wrong.
+OF_THE_REST = (outcome, exploration.channels, exploration.shares, money.budgets)
+
+
+def errors_of_rest(logs: Logs) -> Iterator[Finding]:
+    """Further errors of a log some of whose rows are wrong, so that all are said at once."""
+    if not len(logs):
+        return
+    config = CheckConfig()
+    enough = len(logs) >= config.fewest_rows
+    variation = measure(logs)
+    for check in (*OF_THE_REST, money.currency) if enough else (money.currency,):
+        for finding in check(logs, variation, config):
+            if finding.level == "error":
+                yield finding
+
+
 CHECKS: tuple[LogCheck, ...] = (
     size,
     outcome,
@@ -170,6 +187,7 @@ CHECKS: tuple[LogCheck, ...] = (
     exploration.channels,
     exploration.shares,
     exploration.overlap,
+    carry_over.carry_over,
     outcome_by_unit,
     money.budgets,
     money.currency,

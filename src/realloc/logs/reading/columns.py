@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from realloc.base.errors import LogError
 from realloc.base.simplex import Integers, Mask
 from realloc.logs.reading.arrow import compute as pc
+from realloc.logs.reading.dates import NO_TIME, read_dates
+from realloc.logs.reading.numerals import plain_numbers
+from realloc.logs.reading.options import PLAIN, ReadOptions
 
 MISSING_WORDS = ("", "nan", "na", "n/a", "null", "none")
-NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$"
-INFINITE = r"^[+-]?(inf|infinity)$"
 ISO_DAY = r"^\d{4}-\d{2}-\d{2}$"
 ZONE = r"(Z|[+-]\d{2}:?\d{2})"
 ISO_MOMENT = (
     rf"^\d{{4}}-\d{{2}}-\d{{2}}[T ]\d{{2}}:\d{{2}}(:\d{{2}}(\.\d{{1,9}})?)?{ZONE}?$"
 )
 DAY_MICROS = 86_400_000_000
-NO_TIME = np.iinfo(np.int64).min
 YEAR_1 = -719_162 * DAY_MICROS
 YEAR_10000 = 2_932_897 * DAY_MICROS
 MOST_CATEGORIES = 1_000_000
@@ -45,17 +45,20 @@ class Parsed:
 
 
 def to_numbers(
-    column: pa.Array, name: str, allow_text: bool, allow_bool: bool = True
+    column: pa.Array,
+    name: str,
+    allow_text: bool,
+    allow_bool: bool = True,
+    read: ReadOptions = PLAIN,
 ) -> Parsed:
     """Convert to float64, NaN where missing. Text is parsed only where all is text (CSV)."""
     kind = column.type
     if allow_text and is_text(kind):
         column = decoded(column, name)
         text = pc.utf8_trim_whitespace(column)
-        good = pc.match_substring_regex(text, f"{NUMBER}|{INFINITE}", ignore_case=True)
-        values = pc.if_else(good, pc.utf8_ltrim(text, "+"), None).cast(pa.float64())
-        bad = pc.invert(pc.or_kleene(good, _is_missing(text)))
-        return Parsed(np.array(values), np.asarray(bad), column)
+        plain = plain_numbers(text, read)
+        bad = pc.invert(pc.or_kleene(plain.is_valid(), is_missing(text)))
+        return Parsed(np.array(plain.cast(pa.float64())), np.asarray(bad), column)
     if pa.types.is_boolean(kind) and allow_bool:
         column = column.cast(pa.uint8())
     elif not is_number(kind) and not pa.types.is_null(kind):
@@ -67,19 +70,26 @@ def to_numbers(
     return Parsed(np.asarray(column), np.zeros(len(column), dtype=bool))
 
 
-def _is_missing(text: pa.Array) -> pa.Array:
+def is_missing(text: pa.Array) -> pa.Array:
+    """Whether trimmed text says that there is no value."""
     return pc.is_in(pc.utf8_lower(text), value_set=pa.array([*MISSING_WORDS, None]))
 
 
-def to_times(column: pa.Array, name: str) -> Parsed:
-    """Convert to microseconds since 1970, NO_TIME where missing or bad."""
+def to_times(column: pa.Array, name: str, form: str | None = None) -> Parsed:
+    """Convert to microseconds since 1970, NO_TIME where missing or bad.
+
+    Text is ISO, or written in `form` (DD.MM.YYYY).
+    """
+    if form and pa.types.is_integer(column.type):  # such as 20260131
+        column = column.cast(pa.string())
     kind = column.type
     if is_text(kind):
-        return _times_from_text(decoded(column, name))
+        return _times_from_text(decoded(column, name), form)
     if not is_time(kind) and not pa.types.is_null(kind):
         raise LogError(
             f"Expected dates in column {name!r}, got {_say_type(kind)}. "
-            "Turn it into dates first, e.g. 20260131 → 2026-01-31."
+            'If they are written like 20260131, put date_format = "YYYYMMDD" into [read] of the '
+            "config (--date-format YYYYMMDD); else turn them into dates first."
         )
     clock = pa.types.is_timestamp(kind)
     zone = kind.tz if clock else None
@@ -102,7 +112,7 @@ def to_times(column: pa.Array, name: str) -> Parsed:
     )
 
 
-def _times_from_text(column: pa.Array) -> Parsed:
+def _times_from_text(column: pa.Array, form: str | None) -> Parsed:
     days = _days(column)
     if days is not None:
         bad = _outside(days)
@@ -115,8 +125,10 @@ def _times_from_text(column: pa.Array) -> Parsed:
     for chosen, zone in ((day | (moment & ~zoned), None), (zoned, "UTC")):
         if chosen.any():
             values[chosen] = _parse_moments(text.filter(pa.array(chosen)), zone)
+    if form and not (day | moment).all():
+        values = np.where(day | moment, values, read_dates(text, form))
     values[_outside(values)] = NO_TIME
-    bad = (values == NO_TIME) & ~np.asarray(_is_missing(text))
+    bad = (values == NO_TIME) & ~np.asarray(is_missing(text))
     naive = moment & ~zoned
     return Parsed(values, bad, column, bool(zoned.any()), bool(naive.any()))
 

@@ -24,6 +24,8 @@ from realloc.logs.reading.columns import (
     to_numbers,
     to_times,
 )
+from realloc.logs.reading.numerals import looks_like
+from realloc.logs.reading.options import ReadOptions
 from realloc.logs.reading.plan import ReadingPlan
 from realloc.logs.reading.source import Piece
 
@@ -122,7 +124,8 @@ class Intake:
         batch = piece.batch
         schema = self.plan.schema
         units = self._encode_units(batch.column(schema.unit))
-        times = to_times(batch.column(schema.time), schema.time)
+        form = schema.read.date_format
+        times = to_times(batch.column(schema.time), schema.time, form)
         self.zoned |= times.zoned
         self.naive |= times.naive
         flags = RowFlags(self, piece, units, times.values)
@@ -139,7 +142,11 @@ class Intake:
             columns[POSITION] = np.arange(self.seen, self.seen + batch.num_rows)
         self.seen += batch.num_rows
         rows = CompactRows(units, times.values, columns)
-        self.usable.append(rows if schema.long else check_split(flags, rows))
+        if not schema.long:
+            rows = check_split(flags, rows)
+        elif flags.wrong:
+            rows = rows.take(flags.right)
+        self.usable.append(rows)
 
     def _encode_units(self, column: pa.Array) -> NDArray[np.int32]:
         name = self.plan.schema.unit
@@ -179,7 +186,7 @@ class Intake:
         schema = self.plan.schema
         spend = name == schema.spend_column or name in schema.channels
         money = spend or name == schema.budget
-        parsed = to_numbers(column, name, allow_text=self.text, allow_bool=not money)
+        parsed = to_numbers(column, name, self.text, allow_bool=not money, read=schema.read)
         values = parsed.values + 0.0  # a copy, with −0.0 made 0.0
         _check_numbers(flags, parsed, values, name)
         if money and not _within(values, LARGEST_AMOUNT, 0.0):
@@ -200,14 +207,14 @@ class Intake:
         self, flags: "RowFlags", column: pa.Array, name: str, kind: str
     ) -> NDArray[Any]:
         if kind == "time":
-            parsed = to_times(column, name)
+            parsed = to_times(column, name, self.plan.schema.read.date_format)
             flags.flag("bad_time", parsed.bad, name, parsed)
             return parsed.values
         if kind == "bool" and self.text:
             lower = pc.utf8_lower(pc.utf8_trim_whitespace(column))
             known = pc.is_in(lower, value_set=pa.array(["true", "false"]))
             column = pc.if_else(known, pc.equal(lower, "true"), None)
-        parsed = to_numbers(column, name, allow_text=self.text)
+        parsed = to_numbers(column, name, self.text, read=self.plan.schema.read)
         _check_numbers(flags, parsed, parsed.values, name)
         with np.errstate(over="ignore"):
             return parsed.values.astype(np.float32)
@@ -221,7 +228,12 @@ class RowFlags:
     piece: Piece | None
     units: NDArray[np.int32]
     times: Integers
-    wrong: list[Mask] = field(default_factory=list)  # rows to leave out of a decision
+    wrong: list[Mask] = field(default_factory=list)  # rows that no more is said about
+
+    @property
+    def right(self) -> Mask:
+        """Rows without an error so far."""
+        return ~np.any(self.wrong, axis=0) if self.wrong else np.ones(len(self.units), bool)
 
     def flag(
         self,
@@ -235,7 +247,7 @@ class RowFlags:
         count = int(np.count_nonzero(mask))
         if not count:
             return
-        if self.intake.forgive and RULES[code].level == "error":
+        if RULES[code].level == "error":
             self.wrong.append(mask)
         row = int(np.argmax(mask))
         if isinstance(values, Parsed):
@@ -254,11 +266,28 @@ class RowFlags:
 
 def _check_numbers(flags: RowFlags, parsed: Parsed, values: Floats, column: str) -> None:
     """Flag what is no number, infinite, or so large that nobody means it."""
-    flags.flag("not_a_number", parsed.bad, column, parsed)
+    hint = _hint(parsed, column, flags.intake.plan.schema.read)
+    flags.flag("not_a_number", parsed.bad, column, parsed, hint)
     if not _within(values, LARGEST_NUMBER, -LARGEST_NUMBER):
         infinite = np.isinf(values)
         flags.flag("infinite", infinite, column, values)
         flags.flag("absurd", ~infinite & (np.abs(values) > LARGEST_NUMBER), column, values)
+
+
+def _hint(parsed: Parsed, column: str, read: ReadOptions) -> str:
+    """How to read the first cell that is no number."""
+    if not parsed.bad.any() or parsed.texts is None:
+        return ""
+    keys = looks_like(str(parsed.texts[int(np.argmax(parsed.bad))].as_py()))
+    if not keys and to_numbers(parsed.texts, column, allow_text=True).bad.all():
+        return "Leave the cell empty where there is no value."
+    if not keys:
+        return f"[read] says {read.to_toml()}, but this cell is plain. Write all cells in one way."
+    already = f" ([read] says {read.to_toml()})" if read.changed else ""
+    return (
+        f"It looks like {keys}{already}: put that into [read] of the config (`realloc init` "
+        f"proposes it), or read=realloc.ReadOptions({keys.replace(' = ', '=')}) in Python."
+    )
 
 
 def _within(values: Floats, largest: float, smallest: float) -> bool:
@@ -295,8 +324,7 @@ def check_split(flags: RowFlags, rows: CompactRows) -> CompactRows:
             flags.flag(code, keep & missing, name)
             keep &= ~missing
         flags.flag("negative_outcome", keep & (outcome < 0), schema.outcome)
-    for wrong in flags.wrong:
-        keep &= ~wrong
+    keep &= flags.right
     if keep.all():
         return rows
     aside = ~keep & ~dropped

@@ -126,8 +126,9 @@ def check_aside(intake: Intake, table: pa.Table) -> list[Finding]:
     column = table[schema.unit].chunk(0)
     place = intake.unit_words.sorted()[1]
     kept = table[schema.time].to_numpy().astype("datetime64[us]").astype(np.int64)
-    units = np.append(column.indices.to_numpy(), place[aside.units])
-    times = np.append(kept, aside.times)
+    known = (aside.units >= 0) & (aside.times != columns.NO_TIME)
+    units = np.append(column.indices.to_numpy(), place[aside.units[known]])
+    times = np.append(kept, aside.times[known])
     order = np.lexsort((times, units))
     same_unit = np.diff(units[order]) == 0
     same_time = np.diff(times[order]) == 0
@@ -139,8 +140,8 @@ def check_aside(intake: Intake, table: pa.Table) -> list[Finding]:
     finding = Finding(
         "duplicates",
         "error",
-        f"Expected one row per unit and date, got more for {unit!r} on {day}, some without budget "
-        "or outcome",
+        f"Expected one row per unit and date, got more for {unit!r} on {day}, some wrong or "
+        "without budget or outcome",
         "Which of them is right would be a guess.",
         "Keep one row per unit and date.",
         unit=unit,

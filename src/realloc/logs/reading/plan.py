@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal
 
 import pyarrow as pa
@@ -9,10 +10,13 @@ import pyarrow as pa
 from realloc.base.errors import LogError
 from realloc.base.validation import nearest
 from realloc.logs import names
-from realloc.logs.checks.finding import Finding
+from realloc.logs.checks.finding import Finding, Level, listed
 from realloc.logs.reading import columns, csvtext
 from realloc.logs.reading.arrow import compute as pc
-from realloc.logs.reading.source import Source
+from realloc.logs.reading.dates import DateForms, find_forms
+from realloc.logs.reading.later import find_later
+from realloc.logs.reading.options import ReadOptions
+from realloc.logs.reading.source import Piece, Source
 from realloc.logs.schema import Schema
 
 Kind = Literal["number", "bool", "category", "time"]
@@ -60,11 +64,14 @@ def make_plan(source: Source, schema: Schema, need_outcome: bool = True) -> Read
     if schema.currency is None and len(free) == 1:
         schema = replace(schema, currency=free[0])
     _check_present(schema, present, need_outcome)
+    findings: list[Finding] = []
+    if need_outcome:  # one day's rows would not tell 01/02 from 02/01
+        schema = _settle_dates(source, schema, findings)
     if schema.features is None:
-        wanted, findings = _choose_features(source, schema)
+        wanted = _choose_features(source, schema, findings)
     else:
         wanted = list(schema.features)
-        findings = list(_unused_later(present, schema))
+        findings += _unused_later(source, schema)
     kinds = _kinds(source, schema, wanted, findings)
     findings += _file_notes(source)
     return ReadingPlan(
@@ -80,27 +87,88 @@ def _check_present(schema: Schema, present: list[str], need_outcome: bool) -> No
         parts += ["outcome", "propensity", "known_before", "categorical", "guardrails"]
     absent: list[tuple[str, str]] = []
     for part in parts:
-        listed: str | tuple[str, ...] = getattr(schema, part) or ()
-        for name in (listed,) if isinstance(listed, str) else listed:
+        value: str | tuple[str, ...] = getattr(schema, part) or ()
+        for name in (value,) if isinstance(value, str) else value:
             if name not in present:
                 absent.append((part, name))
     if absent:
-        part, name = absent[0]
-        more = (
-            f" ({len(absent)} columns of the schema are absent.)" if len(absent) > 1 else ""
-        )
-        raise LogError(
+        free = [name for name in present if name not in schema.columns]
+        lines = [
             f"Expected a column {name!r} (`{part}` of the schema), but the log has none."
-            f"{nearest(name, present)}{more}"
+            f"{_suggest(name, free)}"
+            for part, name in absent
+        ]
+        raise LogError(listed(lines))
+
+
+def _suggest(name: str, free: list[str]) -> str:
+    """The column that may have taken the place of a missing one."""
+    hint = nearest(name, free)
+    if hint.startswith(" Did you mean"):
+        return hint
+    return (
+        f" Columns that the schema does not name: {names.shortened(free)}." if free else ""
+    )
+
+
+def _settle_dates(source: Source, schema: Schema, findings: list[Finding]) -> Schema:
+    """The schema with the form of dates that are not ISO, where only one form fits all rows."""
+    name = schema.time
+    if schema.read.date_format or not columns.is_text(source.columns.field(name).type):
+        return schema
+    words = columns.Vocabulary(columns.MOST_CATEGORIES)
+    for piece in source.pieces([name]):
+        text = pc.utf8_trim_whitespace(columns.decoded(piece.batch.column(name), name))
+        parsed = columns.to_times(text, name)
+        words.encode(text.filter(pa.array(parsed.bad)))
+        if words.overflow or (parsed.values != columns.NO_TIME).any():
+            return schema  # among ISO dates, another form is a mistake
+    found = None if words.values is None else find_forms(words.values)
+    if found is None:
+        return schema
+    findings += _say_dates(name, found)
+    # Where it is ambiguous, nothing is read, and either form finds the same duplicates.
+    first = replace(schema.read, date_format=found.forms[0] if found.forms else None)
+    return replace(schema, read=first)
+
+
+def _say_dates(name: str, found: DateForms) -> Iterator[Finding]:
+    examples = " and ".join(map(repr, found.examples))
+    if found.one:
+        yield Finding(
+            "date_form",
+            "info",
+            f"Dates in column {name!r} are read as {found.one}: no other form fits {examples}",
+            "Later windows are read in the same form.",
+            f'Put date_format = "{found.one}" into [read] of the config to say so yourself.',
+            column=name,
         )
+        return
+    if found.forms:
+        what = (
+            f"Expected dates in column {name!r} that can be told apart, got {examples}, which fit "
+            f"{' and '.join(found.forms)}"
+        )
+        meaning = "No row tells which number is the month, and a guess could swap days and months."
+        advice = (
+            f"Say which: --date-format {found.forms[0]} for `realloc init` and `realloc check`, or "
+            f'date_format = "{found.forms[0]}" in [read] of the config, or '
+            f'read=realloc.ReadOptions(date_format="{found.forms[0]}") in Python.'
+        )
+    else:
+        what = f"Expected dates of one form in column {name!r}, got {examples}"
+        meaning = "No single form fits them all."
+        advice = "Write them all as YYYY-MM-DD."
+    yield Finding(
+        "ambiguous_dates", "error", what, meaning, advice, column=name, stops_reading=True
+    )
 
 
-def _choose_features(source: Source, schema: Schema) -> tuple[list[str], list[Finding]]:
-    """Every other column that is safe to use, and what was left out.
+def _choose_features(source: Source, schema: Schema, findings: list[Finding]) -> list[str]:
+    """Every other column that is safe to use; what was left out is added to the findings.
 
     Left out: columns without a name, nested ones, and those named like a spend or a later result.
     """
-    findings: list[Finding] = []
     taken = {
         *schema.fixed_columns,
         schema.channel_column,
@@ -133,22 +201,10 @@ def _choose_features(source: Source, schema: Schema) -> tuple[list[str], list[Fi
         )
         findings.append(unlisted)
         rest = [name for name in rest if name not in spent]
-    later = [
-        name for name in rest if names.looks_later(name) and name not in schema.known_before
-    ]
+    suspects = [name for name in rest if name not in schema.known_before]
+    later = find_later(source, schema, suspects)
     if later:
-        left_out = Finding(
-            "post_decision_name",
-            "warning",
-            "Columns named like results of the decision are left out of the features "
-            f"({len(later)}): {names.shortened(later)}",
-            "Same-day clicks, orders or revenue are known only after the budget was spent: "
-            "a model that sees them explains the outcome by itself and recommends nonsense.",
-            "Use their past values instead (columns with `lag` or `prev` in the name), or list a "
-            "column under `known_before` if it truly was known before the decision.",
-            column=later[0],
-        )
-        findings.append(left_out)
+        findings.append(_ask_later(later, "warning"))
         rest = [name for name in rest if name not in later]
     odd = [name for name in rest if _typed_kind(source.columns.field(name).type) is None]
     if odd:
@@ -161,24 +217,30 @@ def _choose_features(source: Source, schema: Schema) -> tuple[list[str], list[Fi
             column=odd[0],
         )
         findings.append(unusable)
-    return [name for name in rest if name not in odd], findings
+    return [name for name in rest if name not in odd]
 
 
-def _unused_later(present: list[str], schema: Schema) -> Iterator[Finding]:
-    """Columns named like results that the user left out, as it should be."""
+def _unused_later(source: Source, schema: Schema) -> Iterator[Finding]:
+    """Columns named like results that the user left out."""
     taken = {*schema.fixed_columns, *(schema.features or ())}
-    later = [name for name in present if name not in taken and names.looks_later(name)]
+    unused = [name for name in source.columns.names if name not in taken]
+    later = find_later(source, schema, unused)
     if later:
-        yield Finding(
-            "post_decision_name",
-            "info",
-            "Columns named like results of the decision are not among the features "
-            f"({len(later)}): {names.shortened(later)}",
-            "That is right: same-day clicks, orders or revenue are known only after the budget "
-            "was spent.",
-            "Their past values would be good features.",
-            column=later[0],
-        )
+        yield _ask_later(later, "info")
+
+
+def _ask_later(later: list[str], level: Level) -> Finding:
+    return Finding(
+        "post_decision_name",
+        level,
+        "Columns named like results of the decision are not used as features "
+        f"({len(later)}): {names.shortened(later)}",
+        "Was one of them known before the budget was set? Same-day clicks, orders or revenue are "
+        "not: a model that sees them explains the outcome by itself and recommends nonsense.",
+        "If one was, list it under `known_before` (and in `features`, if they are listed). Of the "
+        "others, past values are good features (columns with `lag` or `prev` in the name).",
+        column=later[0],
+    )
 
 
 def _kinds(
@@ -187,8 +249,14 @@ def _kinds(
     kinds: dict[str, Kind] = {}
     declared = set(schema.categorical or ())
     if source.text and (schema.features is None or schema.categorical is None):
-        kinds = guess_text_kinds(source, [name for name in wanted if name not in declared])
+        undeclared = [name for name in wanted if name not in declared]
+        kinds = guess_text_kinds(source.pieces(undeclared), undeclared, schema.read)
         findings.append(_guessed(kinds))
+    elif source.text:  # true/false and dates look like nothing else; all others are numbers
+        undeclared = [name for name in wanted if name not in declared]
+        first = islice(source.pieces(undeclared), 1) if undeclared else ()
+        kinds = guess_text_kinds(first, undeclared, schema.read)
+        kinds = {name: kind for name, kind in kinds.items() if kind != "category"}
     for name in wanted:
         if name in declared:
             kinds[name] = "category"
@@ -215,33 +283,34 @@ def _typed_kind(kind: pa.DataType) -> Kind | None:
     return "time" if columns.is_time(kind) else None
 
 
-def guess_text_kinds(source: Source, wanted: Iterable[str]) -> dict[str, Kind]:
+def guess_text_kinds(
+    pieces: Iterable[Piece], wanted: Iterable[str], read: ReadOptions
+) -> dict[str, Kind]:
     """Kinds of undeclared CSV columns, from all their values; columns without any are numbers."""
     possible: dict[str, list[Kind]] = {name: ["bool", "number", "time"] for name in wanted}
     seen: set[str] = set()
-    missing = pa.array(columns.MISSING_WORDS)
-    for piece in source.pieces(list(possible)) if possible else ():
+    for piece in pieces if possible else ():
         for name, kinds in possible.items():
             text = pc.utf8_trim_whitespace(columns.decoded(piece.batch.column(name)))
-            if not pc.all(pc.is_in(pc.utf8_lower(text), value_set=missing)).as_py():
+            if not pc.all(columns.is_missing(text)).as_py():
                 seen.add(name)
-                possible[name] = [kind for kind in kinds if _may_be(kind, text, name)]
+                possible[name] = [kind for kind in kinds if _may_be(kind, text, name, read)]
     return {
         name: "number" if name not in seen else kinds[0] if kinds else "category"
         for name, kinds in possible.items()
     }
 
 
-def _may_be(kind: Kind, text: pa.Array, name: str) -> bool:
+def _may_be(kind: Kind, text: pa.Array, name: str, read: ReadOptions) -> bool:
     """Whether all values are of a kind. Those with a leading zero (`007`) are ids, not numbers."""
     if kind == "bool":
         words = pa.array(["true", "false", *columns.MISSING_WORDS])
         return pc.all(pc.is_in(pc.utf8_lower(text), value_set=words)).as_py()
     if kind == "time":
-        return not columns.to_times(text, name).bad.any()
+        return not columns.to_times(text, name, read.date_format).bad.any()
     if pc.any(pc.match_substring_regex(text, r"^[+-]?0\d")).as_py():
         return False
-    return not columns.to_numbers(text, name, allow_text=True).bad.any()
+    return not columns.to_numbers(text, name, allow_text=True, read=read).bad.any()
 
 
 def _guessed(kinds: dict[str, Kind]) -> Finding:
@@ -254,7 +323,7 @@ def _guessed(kinds: dict[str, Kind]) -> Finding:
     return Finding(
         "undeclared_types",
         "info",
-        "A CSV carries no types, so undeclared features were typed by all their values "
+        "Text carries no types, so undeclared features were typed by all their values "
         f"({listed or 'none'})",
         "Another file could be typed otherwise if its values look different.",
         "Declare `features` and `categorical` in the schema (`realloc init` writes both).",
@@ -279,7 +348,7 @@ def _file_notes(source: Source) -> Iterator[Finding]:
             "skipped_files",
             "info",
             f"Files of other kinds beside the log were not read: {first}{more}",
-            "Only .parquet and .csv (also .csv.gz and .tsv) are logs.",
+            "Only .parquet, .csv (also .csv.gz and .tsv) and .xlsx are logs.",
             "Convert them if they belong to it.",
             where=first,
         )

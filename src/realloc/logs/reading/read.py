@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from realloc.base.errors import ConfigError, LogError
 from realloc.base.simplex import Integers
 from realloc.logs.checks import leaks
-from realloc.logs.checks.finding import Finding
+from realloc.logs.checks.finding import Finding, listed
+from realloc.logs.checks.whole_log import errors_of_rest
 from realloc.logs.reading import keys
 from realloc.logs.reading.columns import DAY_MICROS, NO_TIME
 from realloc.logs.reading.intake import POSITION, CompactRows, Intake, RowPile
+from realloc.logs.reading.options import ReadOptions
 from realloc.logs.reading.pivot import pivot
 from realloc.logs.reading.plan import ReadingPlan, make_plan
 from realloc.logs.reading.source import BATCH_ROWS, Piece, Source, open_source
@@ -34,25 +36,29 @@ class Loaded:
     logs: Logs | None
     findings: tuple[Finding, ...]
     features: tuple[str, ...] = ()  # what would be used
+    categorical: tuple[str, ...] = ()  # … of these, what is a category
 
 
 def read_logs(
     source: Any,
     schema: Schema,
     *,
+    read: ReadOptions | None = None,
     on_progress: OnProgress | None = None,
     today: date | None = None,
 ) -> Logs:
     """Read and validate a log; if its rows are wrong, raise one `LogError` with every problem.
 
-    `source`: a Parquet or CSV path, list of paths, glob or folder of partitions, or a pandas,
-    polars or pyarrow table. Rows are sorted by unit and time. Rows without budget or outcome are
-    set aside and reported by `logs.check()`.
+    `source`: a Parquet, CSV or Excel path, list of paths, glob or folder of partitions, or a
+    pandas, polars or pyarrow table. `read`: how text is written, if not as the schema says. Rows
+    are sorted by unit and time. Rows without budget or outcome are set aside and reported by
+    `logs.check()`.
     """
     if not isinstance(schema, Schema):
         raise ConfigError(
             f"Expected a realloc.Schema that names the columns, got {type(schema).__name__}."
         )
+    schema = replace(schema, read=read) if read else schema
     loaded = load(source, schema, on_progress=on_progress, today=today)
     if loaded.logs is None:
         raise LogError(explain(loaded.findings))
@@ -61,11 +67,7 @@ def read_logs(
 
 def explain(findings: Sequence[Finding]) -> str:
     """All errors as one message."""
-    errors = [finding.sentence for finding in findings if finding.level == "error"]
-    if len(errors) == 1:
-        return errors[0]
-    numbered = [f"  {i}. {text}" for i, text in enumerate(errors, 1)]
-    return "\n".join([f"{len(errors)} problems in the log:", *numbered])
+    return listed([finding.sentence for finding in findings if finding.level == "error"])
 
 
 def load(
@@ -76,7 +78,7 @@ def load(
     today: date | None = None,
 ) -> Loaded:
     """Read as far as possible: problems of rows are findings; only an unreadable source raises."""
-    opened = open_source(source)
+    opened = open_source(source, schema.read)
     plan = make_plan(opened, schema)
     features = tuple(plan.features)
     today = today or datetime.now(UTC).date()
@@ -89,22 +91,30 @@ def load(
     stopped = any(finding.stops_reading for finding in findings)
     if not len(rows) and not stopped:
         stopped = True
-        nothing_left = Finding(
-            "no_rows",
-            "error",
-            f"Expected rows to learn from, but none of {intake.seen:,} can be used",
-            "The log is empty, or every row lacks a budget or an outcome.",
-            "Check the schema's `outcome`, `budget` and `channels`.",
-            rows=intake.seen,
-            stops_reading=True,
-        )
-        findings.append(nothing_left)
-    if not stopped:
+        findings.append(_nothing_left(intake.seen))
+    if len(rows):
         table = _to_table(intake, rows)[0]
-        findings += keys.check_keys(plan.schema, table) or keys.check_aside(intake, table)
+        findings += keys.check_keys(plan.schema, table)
+        if not any(finding.code == "duplicates" for finding in findings):
+            findings += keys.check_aside(intake, table)
+        logs = Logs(plan.schema, table, features, tuple(findings))
         if not any(finding.stops_reading for finding in findings):
-            return _screened(Logs(plan.schema, table, features, tuple(findings)), intake)
-    return Loaded(None, tuple(findings), features)
+            return _screened(logs, intake)
+        findings += errors_of_rest(logs)  # so that all errors are said at once
+    categories = [name for name, kind in plan.features.items() if kind == "category"]
+    return Loaded(None, tuple(findings), features, tuple(categories))
+
+
+def _nothing_left(seen: int) -> Finding:
+    return Finding(
+        "no_rows",
+        "error",
+        f"Expected rows to learn from, but none of {seen:,} can be used",
+        "The log is empty, or every row lacks a budget or an outcome.",
+        "Check the schema's `outcome`, `budget` and `channels`.",
+        rows=seen,
+        stops_reading=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -136,7 +146,7 @@ def load_today(source: Any, schema: Schema) -> Today:
         raise LogError(
             "Expected one row per unit to decide on (wide layout), got a schema of the long layout."
         )
-    opened = source if isinstance(source, Source) else open_source(source)
+    opened = open_source(source, schema.read)
     plan = plan_today(opened, schema)
     intake = Intake(plan, date.max, opened.text, forgive=True, usable=RowPile(opened.rows))
     _stream(opened, intake, None)
@@ -228,7 +238,7 @@ def _screened(logs: Logs, intake: Intake) -> Loaded:
     }
     if not chosen:
         notes = (*logs.notes, *crowded.values())
-        return Loaded(None if crowded else logs, notes)
+        return _loaded(logs, notes) if not crowded else Loaded(None, notes)
     bounded = tuple(name for name in logs.features if name not in crowded)
     left_out = crowded | leaks.unsafe_features(replace(logs, features=bounded))
     kept = tuple(name for name in bounded if name not in left_out)
@@ -236,4 +246,10 @@ def _screened(logs: Logs, intake: Intake) -> Loaded:
     table = logs.table.drop_columns(
         [name for name in left_out if name != logs.schema.currency]
     )
-    return Loaded(Logs(logs.schema, table, kept, notes), notes)
+    return _loaded(Logs(logs.schema, table, kept, notes), notes)
+
+
+def _loaded(logs: Logs, notes: tuple[Finding, ...]) -> Loaded:
+    kinds = {name: logs.table[name].type for name in logs.features}
+    categories = [name for name, kind in kinds.items() if pa.types.is_dictionary(kind)]
+    return Loaded(logs, notes, logs.features, tuple(categories))

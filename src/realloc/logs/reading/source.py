@@ -1,8 +1,8 @@
-"""Where a log comes from: Parquet or CSV files (paths, globs, folders of partitions) or a frame.
+"""Where a log comes from: Parquet, CSV or Excel files (paths, globs, folders) or a frame.
 
-Every source yields Arrow record batches with the columns' own types; a CSV yields text only, so
-that no type is ever guessed by a parser. Folders named after a value (`date=2026-01-31/`) add it as
-a column to every file below.
+Every source yields Arrow record batches with the columns' own types; CSV and Excel yield text only,
+so that no type is ever guessed by a parser. Folders named after a value (`date=2026-01-31/`) add it
+as a column to every file below.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,14 +16,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from realloc.base.errors import LogError
-from realloc.logs.reading import csvtext
+from realloc.logs.reading import csvtext, excel
 from realloc.logs.reading.arrow import compute as pc
 from realloc.logs.reading.columns import is_number, is_text, is_time
 from realloc.logs.reading.frames import refuse_repeated, to_arrow
+from realloc.logs.reading.options import PLAIN, ReadOptions
 
 BATCH_ROWS = 1 << 18
 PARQUET_ENDINGS = (".parquet", ".pq", ".parq")
 CSV_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".csv.bz2")
+EXCEL_ENDINGS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 REMOTE = ("s3:/", "gs:/", "http:/", "https:/")
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # how Hive and Spark write a missing value
 
@@ -57,13 +59,18 @@ class Source:
     cut: tuple[str, ...] = ()  # files that may have been cut off
     skipped: tuple[str, ...] = ()  # files of other kinds that lie beside them
 
+    @property
+    def read(self) -> ReadOptions:
+        """How its text is written."""
+        return self.files[0].read if self.files else PLAIN
+
     def pieces(self, names: Sequence[str]) -> Iterator[Piece]:
         """The named columns in pieces of bounded size, in a stable order."""
         if self.frame is not None:
             batches = self.frame.select(list(names)).to_batches(max_chunksize=BATCH_ROWS)
             yield from _numbered(batches, *self.place)
         for file in self.files:
-            label = f"{file.path} {'line' if file.text else 'row'}"
+            label = f"{file.path} {'line' if kind_of(file.path) == 'csv' else 'row'}"
             yield from _numbered(file.batches(names), label, 2 if file.text else 1)
 
 
@@ -78,11 +85,17 @@ class File:
     """One file; its folders' names may carry values (`date=2026-01-01/…`)."""
 
     path: Path
+    read: ReadOptions = PLAIN
 
     @property
     def text(self) -> bool:
-        """Whether it is a CSV."""
-        return kind_of(self.path) == "csv"
+        """Whether all its values are text."""
+        return kind_of(self.path) != "parquet"
+
+    @cached_property
+    def sheet(self) -> pa.Table | None:
+        """Its cells as text, if it is an Excel file."""
+        return excel.read_sheet(self.path, self.read) if is_excel(self.path) else None
 
     @cached_property
     def keys(self) -> list[tuple[str, str | None]]:
@@ -100,11 +113,12 @@ class File:
     @cached_property
     def own_columns(self) -> pa.Schema:
         """The columns in the file itself."""
-        own = (
-            csvtext.read_columns(self.path)
-            if self.text
-            else _open_parquet(self.path).schema_arrow
-        )
+        if self.sheet is not None:
+            own = self.sheet.schema
+        elif self.text:
+            own = csvtext.read_columns(self.path, self.read)
+        else:
+            own = _open_parquet(self.path).schema_arrow
         refuse_repeated(own.names, str(self.path))
         return own
 
@@ -120,10 +134,13 @@ class File:
         """The named columns, batch by batch."""
         own = self.own_columns.names
         inside = [name for name in names if name in own]
-        read = (
-            csvtext.batches(self.path, own, inside) if self.text else self._parquet(inside)
-        )
-        for batch in read:
+        if self.sheet is not None:
+            batches = iter(self.sheet.select(inside).to_batches(BATCH_ROWS))
+        elif self.text:
+            batches = csvtext.batches(self.path, own, inside, self.read)
+        else:
+            batches = self._parquet(inside)
+        for batch in batches:
             arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
             for name, value in self.keys:
                 if name in arrays:
@@ -161,13 +178,42 @@ class File:
             )
 
 
-def open_source(source: Any) -> Source:
-    """Make sense of whatever the user handed in."""
+def open_source(source: Any, read: ReadOptions | None = None) -> Source:
+    """Make sense of whatever the user handed in; `read` says how text files are written."""
+    if isinstance(source, Source):
+        return source
+    if not isinstance(source, str | Path | list | tuple):
+        table = to_arrow(source)
+        return Source(table.schema, table.num_rows, frame=table)
+    skipped: list[str] = []
+    found = find_files(source, skipped)
+    files = [File(file.path, read) for file in found] if read else found
+    if len({file.text for file in files}) > 1:
+        raise LogError(
+            "Expected files of one kind, got Parquet and text together. Read one kind at a time."
+        )
+    columns = files[0].columns
+    for file in files[1:]:
+        _check_same_columns(files[0], file)
+    text = files[0].text
+    rows = (
+        None if text else sum(_open_parquet(file.path).metadata.num_rows for file in files)
+    )
+    lines = [file for file in files if kind_of(file.path) == "csv"]
+    for file in lines:
+        csvtext.check_text(file.path, file.read)
+    cut = [str(file.path) for file in lines if csvtext.may_be_cut(file.path)]
+    return Source(
+        columns, rows, text, files=tuple(files), cut=tuple(cut), skipped=tuple(skipped)
+    )
+
+
+def find_files(source: Any, skipped: list[str] | None = None) -> list[File]:
+    """The log files at paths; of other kinds in folders the names are added to `skipped`."""
     if isinstance(source, str | Path):
         source = [source]
     if not isinstance(source, list | tuple):
-        table = to_arrow(source)
-        return Source(table.schema, table.num_rows, frame=table)
+        return []
     if not source:
         raise LogError("Expected at least one path, got an empty list.")
     if not all(isinstance(item, str | Path) for item in source):
@@ -175,25 +221,8 @@ def open_source(source: Any) -> Source:
             "Expected a list of paths, got a list with something else in it. "
             "Join frames into one first."
         )
-    skipped: list[str] = []
-    files = [file for item in source for file in _find_files(item, skipped)]
-    if len({file.text for file in files}) > 1:
-        raise LogError(
-            "Expected files of one kind, got Parquet and CSV together. Read one kind at a time."
-        )
-    columns = files[0].columns
-    for file in files[1:]:
-        _check_same_columns(files[0], file)
-    text = files[0].text
-    for file in files if text else []:
-        csvtext.check_text(file.path)
-    rows = (
-        None if text else sum(_open_parquet(file.path).metadata.num_rows for file in files)
-    )
-    cut = [str(file.path) for file in files if text and csvtext.may_be_cut(file.path)]
-    return Source(
-        columns, rows, text, files=tuple(files), cut=tuple(cut), skipped=tuple(skipped)
-    )
+    aside = [] if skipped is None else skipped
+    return [file for item in source for file in _find_files(item, aside)]
 
 
 def kind_of(path: Path) -> str | None:
@@ -202,6 +231,11 @@ def kind_of(path: Path) -> str | None:
     if name.endswith(PARQUET_ENDINGS):
         return "parquet"
     return "csv" if name.endswith(CSV_ENDINGS) else None
+
+
+def is_excel(path: Path) -> bool:
+    """Whether a name is that of a spreadsheet."""
+    return path.name.lower().endswith(EXCEL_ENDINGS)
 
 
 def _find_files(source: str | Path, skipped: list[str]) -> list[File]:
@@ -224,17 +258,21 @@ def _find_files(source: str | Path, skipped: list[str]) -> list[File]:
         raise LogError(f"Expected a path that can be opened, got {text!r}.") from problem
     if is_folder:
         return _find_in_folder(path, skipped)
-    if is_file and kind_of(path) is None:
+    if is_file and not _is_log(path):
         raise LogError(
-            f"Expected a file that ends in .parquet, .csv, .csv.gz or .tsv, got {text!r}."
+            f"Expected a file that ends in .parquet, .csv, .csv.gz, .tsv or .xlsx, got {text!r}."
         )
     if is_file:
         return [File(path)]
     if not matches:
         raise LogError(
-            f"Expected a Parquet or CSV file, folder or pattern, but nothing is at {text!r}."
+            f"Expected a Parquet, CSV or Excel file, folder or pattern, but nothing is at {text!r}."
         )
     return [file for match in matches for file in _find_files(match, skipped)]
+
+
+def _is_log(path: Path) -> bool:
+    return kind_of(path) is not None or is_excel(path)
 
 
 def _glob(pattern: Path) -> list[Path]:
@@ -249,13 +287,14 @@ def _find_in_folder(folder: Path, skipped: list[str]) -> list[File]:
         inner = path.relative_to(folder).parts
         if not path.is_file() or any(part.startswith(("_", ".")) for part in inner):
             continue
-        if kind_of(path) is None:
+        if not _is_log(path):
             skipped.append(str(path))
         else:
             files.append(File(path))
     if not files:
         raise LogError(
-            f"Expected .parquet or .csv files in the folder {str(folder)!r}, but there are none."
+            f"Expected .parquet, .csv or .xlsx files in the folder {str(folder)!r}, "
+            "but there are none."
         )
     return files
 

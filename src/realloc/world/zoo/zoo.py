@@ -26,6 +26,7 @@ CARD_FORMAT = 1
 CALIBRATION_UNITS = 4000
 CALIBRATION_DRAWS = 8
 DEGREES = 3  # of freedom of heavy tails
+EARLIER = 364  # days: dates of all worlds lie in the past, weekdays stay
 
 
 class TrueResponse(Protocol):
@@ -209,7 +210,7 @@ def _to_logs(card: Card, state: ZooState, shares: Floats, outcome: Floats) -> Lo
     codes = pa.array(state.unit.astype(np.int32))
     table = {
         "unit": pa.DictionaryArray.from_arrays(codes, names),
-        "date": pa.array(state.day.astype(np.int32)).view(pa.date32()),
+        "date": pa.array((state.day - EARLIER).astype(np.int32)).view(pa.date32()),
         "budget": pa.array(100 * state.size),
         **dict(zip(schema.channels, map(pa.array, shares.T.copy()), strict=True)),
         "sales": pa.array(outcome),

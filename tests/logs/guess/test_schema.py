@@ -3,14 +3,15 @@
 import pandas as pd
 import pytest
 
-from realloc import LogError, Schema, World, check_source, read_logs
-from realloc.logs.guess import Hints, guess_schema
-from realloc.logs.reading.source import open_source
+import realloc
+from realloc import LogError, Schema, World, check_source, guess_schema, read_logs
+from realloc.logs.guess import Hints
 from realloc.world.platform import Marketplace
+from tests.logs.messy import german_csv, plain_log, utf16_tsv, workbook
 
 
 def guess(source):
-    return guess_schema(open_source(source))
+    return guess_schema(source)
 
 
 def test_shares_without_names_are_found_by_their_sum():
@@ -80,7 +81,7 @@ def test_real_logs_are_understood(real_data):
     [
         (lambda f: f.drop(columns="date"), "a column of dates"),
         (
-            lambda f: f.drop(columns="budget").assign(ads=f["ads"] * 7),
+            lambda f: f.drop(columns=["budget", "coupon", "rebate"]),
             "two or more channel columns",
         ),
         (lambda f: f.drop(columns="orders"), "an outcome column"),
@@ -108,7 +109,7 @@ def test_one_bad_cell_does_not_hide_a_channel(frame, tmp_path, bad):
     assert not check_source(tmp_path / "logs.csv", found).ok
 
 
-def test_spends_written_with_signs_are_channels_that_the_check_refuses(frame, tmp_path):
+def test_the_way_a_column_of_spends_is_written_is_proposed(frame, tmp_path):
     named = frame.rename(
         columns={name: f"{name}_spend" for name in ("ads", "coupon", "rebate")}
     )
@@ -116,7 +117,12 @@ def test_spends_written_with_signs_are_channels_that_the_check_refuses(frame, tm
     named.to_csv(tmp_path / "logs.csv", index=False)
     found = guess(tmp_path / "logs.csv")
     assert set(found.channels) == {"ads_spend", "coupon_spend", "rebate_spend"}
-    assert check_source(tmp_path / "logs.csv", found).errors[0].code == "not_a_number"
+    assert found.read.currency_sign == "€"
+    assert check_source(tmp_path / "logs.csv", found).ok
+    silent = realloc.Schema(
+        unit="item", time="date", outcome="orders", channels=found.channels
+    )
+    assert check_source(tmp_path / "logs.csv", silent).errors[0].code == "not_a_number"
 
 
 @pytest.mark.parametrize(("factor", "word"), [(100, "percent"), (10_000, "basis points")])
@@ -157,7 +163,7 @@ def test_the_long_layout_is_found(frame):
 def test_hints_help_where_names_do_not(frame):
     plain = frame.rename(columns={"orders": "bookings"})
     hints = Hints(outcome="bookings", channels=("ads", "coupon", "rebate"))
-    found = guess_schema(open_source(plain), hints)
+    found = guess_schema(plain, hints)
     assert (found.outcome, found.channels, found.budget) == (
         "bookings",
         ("ads", "coupon", "rebate"),
@@ -166,7 +172,7 @@ def test_hints_help_where_names_do_not(frame):
     with pytest.raises(
         LogError, match=r"Expected a column 'booking'.* Did you mean 'bookings'\?"
     ):
-        guess_schema(open_source(plain), Hints(outcome="booking"))
+        guess_schema(plain, Hints(outcome="booking"))
 
 
 def test_a_guess_is_a_schema(share_frame):
@@ -176,15 +182,55 @@ def test_a_guess_is_a_schema(share_frame):
 def test_text_columns_with_missing_values_are_no_obstacle(frame):
     frame.loc[::7, "category"] = None
     frame.loc[3, "item"] = None
-    schema = guess_schema(
-        open_source(
-            frame.rename(
-                columns={
-                    "ads": "ads_spend",
-                    "coupon": "coupon_spend",
-                    "rebate": "rebate_spend",
-                }
-            )
-        )
-    )
+    named = {name: f"{name}_spend" for name in ("ads", "coupon", "rebate")}
+    schema = guess_schema(frame.rename(columns=named))
     assert (schema.unit, schema.time, schema.outcome) == ("item", "date", "orders")
+
+
+@pytest.mark.parametrize("write", [german_csv, utf16_tsv, workbook])
+def test_exports_are_understood_with_a_note_per_column(write, tmp_path):
+    path = write(tmp_path)
+    schema = guess_schema(path)
+    logs = read_logs(path, schema)
+    plain = plain_log()
+    assert len(logs) == len(plain)
+    assert logs.amounts.sum() == pytest.approx(
+        plain[["search", "social", "email", "video"]].sum().sum()
+    )
+    assert logs.outcome.sum() == plain["orders"].sum()
+    assert set(logs.features) == {"income_idx", "last_week_orders"}
+    assert {*schema.notes} == {
+        *schema.columns,
+        "income_idx",
+        "last_week_orders",
+        "clicks",
+        "[read]",
+    }
+    assert schema.notes["search"].endswith("is it spend?")
+    assert schema.notes["clicks"].endswith("was it known before the budget was set?")
+    assert "never changes within a unit" in schema.notes["income_idx"]
+    assert "197" in schema.notes["[read]"]
+
+
+def test_what_is_a_note_does_not_make_another_schema(share_frame):
+    schema = guess(share_frame)
+    assert schema.notes["ads"] == "channel: these columns sum to 1"
+    assert schema == realloc.Schema(
+        **{**vars(schema), "notes": {}},
+    )
+    assert read_logs(share_frame, schema).pinned_schema.notes == {}
+
+
+def test_a_german_log_in_the_long_layout(tmp_path):
+    frame = plain_log(8)
+    long = frame.melt(
+        ["shop", "day", "orders"], ["search", "social", "email"], "Kanal", "Ausgaben"
+    )
+    long["Ausgaben"] = [f"{value:.2f}".replace(".", ",") for value in long["Ausgaben"]]
+    long.to_csv(tmp_path / "lang.csv", sep=";", index=False)
+    schema = guess_schema(tmp_path / "lang.csv")
+    assert (schema.channel_column, schema.spend_column) == ("Kanal", "Ausgaben")
+    logs = read_logs(tmp_path / "lang.csv", schema)
+    assert logs.amounts.sum() == pytest.approx(
+        frame[["search", "social", "email"]].sum().sum()
+    )
