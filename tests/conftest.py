@@ -34,7 +34,8 @@ SHARES = Schema(
 SLOW = (
     "baselines/", "batch/", "cli/", "evaluate/abtest/", "experiments/", "faults/", "serve/http/",
     "theory/", "world/platform/", "base/numerics/test_clib.py", "base/test_artifact.py",
-    "logs/test_fuzz.py", "model/test_realloc.py", "test_examples.py", "test_small_logs.py",
+    "logs/test_fuzz.py", "model/test_realloc.py", "test_examples.py", "test_layouts.py",
+    "test_small_logs.py",
 )  # fmt: skip
 FIRST = (
     "test_quality.py",

@@ -19,7 +19,7 @@ def write(folder, *sizes):
 
 @pytest.mark.parametrize("sizes", [(10,), (3, 7), (1, 1, 8)])
 def test_chunks_hold_consecutive_rows_of_one_size(tmp_path, sizes):
-    chunks = list(cut(write(tmp_path, *sizes), ["unit", "x"], rows=4))
+    chunks = list(cut(write(tmp_path, *sizes), ["unit", "x"], [0, 4, 8]))
     assert [chunk.number for chunk in chunks] == [0, 1, 2]
     assert [chunk.first for chunk in chunks] == [0, 4, 8]
     units = [chunk.source.frame["unit"].to_pylist() for chunk in chunks]
@@ -27,7 +27,7 @@ def test_chunks_hold_consecutive_rows_of_one_size(tmp_path, sizes):
 
 
 def test_an_input_without_rows_is_one_empty_chunk(tmp_path):
-    chunks = list(cut(write(tmp_path, 0), ["unit"], rows=4))
+    chunks = list(cut(write(tmp_path, 0), ["unit"], [0]))
     assert [chunk.source.rows for chunk in chunks] == [0]
 
 
@@ -35,7 +35,7 @@ def test_files_of_other_types_are_refused(tmp_path):
     write(tmp_path, 3)
     pd.DataFrame({"unit": ["a"], "x": ["b"]}).to_parquet(tmp_path / "1.parquet")
     with pytest.raises(LogError, match="one type per column|type"):
-        list(cut(open_source(str(tmp_path / "*.parquet")), ["unit", "x"], rows=4))
+        list(cut(open_source(str(tmp_path / "*.parquet")), ["unit", "x"], [0, 4, 8]))
 
 
 def test_a_file_that_changed_has_another_fingerprint_and_identity(tmp_path):

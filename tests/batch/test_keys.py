@@ -42,3 +42,25 @@ def test_equal_hashes_of_different_keys_are_no_duplicates(tmp_path, monkeypatch)
         keys, "_hash", lambda unit: keys.np.zeros(len(unit), keys.np.uint64)
     )
     assert scan(tmp_path, ["a", "b", "c", "b"], [DAYS[0]] * 4).repeated.tolist() == [1, 3]
+
+
+def test_chunks_of_long_rows_begin_where_the_key_changes(tmp_path):
+    units = ["a", "a", "b", "b", "b", None, None, "c"]
+    frame = pd.DataFrame({"item": units, "date": [DAYS[0]] * 8})
+    frame.to_parquet(tmp_path / "long.parquet")
+    found = scan_keys(open_source(str(tmp_path)), SPENDS, long=True)
+    assert found.runs.tolist() == [0, 2, 5, 7]
+    assert not found.scattered
+    assert not found.units_repeat
+    assert found.repeated.tolist() == []
+    assert found.chunk_starts(2) == [0, 2, 5]
+    assert found.chunk_starts(4) == [0, 2]
+    assert found.chunk_starts(8) == [0]
+
+
+def test_scattered_long_rows_are_one_chunk(tmp_path):
+    frame = pd.DataFrame({"item": ["a", "b", "a", "b"], "date": [DAYS[0]] * 4})
+    frame.to_parquet(tmp_path / "long.parquet")
+    found = scan_keys(open_source(str(tmp_path)), SPENDS, long=True)
+    assert found.scattered
+    assert found.chunk_starts(1) == [0]

@@ -28,6 +28,13 @@ def test_rows_without_an_answer_bring_nothing():
     assert found.value == 1.0
 
 
+def test_a_gain_that_the_long_layout_repeats_counts_once():
+    once = answer([1.0, 2.0, 2.0], 0.5, 0.1)
+    keys = pd.DataFrame({"unit": ["a", "b", "b"], "day": [1, 1, 2], "share": 0.5})
+    long = pd.concat([keys, once], axis=1)
+    assert total_gain(pd.concat([long, long])) == total_gain(once)
+
+
 def test_another_table_is_refused_by_name():
     with pytest.raises(LogError, match="column 'sigma' is missing"):
         total_gain(pd.DataFrame({"gain": [1.0]}))

@@ -363,7 +363,6 @@ BAD_TOML: dict[str, str | bytes] = {
     "categorical without feature": SCHEMA
     + 'features = ["price"]\ncategorical = ["color"]\n',
     "half a long layout": SCHEMA + 'channel_column = "channel"\n',
-    "long with budget": SCHEMA + 'channel_column = "c"\nspend_column = "s"\nbudget = "b"\n',
     "long with a guardrail that is the spend": SCHEMA
     + 'channel_column = "c"\nspend_column = "s"\nguardrails = ["s"]\n',
     "long with a channel named like the outcome": SCHEMA.replace("coupon", "orders")

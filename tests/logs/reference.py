@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -109,6 +109,9 @@ def _parse_csv(content: bytes, delimiter: str) -> Plain:
 
 
 def _judge(table: Plain, schema: realloc.Schema, today: date, text: bool) -> Verdict:
+    named = {*table.names}
+    if schema.long and schema.channel_column not in named and {*schema.channels} <= named:
+        schema = replace(schema, channel_column=None, spend_column=None)  # wide rows
     _check_names(table, schema)
     rows = [_read(record, schema, today, text) for record in table.records]
     if schema.channel_column is not None:

@@ -26,7 +26,6 @@ LONG = {"channel_column": "channel", "spend_column": "spend"}
         ),
         ({"unit": 3}, "`unit` of the schema"),
         ({"channel_column": "channel"}, "both `channel_column` and `spend_column`"),
-        (LONG | {"budget": "total"}, "no `budget` with the long layout"),
         (LONG | {"spend_column": "ads"}, "but 'ads' is named twice"),
         ({"outcome": "ads"}, "one part, but 'ads' is named twice in the schema"),
         (
@@ -60,3 +59,4 @@ def test_a_currency_may_be_a_feature_too():
 def test_fixed_columns_are_those_with_a_part_of_their_own():
     assert SPENDS.fixed_columns == ("item", "date", "orders", "ads", "coupon", "rebate")
     assert Schema(**PARTS | LONG).long
+    assert Schema(**PARTS | LONG, budget="total").long

@@ -51,11 +51,12 @@ def _keep(
     """Keep one chunk of the answers; what could not be read is reported with the first."""
     rows = chunk.source.rows or 0
     inside = (today.positions >= chunk.first) & (today.positions < chunk.first + rows)
-    of_chunk = Today(
-        today.logs.take(inside),
-        today.positions[inside] - chunk.first,
-        today.keys.slice(chunk.first, rows),
-        today.findings if chunk.number == 0 else (),
+    of_chunk = replace(
+        today,
+        logs=today.logs.take(inside),
+        positions=today.positions[inside] - chunk.first,
+        keys=today.keys.slice(chunk.first, rows),
+        findings=today.findings if chunk.number == 0 else (),
     )
     part = answers.slice(chunk.first, rows).combine_chunks()
     scored = finish(chunk, of_chunk, part, loaded, checkpoint.run)

@@ -1,9 +1,10 @@
-"""Rows in chunks of one size, by their place in the input, however the input files were written."""
+"""Rows in chunks, by their place in the input, however the input files were written."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from realloc.base.artifact import sha256
@@ -23,23 +24,22 @@ class Chunk:
     source: Source
 
 
-def cut(opened: Source, names: list[str], rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
-    """Cut the named columns into chunks of `rows` rows; memory holds a few chunks at a time."""
+def cut(opened: Source, names: list[str], starts: Sequence[int]) -> Iterator[Chunk]:
+    """Cut the named columns into chunks that begin at `starts`; memory holds a few at a time."""
     types = pa.schema([opened.columns.field(name) for name in names])
     waiting = types.empty_table()
-    number = 0
+    done = 0
+    sizes = np.diff(starts).tolist()
     for piece in opened.pieces(names):
         waiting = pa.concat_tables([waiting, _cast(piece.batch, types)])
-        while waiting.num_rows >= rows:
-            yield _make_chunk(opened, waiting.slice(0, rows), number, rows)
-            waiting = waiting.slice(rows)
-            number += 1
-    if waiting.num_rows or number == 0:
-        yield _make_chunk(opened, waiting, number, rows)
+        while done < len(sizes) and waiting.num_rows >= sizes[done]:
+            yield _make_chunk(opened, waiting.slice(0, sizes[done]), done, starts[done])
+            waiting = waiting.slice(sizes[done])
+            done += 1
+    yield _make_chunk(opened, waiting, done, starts[done])
 
 
-def _make_chunk(opened: Source, table: pa.Table, number: int, rows: int) -> Chunk:
-    first = number * rows
+def _make_chunk(opened: Source, table: pa.Table, number: int, first: int) -> Chunk:
     single = len(opened.files) == 1
     label = str(opened.files[0].path) if single else "the input,"
     place = (f"{label} row", first + 1)

@@ -1,6 +1,7 @@
 """Rows that repeat a unit and time: which one is right would be a guess, so none is moved.
 
 A first scan holds 8 bytes a row, a hash of the key. Only where two hashes agree are keys compared.
+In the long layout rows share a key, and a chunk may only begin where the key changes.
 """
 
 from collections import Counter
@@ -27,22 +28,45 @@ class Keys:
     rows: int
     repeated: Integers
     units_repeat: bool
+    # Long layout: the first row of each run of one key, and whether a key has several runs.
+    runs: Integers | None = None
+    scattered: bool = False
+
+    def chunk_starts(self, size: int) -> list[int]:
+        """The first row of each chunk of about `size` rows."""
+        starts = np.arange(0, max(self.rows, 1), size)
+        if self.runs is None or not self.rows:
+            return starts.tolist()
+        if self.scattered:
+            return [0]
+        return np.unique(
+            self.runs[np.searchsorted(self.runs, starts, "right") - 1]
+        ).tolist()
 
 
-def scan_keys(opened: Source, schema: Schema) -> Keys:
+def scan_keys(opened: Source, schema: Schema, long: bool = False) -> Keys:
     """Read unit and time of every row once, and again where keys seem to repeat."""
     hashes = [np.empty(0, np.uint64)]
     units = [np.empty(0, np.uint64)]
+    known = [np.empty(0, dtype=bool)]
     for unit, time in _keys(opened, schema):
-        unit_hashes = _hash(unit)
-        units.append(unit_hashes[unit.is_valid().to_numpy(zero_copy_only=False)])
-        hashes.append(unit_hashes ^ (time.view(np.uint64) * MIX))
+        units.append(_hash(unit))
+        known.append(unit.is_valid().to_numpy(zero_copy_only=False))
+        hashes.append(units[-1] ^ (time.view(np.uint64) * MIX))
     of_rows = np.concatenate(hashes)
+    of_units = np.concatenate(units)
+    has_unit = np.concatenate(known)
+    if long:
+        runs = np.flatnonzero(np.append(True, of_rows[1:] != of_rows[:-1])[: len(of_rows)])
+        runs_known = runs[has_unit[runs]]
+        scattered = bool(len(_repeated(of_rows[runs_known])))
+        repeat = bool(len(_repeated(of_units[runs_known])))
+        return Keys(len(of_rows), np.empty(0, np.int64), repeat, runs, scattered)
     suspects = _repeated(of_rows)
     repeated = np.empty(0, np.int64)
     if len(suspects):
         repeated = _confirm(opened, schema, np.isin(of_rows, suspects))
-    return Keys(len(of_rows), repeated, bool(len(_repeated(np.concatenate(units)))))
+    return Keys(len(of_rows), repeated, bool(len(_repeated(of_units[has_unit]))))
 
 
 def _keys(opened: Source, schema: Schema) -> Iterator[tuple[pa.Array, Integers]]:

@@ -153,6 +153,7 @@ class BatchJob:
     source: Source
     names: list[str]
     keys: Keys
+    starts: list[int]  # the first row of each chunk
     checkpoint: Checkpoint
     out: Path
     store: Store
@@ -165,13 +166,19 @@ class BatchJob:
         """Whether the store was frozen since the run began."""
         return self.why_frozen is None and self.store.frozen is not None
 
-    def chunks(self, rows: int) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[Chunk]:
         """The input, chunk by chunk."""
-        return cut(self.source, self.names, rows)
+        return cut(self.source, self.names, self.starts)
 
-    def count(self, rows: int) -> int:
-        """How many chunks there are."""
-        return max(1, -(-self.keys.rows // rows))
+    @property
+    def numbers(self) -> range:
+        """The numbers of all chunks."""
+        return range(len(self.starts))
+
+    @property
+    def decisions(self) -> int:
+        """How many are made, unless the rows of a unit and time are scattered."""
+        return max(1, self.keys.rows if self.keys.runs is None else len(self.keys.runs))
 
 
 def _prepare(
@@ -192,12 +199,12 @@ def _prepare(
     )
     loaded = load_model(request)
     schema = loaded.schema
-    keys = scan_keys(source, schema)
-    names = list(
-        dict.fromkeys([schema.unit, schema.time, *plan_today(source, schema).columns])
-    )
+    plan = plan_today(source, schema)
+    keys = scan_keys(source, schema, plan.long)
+    names = list(dict.fromkeys([schema.unit, schema.time, *plan.columns]))
     all_rows = (
         bool(options.pools)
+        or keys.scattered
         or loaded.needs_all_rows
         or (loaded.looks_back and keys.units_repeat)
     )
@@ -205,6 +212,8 @@ def _prepare(
         "pools": options.pools or {},
         "all_rows": all_rows and not frozen,
     }
+    together = settings["all_rows"] and plan.long
+    starts = keys.chunk_starts(keys.rows or 1 if together else options.chunk_rows)
     depends_on = {
         "input": digest,
         "version": version,
@@ -225,6 +234,7 @@ def _prepare(
         source,
         names,
         keys,
+        starts,
         checkpoint,
         out,
         store,
@@ -237,7 +247,7 @@ def _prepare(
 def _decide(job: BatchJob, options: Options) -> Tally:
     """Decide every chunk that is not there yet; return the tally of all of them."""
     if job.settings["all_rows"]:
-        chunks = list(job.chunks(options.chunk_rows))
+        chunks = list(job.chunks())
         tallies = decide_all_rows(
             job.loaded, chunks, job.keys, job.checkpoint, options.pools, options.progress
         )
@@ -250,22 +260,20 @@ def _decide(job: BatchJob, options: Options) -> Tally:
 
 
 def _decide_chunks(job: BatchJob, options: Options) -> dict[int, Tally]:
-    count = job.count(options.chunk_rows)
-    finished = {number: job.checkpoint.find(number) for number in range(count)}
+    count = len(job.starts)
+    finished = {number: job.checkpoint.find(number) for number in job.numbers}
     tallies = {number: tally for number, tally in finished.items() if tally is not None}
-    missing = (
-        chunk for chunk in job.chunks(options.chunk_rows) if chunk.number not in tallies
-    )
+    missing = (chunk for chunk in job.chunks() if chunk.number not in tallies)
     # a process has to be worth its start
     jobs = min(options.jobs, (count - len(tallies)) // 2)
     done = sum(tally.rows for tally in tallies.values())
-    options.progress(STEP, done, max(job.keys.rows, 1))
+    options.progress(STEP, done, job.decisions)
     for number, tally in decide_chunks(
         job.request, job.loaded, missing, job.keys.repeated, job.checkpoint, jobs
     ):
         tallies[number] = tally
         done += tally.rows
-        options.progress(STEP, done, max(job.keys.rows, 1))
+        options.progress(STEP, done, job.decisions)
         if job.overtaken:
             break  # the rest is of no use
     return tallies
@@ -288,8 +296,7 @@ def _end(job: BatchJob, tally: Tally, options: Options) -> BatchResult | None:
     broken = () if job.why_frozen else tuple(broken_limits(summary, limits))
     refused = bool(broken) and not options.force
     target = refused_name(job.out) if refused else job.out
-    numbers = range(job.count(options.chunk_rows))
-    place = write_beside((job.checkpoint.answers(number) for number in numbers), target)
+    place = write_beside(map(job.checkpoint.answers, job.numbers), target)
     summary = replace(
         summary,
         broken_limits=broken,
@@ -327,7 +334,6 @@ def _log(job: BatchJob, summary: RunSummary, options: Options) -> LoggedAs:
     entry = ledger.find(run.id)
     if entry is None:
         frozen = job.why_frozen is not None
-        numbers = range(job.count(options.chunk_rows))
         entry = ledger.append(
             Entry(
                 run=run.id,
@@ -341,6 +347,6 @@ def _log(job: BatchJob, summary: RunSummary, options: Options) -> LoggedAs:
                 | {"output": asdict(summary.output) if summary.output else {}}
                 | {"searches": summary.searches},
             ),
-            [job.checkpoint.logged(number) for number in numbers],
+            [job.checkpoint.logged(number) for number in job.numbers],
         )
     return LoggedAs(str(ledger.path), entry.number, entry.digest)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from realloc.base.simplex import Integers
 from realloc.batch.chunks import Chunk
 from realloc.batch.tally import DUPLICATE, Tally, count_chunk
-from realloc.decide.types import tabulate
+from realloc.decide.types import as_handed_in, tabulate
 from realloc.logs import Schema
 from realloc.logs.checks.finding import Finding
 from realloc.logs.reading.read import Today, load_today
@@ -55,8 +55,8 @@ def finish(
     """Add to the answers what is logged and counted about them."""
     states = {} if loaded.states is None else count_columns(loaded.states, today.logs)
     return ScoredChunk(
-        answers,
-        log_rows(answers, today.logs, today.positions, chunk.first, run),
+        as_handed_in(answers, today),
+        log_rows(answers, today, chunk.first, run),
         count_chunk(answers, today, loaded.level, states),
     )
 

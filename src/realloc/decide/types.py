@@ -98,7 +98,8 @@ def recommend(
     if isinstance(frame, Logs):
         frame = frame.to_arrow()
     today = load_today(frame, schema)
-    return _as_given(tabulate(today, decide(today.logs), money_digits), frame)
+    answers = tabulate(today, decide(today.logs), money_digits)
+    return _as_given(as_handed_in(answers, today), frame)
 
 
 def tabulate(today: Today, decision: Decision, money_digits: int = 2) -> pa.Table:
@@ -113,6 +114,24 @@ def tabulate(today: Today, decision: Decision, money_digits: int = 2) -> pa.Tabl
     return pa.table(
         [*keys.columns, *columns.values()], names=[*keys.column_names, *columns]
     )
+
+
+def as_handed_in(answers: pa.Table, today: Today) -> pa.Table:
+    """Answers in the layout of the rows that were read: in the long one, a row per channel."""
+    long = today.long
+    if long is None:
+        return answers
+    columns = dict(zip(long.keys.column_names, long.keys.columns, strict=True))
+    wide = set(today.keys.column_names)
+    for kind in ("share", "spend"):
+        names = [f"{kind}_{channel}" for channel in today.logs.schema.channels]
+        values = np.stack([answers[name].to_numpy() for name in names], axis=1)
+        own = values[long.day, long.channel]
+        columns[kind] = pa.chunked_array([pa.array(own, mask=np.isnan(own))])
+        wide |= {*names}
+    others = [name for name in answers.column_names if name not in wide]
+    repeated = answers.select(others).take(long.day)
+    return pa.table(columns | dict(zip(others, repeated.columns, strict=True)))
 
 
 def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDArray[Any]]:

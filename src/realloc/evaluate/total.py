@@ -23,6 +23,9 @@ def total_gain(result: Any) -> Estimate:
             f"Expected the answer of a fitted model's `recommend`, but column {missing[0]!r} "
             "is missing."
         )
+    if "share" in frame.columns:
+        # The long layout repeats a gain in the row of every channel.
+        frame = frame.unique(frame.columns[:2], keep="first")
     columns = (frame[name].to_numpy().astype(np.float64) for name in COLUMNS)
     total = GainSum.of(*columns)
     return Estimate.around("total gain", total.gain, total.half, len(frame))

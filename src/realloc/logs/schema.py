@@ -31,7 +31,7 @@ class Schema:
     currency: str | None = None  # None: a column named like one
     # Long layout: the column that holds the channel's name …
     channel_column: str | None = None
-    spend_column: str | None = None  # … and the one that holds its spend
+    spend_column: str | None = None  # … and the one with its spend, or its share
     known_before: tuple[
         str, ...
     ] = ()  # columns that look post-decision but were known before it
@@ -63,11 +63,6 @@ class Schema:
                 "Expected both `channel_column` and `spend_column` for the long layout, "
                 "got only one."
             )
-        if self.long and self.budget is not None:
-            raise ConfigError(
-                "Expected no `budget` with the long layout: there the budget is the sum of the "
-                "spends."
-            )
         for part in fields(self):
             value = getattr(self, part.name)
             if value == "" or (isinstance(value, tuple) and "" in value):
@@ -78,7 +73,7 @@ class Schema:
 
     @property
     def long(self) -> bool:
-        """Whether the log has one row per unit, date and channel."""
+        """Whether logs may have one row per unit, date and channel; they may also be wide."""
         return self.channel_column is not None
 
     @property

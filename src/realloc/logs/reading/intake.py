@@ -32,7 +32,9 @@ from realloc.logs.reading.source import Piece
 LARGEST_AMOUNT = 9e13  # 2^53 cents
 ANCIENT = int(datetime(1990, 1, 1, tzinfo=UTC).timestamp() * 1e6)
 LARGEST_NUMBER = 1e30  # squares and sums of such numbers still fit
-POSITION = "\0position"  # row numbers in the source; no column of a log has such a name
+# No column of a log has such a name.
+POSITION = "\0position"  # row numbers in the source
+WRONG = "\0wrong"  # rows of the long layout to leave out, with all of their unit and date
 
 
 @dataclass
@@ -138,15 +140,13 @@ class Intake:
         for name, kind in self.plan.features.items():
             if kind != "category":
                 columns[name] = self._feature(flags, batch.column(name), name, kind)
-        if self.forgive:
+        if self.plan.long:
+            columns[WRONG] = ~flags.right
+        elif self.forgive:
             columns[POSITION] = np.arange(self.seen, self.seen + batch.num_rows)
         self.seen += batch.num_rows
         rows = CompactRows(units, times.values, columns)
-        if not schema.long:
-            rows = check_split(flags, rows)
-        elif flags.wrong:
-            rows = rows.take(flags.right)
-        self.usable.append(rows)
+        self.usable.append(rows if self.plan.long else check_split(flags, rows))
 
     def _encode_units(self, column: pa.Array) -> NDArray[np.int32]:
         name = self.plan.schema.unit

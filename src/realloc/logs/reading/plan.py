@@ -29,6 +29,7 @@ class ReadingPlan:
     schema: Schema
     features: dict[str, Kind]
     has_outcome: bool
+    long: bool  # the source has one row per unit, date and channel
     chosen: bool  # features were chosen by us, so unsafe ones may still be left out
     findings: tuple[Finding, ...]
 
@@ -36,7 +37,7 @@ class ReadingPlan:
     def numbers(self) -> tuple[str, ...]:
         """Columns that must hold numbers, as they stand in the source."""
         schema = self.schema
-        listed = [str(schema.spend_column)] if schema.long else [*schema.channels]
+        listed = [str(schema.spend_column)] if self.long else [*schema.channels]
         listed += [schema.budget] if schema.budget else []
         if self.has_outcome:
             listed += filter(None, (schema.outcome, schema.propensity, *schema.guardrails))
@@ -46,7 +47,8 @@ class ReadingPlan:
     def categories(self) -> tuple[str, ...]:
         """Columns read as text with a vocabulary; also the currency and the channel column."""
         listed = [name for name, kind in self.features.items() if kind == "category"]
-        extra = filter(None, (self.schema.currency, self.schema.channel_column))
+        channel = self.schema.channel_column if self.long else None
+        extra = filter(None, (self.schema.currency, channel))
         return tuple(dict.fromkeys([*listed, *extra]))
 
     @property
@@ -63,7 +65,10 @@ def make_plan(source: Source, schema: Schema, need_outcome: bool = True) -> Read
     free = [name for name in currencies if name not in schema.fixed_columns]
     if schema.currency is None and len(free) == 1:
         schema = replace(schema, currency=free[0])
-    _check_present(schema, present, need_outcome)
+    # A schema of the long layout also reads wide rows.
+    wide = schema.channel_column not in present and set(schema.channels) <= {*present}
+    long = schema.long and not wide
+    _check_present(schema, present, need_outcome, long)
     findings: list[Finding] = []
     if need_outcome:  # one day's rows would not tell 01/02 from 02/01
         schema = _settle_dates(source, schema, findings)
@@ -75,13 +80,15 @@ def make_plan(source: Source, schema: Schema, need_outcome: bool = True) -> Read
     kinds = _kinds(source, schema, wanted, findings)
     findings += _file_notes(source)
     return ReadingPlan(
-        schema, kinds, need_outcome, schema.features is None, tuple(findings)
+        schema, kinds, need_outcome, long, schema.features is None, tuple(findings)
     )
 
 
-def _check_present(schema: Schema, present: list[str], need_outcome: bool) -> None:
+def _check_present(
+    schema: Schema, present: list[str], need_outcome: bool, long: bool
+) -> None:
     parts = ["unit", "time"]
-    parts += ["channel_column", "spend_column"] if schema.long else ["channels"]
+    parts += ["channel_column", "spend_column"] if long else ["channels"]
     parts += ["budget", "currency", "features"]
     if need_outcome:
         parts += ["outcome", "propensity", "known_before", "categorical", "guardrails"]
@@ -93,9 +100,13 @@ def _check_present(schema: Schema, present: list[str], need_outcome: bool) -> No
                 absent.append((part, name))
     if absent:
         free = [name for name in present if name not in schema.columns]
+        wide = (
+            " Rows of the wide layout need a column for every channel: "
+            f"{names.shortened(list(schema.channels))}."
+        )
         lines = [
             f"Expected a column {name!r} (`{part}` of the schema), but the log has none."
-            f"{_suggest(name, free)}"
+            f"{_suggest(name, free)}{wide if part == 'channel_column' else ''}"
             for part, name in absent
         ]
         raise LogError(listed(lines))

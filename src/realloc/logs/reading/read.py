@@ -85,8 +85,8 @@ def load(
     intake = Intake(plan, today, opened.text, usable=RowPile(opened.rows))
     _stream(opened, intake, on_progress)
     rows = intake.usable.take_all()
-    if schema.long:
-        rows = pivot(intake, rows)
+    if plan.long and len(rows):
+        rows = pivot(intake, rows).rows
     findings = [*plan.findings, *intake.tally.findings(), *keys.usage_notes(intake)]
     stopped = any(finding.stops_reading for finding in findings)
     if not len(rows) and not stopped:
@@ -118,13 +118,33 @@ def _nothing_left(seen: int) -> Finding:
 
 
 @dataclass(frozen=True)
+class LongRows:
+    """The rows of the long layout as they were handed in."""
+
+    keys: pa.Table  # unit, time and channel
+    first: Integers  # the first row of each unit and time
+    day: Integers  # the place of each row's unit and time among those of `Today`
+    channel: Integers  # −1 where it is not one of the schema's
+
+
+@dataclass(frozen=True)
 class Today:
-    """Rows to decide on: the usable ones as logs, their places in the input, and all rows' keys."""
+    """Rows to decide on: the usable ones as logs, their places in the input, and all rows' keys.
+
+    Rows of the long layout are made wide: places are then those of a unit and time, in the order
+    in which they first come.
+    """
 
     logs: Logs
     positions: Integers
     keys: pa.Table
     findings: tuple[Finding, ...]
+    long: LongRows | None = None
+
+    @property
+    def rows(self) -> Integers:
+        """The row handed in, or the first one, that each of `keys` stands for."""
+        return np.arange(self.keys.num_rows) if self.long is None else self.long.first
 
 
 def plan_today(opened: Source, schema: Schema) -> ReadingPlan:
@@ -142,10 +162,6 @@ def _plan_frame(columns: pa.Schema, schema: Schema) -> ReadingPlan:
 
 def load_today(source: Any, schema: Schema) -> Today:
     """Read rows to decide on. They need no outcome, and a bad row does not stop the others."""
-    if schema.long:
-        raise LogError(
-            "Expected one row per unit to decide on (wide layout), got a schema of the long layout."
-        )
     opened = open_source(source, schema.read)
     plan = plan_today(opened, schema)
     intake = Intake(plan, date.max, opened.text, forgive=True, usable=RowPile(opened.rows))
@@ -154,16 +170,23 @@ def load_today(source: Any, schema: Schema) -> Today:
         fields = opened.columns.empty_table().select(plan.columns).schema
         intake.take(Piece(pa.RecordBatch.from_pylist([], fields), "", 1))
     names = [schema.unit, schema.time]
+    names += [str(schema.channel_column)] if plan.long else []
     batches = [piece.batch for piece in opened.pieces(names)]
     if batches:
         given = pa.Table.from_batches(batches)
     else:
         given = opened.columns.empty_table().select(names)
     rows = intake.usable.take_all()
+    long = None
+    if plan.long:
+        wide = pivot(intake, rows)
+        long = LongRows(given, wide.first, wide.day, wide.channel)
+        given = given.select(names[:2]).take(wide.first)
+        rows = wide.rows
     positions = rows.columns.pop(POSITION)
     table, order = _to_table(intake, rows)
     logs = Logs(plan.schema, table, tuple(plan.features), plan.findings)
-    return Today(logs, positions[order], given, tuple(intake.tally.findings()))
+    return Today(logs, positions[order], given, tuple(intake.tally.findings()), long)
 
 
 def _stream(opened: Source, intake: Intake, on_progress: OnProgress | None) -> None:

@@ -61,7 +61,7 @@ class Records:
             return
         entry = version.number, orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)
         run = Run(uuid.uuid4().hex, now, version.number)
-        rows = log_rows(answers, today.logs, today.positions, 0, run)
+        rows = log_rows(answers, today, 0, run)
         with self._lock:  # no other thread may change the entry before these rows are in it
             if self._recorder is None or self._entry != entry:
                 self._recorder = self._begin(version, today, settings, now)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from realloc.base.simplex import Integers
 from realloc.logs import Logs, Schema
+from realloc.logs.reading.read import Today
 from realloc.storage.ledger.fingerprint import BYTES, fingerprint, input_names
 
 INPUTS = "inputs"
@@ -37,19 +38,18 @@ class Run:
     version: int | None
 
 
-def log_rows(
-    answers: pa.Table, logs: Logs, positions: Integers, first: int, run: Run
-) -> pa.Table:
-    """Rows of the log for `answers`; `logs` are the usable rows, at `positions` from `first`."""
+def log_rows(answers: pa.Table, today: Today, first: int, run: Run) -> pa.Table:
+    """Rows of the log for `answers`; `first` is the place of today's first row in the input."""
+    logs = today.logs
     schema = logs.schema
     n = answers.num_rows
-    spread = _spread(positions, n)
+    spread = _spread(today.positions, n)
     digests = pa.array(fingerprint(logs), pa.binary(BYTES))
     columns: dict[str, Any] = {
         "run": pa.DictionaryArray.from_arrays(
             pa.array(np.zeros(n, np.int32)), pa.array([run.id])
         ),
-        "row": pa.array(np.arange(first, first + n)),
+        "row": pa.array(first + today.rows),
         "made": pa.repeat(pa.scalar(run.made, pa.timestamp("us", tz="UTC")), n),
         "version": pa.repeat(pa.scalar(run.version, pa.int32()), n),
         "unit": answers[schema.unit].cast(pa.string()),
