@@ -1,6 +1,10 @@
 """Tallies of chunks add up to that of the run."""
 
+import numpy as np
+import pytest
+
 from realloc.batch.tally import Tally
+from realloc.decide.totals import GainSum
 
 
 def test_counts_sums_and_flows_add_up_and_the_first_finding_stays():
@@ -26,6 +30,19 @@ def test_counts_sums_and_flows_add_up_and_the_first_finding_stays():
     assert both.flows == one.flows
     assert one.add(one).flows == [[0.0, 4.0], [0.0, 0.0]]
     assert Tally(first={"a": "first"}).add(other).first == {"a": "first"}
+
+
+def test_the_interval_of_a_sum_does_not_depend_on_how_rows_are_cut():
+    columns = np.random.default_rng(0).uniform(0.1, 2.0, (3, 90))
+    columns[2] = 0.15
+    whole = GainSum.of(*columns)
+    cut = [GainSum.of(*columns[:, rows]) for rows in (slice(0, 40), slice(40, 90))]
+    parts = [
+        Tally(gain=one.gain, gain_common=one.common, gain_single=one.single) for one in cut
+    ]
+    both = parts[0].add(parts[1]).total
+    assert both.gain == pytest.approx(whole.gain)
+    assert both.half == pytest.approx(whole.half)
 
 
 def test_support_that_nobody_counted_is_not_known():

@@ -1,5 +1,6 @@
 """`realloc fit` and `realloc update`, as a user types them."""
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -98,8 +99,9 @@ def test_fit_then_update_keep_versions_in_the_store_and_the_same_window_changes_
         3,
     )
     assert first.returncode == 0, first.stderr
-    assert "Round 1  300 rows of 60 units" in first.stdout
-    assert "Weights of the teacher's surfaces" in first.stdout
+    assert "Learned from 300 rows of 60 units (round 1)." in first.stdout
+    assert "Today it would move" in first.stdout
+    assert "Weights of the teacher's surfaces" not in first.stdout  # only with --details
     assert first.stderr == ""  # nobody watches: no bars
     second = run(
         "update", folder / "window1.parquet", "--store", store, "--churn", "--quiet"
@@ -116,6 +118,23 @@ def test_fit_then_update_keep_versions_in_the_store_and_the_same_window_changes_
     assert same.returncode == 0, same.stderr
     assert "already applied" in same.stdout
     assert snapshot(store) == before
+
+
+def test_details_and_json_hold_the_technical_part(folder, here):
+    words = ("fit", folder / "window0.parquet", "--config", folder / "realloc.toml")
+    store = ("--store", folder / "details")
+    shown = here(*words, *store, "--details").stdout
+    assert "Weights of the teacher's surfaces" in shown
+    assert "Out-of-fold squared error of the outcome" in shown
+    assert "The memory holds 300 rows of 1 round." in shown
+    told = json.loads(here(*words, *store, "--again", "--json").stdout)
+    assert told["version"] == 2
+    assert told["known"]["rows"] == 300
+    assert told["today"]["rows"] == 60
+    assert told["details"]["nuisances"]["folds"] == 3
+    assert told["details"]["memory"] == 300
+    again = here("update", folder / "window0.parquet", *store, "--json")
+    assert json.loads(again.stdout) == {"already_applied": True}
 
 
 def test_what_cannot_be_done_is_said_in_a_sentence_and_nothing_is_lost(folder, here):

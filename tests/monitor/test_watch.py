@@ -2,6 +2,7 @@
 """`realloc monitor`: a look at a deployment, with and without outcomes."""
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -29,6 +30,9 @@ def test_a_calm_window_raises_no_alarm_and_says_what_is_not_known(place):
     assert told["realised"] == "no decisions are logged yet"
     text = "\n".join(lines(told))
     assert "Realised gains: not known, no decisions are logged yet." in text
+    assert "differ from the training window no more than its own periods do." in text
+    assert "As expected; 95% would be usual." in text
+    assert "PSI" not in text
     assert json.loads(json.dumps(told)) == told
 
 
@@ -36,10 +40,13 @@ def test_drift_a_freeze_and_age_raise_alarms(place):
     frame = window(96).to_pandas().assign(c1=99.0)
     store = store_of(place)
     store.freeze("odd prices")
-    found = watch(
+    told = watch(
         Store(place / "store", clock=lambda: NOW + pd.Timedelta(days=60)),
         write(place, frame),
-    )["alarms"]
+    )
+    found = told["alarms"]
+    changed = [line for line in lines(told) if "feature c1 has changed" in line]
+    assert re.search(r"100% of the rows lie above [\d.]+, in training 10%", changed[0])
     assert any("frozen since" in alarm for alarm in found)
     assert any("'feature c1'" in alarm for alarm in found)
     assert any("60 days old" in alarm for alarm in found)

@@ -30,6 +30,7 @@ def broken_limits(summary: RunSummary, limits: PublishLimits) -> Iterator[str]:
         yield (
             f"{drift.name!r} has drifted by {drift.excess:.3f} "
             f"(`max_drift` is {limits.max_drift:g})"
+            + (drift.change and f": {drift.change}")
         )
     age = summary.age
     if age.days > limits.max_age_days:

@@ -5,8 +5,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
 from realloc.batch.tally import Tally
+from realloc.decide.totals import name_flows
 from realloc.decide.types import REASONS, describe_searches
+from realloc.model.explain import say_total
+from realloc.model.recommend import certificate_of
 from realloc.monitor.age import Age, age_of
 from realloc.monitor.drift import Drift, measure, worst
 from realloc.serve.load import LoadedModel
@@ -72,7 +77,8 @@ class RunSummary:
     moved_share: float | None
     moved_by_pair: dict[str, float]
     gain: float
-    gain_lower: float
+    gain_low: float  # of the 95 % interval of the sum
+    gain_high: float
     reasons: dict[str, int]
     searches: dict[str, int]
     support_coverage: float | None
@@ -83,6 +89,7 @@ class RunSummary:
     forced: bool = False
     output: Output | None = None
     decision_log: LoggedAs | None = None
+    certificate: str | None = None  # None: no model answered
 
     def to_json(self) -> dict[str, Any]:
         """The figures as plain values."""
@@ -91,10 +98,8 @@ class RunSummary:
     def lines(self) -> Iterator[str]:
         """The figures for the console."""
         share = "" if self.moved_share is None else f" ({self.moved_share:.1%})"
-        yield (
-            f"Total gain {self.gain:,.4g}, lower bound {self.gain_lower:,.4g}; "
-            f"{self.moved_money:,.2f} of {self.money:,.2f} change hands{share}."
-        )
+        yield say_total(self.gain, self.gain_low, self.gain_high, self.certificate)
+        yield f"{self.moved_money:,.2f} of {self.money:,.2f} change hands{share}."
         for pair, amount in list(self.moved_by_pair.items())[:PAIRS_SHOWN]:
             yield f"{pair:24}{amount:16,.2f}"
         for reason, count in self.reasons.items():
@@ -107,9 +112,9 @@ class RunSummary:
             supported = f"{self.support_coverage:.1%} of the rows"
         drift = UNKNOWN
         if self.drift is not None:
-            largest = self.drift.largest()
-            drift = f"{largest.excess:.3f} beyond usual ({largest.name})"
-        yield f"Current shares supported: {supported}. Largest drift against training: {drift}."
+            drift = self.drift.largest().sentence
+        yield f"Current shares supported: {supported}."
+        yield f"Against the training window: {drift}."
         yield f"Version {self.version}, made {self.age.days:.1f} days ago."
 
 
@@ -147,9 +152,13 @@ def summarise(
         money=round(tally.money, 2),
         moved_money=round(tally.moved_money, 2),
         moved_share=tally.moved_money / tally.money if tally.money else None,
-        moved_by_pair=_flows(tally, loaded.schema.channels),
+        moved_by_pair=(
+            name_flows(np.array(tally.flows), loaded.schema.channels) if tally.flows else {}
+        ),
         gain=tally.gain,
-        gain_lower=tally.gain_lower,
+        gain_low=tally.gain - tally.total.half,
+        gain_high=tally.gain + tally.total.half,
+        certificate=_certificate(loaded),
         reasons=dict(sorted(tally.reasons.items(), key=lambda pair: -pair[1])),
         searches=tally.searches,
         support_coverage=coverage,
@@ -161,15 +170,10 @@ def summarise(
     )
 
 
-def _flows(tally: Tally, channels: tuple[str, ...]) -> dict[str, float]:
-    """Money from one channel to another, the largest first."""
-    flows = {
-        f"{source} → {target}": round(money, 2)
-        for source, row in zip(channels, tally.flows, strict=bool(tally.flows))
-        for target, money in zip(channels, row, strict=True)
-        if money > 0
-    }
-    return dict(sorted(flows.items(), key=lambda pair: -pair[1]))
+def _certificate(loaded: LoadedModel) -> str | None:
+    if loaded.model is None:
+        return None
+    return certificate_of(loaded.model.fitted, loaded.model.config.decision)
 
 
 def _drift(tally: Tally, states: dict[str, Any] | None) -> BatchDrift | None:

@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.base.simplex import Floats
+from realloc.decide.totals import GainSum, money_flows
 from realloc.logs.reading.read import Today
 from realloc.monitor.drift import Counts, add_counts
 
 DUPLICATE = "duplicates"
+GAIN_COLUMNS = ("gain", "sigma", "common_error")
 SUMS = (
     "rows",
     "usable",
@@ -21,7 +22,8 @@ SUMS = (
     "money",
     "moved_money",
     "gain",
-    "gain_lower",
+    "gain_common",
+    "gain_single",
 )
 
 
@@ -35,8 +37,10 @@ class Tally:
     moved: int = 0
     money: float = 0.0
     moved_money: float = 0.0
+    # The sums of a `GainSum`.
     gain: float = 0.0
-    gain_lower: float = 0.0
+    gain_common: float = 0.0
+    gain_single: float = 0.0
     # Usable rows whose own mix the logs support; None: not known.
     supported: int | None = None
     reasons: dict[str, int] = field(default_factory=dict[str, int])
@@ -49,6 +53,11 @@ class Tally:
     first: dict[str, str] = field(default_factory=dict[str, str])
     # Rows in the bins of the training window.
     states: Counts = field(default_factory=dict[str, list[int]])
+
+    @property
+    def total(self) -> GainSum:
+        """The gain of all rows together."""
+        return GainSum(self.gain, self.gain_common, self.gain_single)
 
     def add(self, other: "Tally") -> "Tally":
         """Both together; the first of each finding is this one's."""
@@ -84,6 +93,7 @@ def count_chunk(
     share = np.stack([column(f"share_{name}") for name in channels], axis=1)
     budget = np.stack([column(f"spend_{name}") for name in channels], axis=1).sum(axis=1)
     change = np.where(moved[:, None], share - logs.shares, 0.0) * budget[:, None]
+    total = GainSum.of(*(column(name).astype(np.float64) for name in GAIN_COLUMNS))
     reasons = Counter(answers["reason"].to_pylist())
     supported = None
     if level is not None:
@@ -98,18 +108,12 @@ def count_chunk(
         supported=supported,
         money=float(budget.sum()),
         moved_money=float(np.maximum(change, 0).sum()),
-        gain=float(column("gain").sum()),
-        gain_lower=float(column("gain_lower").sum()),
+        gain=total.gain,
+        gain_common=total.common,
+        gain_single=total.single,
         reasons={reason: reasons[reason] for reason in sorted(reasons)},
-        flows=_flows(change).tolist(),
+        flows=money_flows(change).tolist(),
         findings={finding.code: finding.rows for finding in today.findings},
         first={finding.code: finding.sentence for finding in today.findings},
         states=states,
     )
-
-
-def _flows(change: Floats) -> Floats:
-    """Money (K, K) from channel k to channel l: who gains takes from all givers in proportion."""
-    given = np.maximum(-change, 0)
-    part = given / np.maximum(given.sum(axis=1, keepdims=True), 1e-300)
-    return part.T @ np.maximum(change, 0)

@@ -1,16 +1,19 @@
 """`realloc fit` and `realloc update`: the first round into a store, and every later one."""
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
+from rich.markup import escape
 
 from realloc.base.errors import ConfigError
+from realloc.base.numbers import counted
 from realloc.base.progress import show_progress
-from realloc.cli.console import indented, progress_bar, stdout
-from realloc.cli.options import AllowNetwork, Files, Quiet, StorePath
+from realloc.cli.console import indented, print_json, progress_bar, stdout
+from realloc.cli.options import AllowNetwork, AsJson, Details, Files, Quiet, StorePath
+from realloc.evaluate.result import without_nan
 from realloc.logs import Logs, Schema, read_logs
 from realloc.model.config import read_config
 from realloc.model.realloc import ReAlloc
@@ -33,6 +36,8 @@ def fit(
         typer.Option("--again", help="Start over if the store already holds a model."),
     ] = False,
     allow_network: AllowNetwork = False,
+    details: Details = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn from logs: the first round into a store."""
@@ -49,7 +54,7 @@ def fit(
         with show_progress(quiet) as progress:
             model = ReAlloc(settings, schema).fit(window, progress=progress)
         version = place.commit(model, window, again=again)
-    _show(model, window, version, store, stdout())
+    _show(model, version, store, details=details, as_json=as_json)
 
 
 def update(
@@ -76,6 +81,8 @@ def update(
         ),
     ] = False,
     allow_network: AllowNetwork = False,
+    details: Details = False,
+    as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn from one more window: a fast teacher on it, the slow student through the memory.
@@ -83,14 +90,16 @@ def update(
     A window that was applied before changes nothing.
     """
     place = Store(store, allow_network=allow_network)
-    console = stdout()
     if place.empty:
         place.load()  # its sentence, before the folder is made
     with place.writer():
         model = place.load()
         rows = _read(window, model.known_schema, quiet)
         if place.applied(rows):
-            console.print(f"This window was already applied; {store} stays as it is.")
+            if as_json:
+                print_json({"already_applied": True})
+            else:
+                stdout().print(f"This window was already applied; {store} stays as it is.")
             return
         place.check_window(rows, model, allow_gap=allow_gap, allow_overlap=allow_overlap)
         with show_progress(quiet) as progress:
@@ -98,10 +107,7 @@ def update(
         version = place.commit(
             model, rows, allow_gap=allow_gap, allow_overlap=allow_overlap
         )
-    _show(model, rows, version, store, console)
-    if model.churn:
-        for line in model.churn.lines():
-            console.print(indented(line))
+    _show(model, version, store, details=details, as_json=as_json)
 
 
 def open_store(store: Path) -> ReAlloc:
@@ -115,27 +121,48 @@ def _read(source: list[str], schema: Schema, quiet: bool) -> Logs:
 
 
 def _show(
-    model: ReAlloc, window: Logs, version: Version, store: Path, console: Console
+    model: ReAlloc, version: Version, store: Path, *, details: bool, as_json: bool
 ) -> None:
+    summary = model.summary()
+    if as_json:
+        learned = model.fitted.main
+        technical = {
+            "nuisances": asdict(learned.nuisances),
+            "committee": asdict(learned.committee),
+            "memory": len(learned.memory),
+            "churn": model.churn.to_json() if model.churn else None,
+        }
+        print_json(
+            {
+                "version": version.number,
+                **summary.to_json(),
+                "details": without_nan(technical),
+            }
+        )
+        return
+    console = stdout()
+    console.print(
+        f"[bold]Round {summary.known.rounds}[/] → {store}, version {version.number}"
+    )
+    churn = model.churn.lines() if model.churn else []
+    for line in [*summary.lines(), *(_details(model) if details else ()), *churn]:
+        console.print(indented(escape(line)))
+
+
+def _details(model: ReAlloc) -> Iterator[str]:
+    """How well the parts of the model did."""
     state = model.fitted
     learned = state.main
-    rows = f"{len(window):,} rows of {window.unit_count:,} units"
-    console.print(
-        f"[bold]Round {state.rounds}[/]  {rows} → {store}, version {version.number}"
-    )
     weights = dict(
         zip(model.config.teacher.surfaces, learned.committee.weights, strict=True)
     )
     shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights.items())
-    lines = [
-        *learned.nuisances.lines(channels=window.schema.channels),
-        f"Weights of the teacher's surfaces by held-out orthogonal loss: {shown}.",
-        *learned.committee.lines(),
-    ]
+    window = model.last_window
+    features = state.encoder.encode(window.today).names if window else ()
+    yield from learned.nuisances.lines(features, model.known_schema.channels)
+    yield f"Weights of the teacher's surfaces by held-out orthogonal loss: {shown}."
+    yield from learned.committee.lines()
     if not any(weights.values()):
-        lines.append(
-            "No surface predicts held-out units: nothing was learned, and every gain will be 0."
-        )
-    lines.append(f"The memory holds {len(learned.memory):,} rows of {state.rounds} rounds.")
-    for line in lines:
-        console.print(indented(line))
+        yield "No surface predicts held-out units: nothing was learned, and every gain is 0."
+    rounds = counted(state.rounds, "round")
+    yield f"The memory holds {counted(len(learned.memory), 'row')} of {rounds}."

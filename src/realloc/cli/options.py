@@ -23,6 +23,12 @@ DateFormat = Annotated[
     typer.Option(help="How dates are written: DD/MM/YYYY, MM/DD/YYYY, 'MMM DD, YYYY', …"),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+Details = Annotated[
+    bool,
+    typer.Option(
+        "--details", help="Also print surfaces, their weights, and errors of nuisances."
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 AllowNetwork = Annotated[
     bool,

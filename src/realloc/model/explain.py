@@ -7,6 +7,7 @@ import numpy as np
 
 from realloc.base.errors import LogError
 from realloc.base.imports import need
+from realloc.base.numbers import readable
 from realloc.base.simplex import Floats
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.decide import decide
@@ -22,6 +23,13 @@ CERTIFICATES = {
     "simulated": "calibrated on simulated worlds",
     "uncalibrated": "not calibrated",
 }
+
+
+def say_total(gain: float, low: float, high: float, certificate: str | None) -> str:
+    """The gain of many rows together, with its interval."""
+    known = f" ({CERTIFICATES[certificate]})" if certificate else ""
+    interval = f"95 % interval {readable(low)} to {readable(high)}"
+    return f"Total gain {readable(gain)}, {interval}{known}."
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,8 @@ class Explanation:
                     )
             if row["moved"]:
                 lines.append(
-                    f"  Total gain {row['gain']:.4g}, lower bound {row['gain_lower']:.4g} "
+                    f"  Total gain {readable(row['gain'])}, "
+                    f"lower bound {readable(row['gain_lower'])} "
                     f"({CERTIFICATES[row['certificate']]})."
                 )
         return lines

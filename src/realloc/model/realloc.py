@@ -3,6 +3,7 @@
 `fit` is the first round of Algorithm 1, `update` every later one.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
@@ -19,13 +20,19 @@ from realloc.decide.types import Decision, recommend
 from realloc.logs import Logs, Schema, read_logs
 from realloc.logs.checks.check import check_logs
 from realloc.logs.reading.wanted import read_shares
+from realloc.model.advice import advise
 from realloc.model.churn import Churn, compare_fields
 from realloc.model.config import Config
+from realloc.model.effects import effects, like
 from realloc.model.explain import Explanation, explain_unit
 from realloc.model.files import SavedModel, read_model, write_model
+from realloc.model.known import Knowledge, what_is_known
+from realloc.model.last_window import LastWindow, look_back
+from realloc.model.outlook import look_ahead
 from realloc.model.recommend import recommend_rows
 from realloc.model.request import read_constraints, read_today
 from realloc.model.state import RoundState
+from realloc.model.summary import ModelSummary
 
 
 class ReAlloc:
@@ -46,6 +53,10 @@ class ReAlloc:
         self.quiet = quiet
         self.state: RoundState | None = None
         self.churn: Churn | None = None
+        self.last_window: LastWindow | None = None  # of this process's last round
+
+    def __repr__(self) -> str:
+        return f"<ReAlloc {self._known.sentence if self.state else 'not fitted yet'}>"
 
     def fit(
         self, logs: Any, weights: Floats | None = None, progress: Progress | None = None
@@ -55,6 +66,7 @@ class ReAlloc:
         self.state = self._round(None, window, weights, progress)
         self.schema = window.pinned_schema
         self.churn = None
+        self.last_window = look_back(window)
         return self
 
     def update(
@@ -77,6 +89,7 @@ class ReAlloc:
             )
         self.churn = compare_fields(*(state.field(rows).mean(axis=0) for state in states))
         self.state = states[1]
+        self.last_window = look_back(rows)
         return self
 
     def field(self, today: Any, members: bool = False) -> Floats:
@@ -134,6 +147,32 @@ class ReAlloc:
         rules = read_constraints(constraints, self.config)
         return explain_unit(self.fitted, logs, unit, self.config, rules)
 
+    def summary(self, today: Any = None) -> ModelSummary:
+        """What was learned, what the model would do on `today`, and what would help.
+
+        Without `today` each unit's last row of the last window, or a sample of them, stands for it.
+        """
+        known = self._known
+        window = self.last_window
+        logs = window.today if window else None
+        if today is not None:
+            logs, _ = read_today(today, self.known_schema)
+        outlook = None
+        if logs:
+            single = not self.config.decision.weights
+            outlook = look_ahead(logs, self.decide(logs), single)
+        return ModelSummary(known, outlook, advise(known, outlook, self.config, window))
+
+    def effects(self, today: Any, by: Sequence[str] = ()) -> Any:
+        """What moving one point of the budget (0.01) from one channel to another is worth.
+
+        One row per pair of channels and segment: mean gain per row with its 95 % interval. `by`:
+        columns that make the segments, such as a category; without them all rows are one.
+        """
+        logs, _ = read_today(today, self.known_schema)
+        names = (by,) if isinstance(by, str) else tuple(by)
+        return like(effects(self.fitted, logs, names, self.config.decision), today)
+
     def decide_with(self, decision: DecisionConfig, constraints: Constraints) -> Self:
         """The same model with other rules of decision; what it learned stays."""
         self.config = replace(self.config, decision=decision, constraints=constraints)
@@ -181,6 +220,11 @@ class ReAlloc:
                 f"got {kind}."
             )
         return read_logs(source, schema)
+
+    @property
+    def _known(self) -> Knowledge:
+        channels = self.known_schema.channels
+        return what_is_known(self.fitted, channels, self.config.decision, self.last_window)
 
     @property
     def fitted(self) -> RoundState:

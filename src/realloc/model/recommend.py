@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, Integers, edges, total_variation
+from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.constraints.limits import compile_limits
 from realloc.decide.decide import Decided, decide
@@ -124,7 +125,7 @@ def answer(
     shift = decided.best_end - problem.start
     arrow = np.char.add(channels[shift.argmin(axis=1)], " → ")
     best_move = np.char.add(arrow, channels[shift.argmax(axis=1)])
-    certificate = "simulated" if model.has_posterior(config.decision) else "uncalibrated"
+    certificate = certificate_of(model, config.decision)
     return Decision(
         shares=decided.shares,
         gain=decided.gain,
@@ -147,6 +148,11 @@ def answer(
         },
         searches={decided.search_path: len(rows)},
     )
+
+
+def certificate_of(model: DecisionModel, config: DecisionConfig) -> str:
+    """How the intervals of gains were calibrated."""
+    return "simulated" if model.has_posterior(config) else "uncalibrated"
 
 
 def count_transfers(start: Floats, end: Floats) -> Integers:

@@ -14,6 +14,7 @@ import numpy as np
 from realloc.logs import Logs
 from realloc.logs.divergence import divergence
 from realloc.logs.summary import WindowSummary, columns_of
+from realloc.monitor.change import describe_change
 
 ALPHA = 1e-3  # that anything is called drift where there is none
 
@@ -32,6 +33,16 @@ class Drift:
     excess: float
     chance: float
     drifted: bool
+    change: str = ""  # where most rows went, in words
+
+    @property
+    def sentence(self) -> str:
+        """Whether the column has changed, and how, without the full stop."""
+        if self.drifted:
+            return f"{self.name!r} has changed: {self.change}"
+        if self.excess > 0:
+            return f"{self.name!r} changed most, but so few rows may do so by chance"
+        return "no column has changed by more than usual"
 
 
 def count_columns(training: Mapping[str, Any], logs: Logs) -> Counts:
@@ -73,6 +84,7 @@ def measure(
             usual=column.usual,
             excess=excess,
             chance=apart.chance,
+            change=describe_change(name, column, counts[name]),
             drifted=excess > 0 and apart.chance < ALPHA / len(known),
         )
         drifts.append(drift)

@@ -24,6 +24,10 @@ from realloc.storage.ledger.ledger import DECISIONS, Ledger
 from realloc.storage.store import Store
 
 SHOWN = 8  # columns
+REMEDY = (
+    "Find out whether the data or the business has changed; then learn from newer rows "
+    "(`realloc update`)."
+)
 
 
 def watch(
@@ -113,9 +117,10 @@ def _alarms(told: dict[str, Any], max_drift: float, max_age: float) -> Iterator[
         one for one in told["drift"] or () if one["drifted"] and one["excess"] > max_drift
     ]
     if drifted:
+        columns = "1 column has" if len(drifted) == 1 else f"{len(drifted)} columns have"
         yield (
-            f"{len(drifted)} columns have drifted beyond `max_drift` {max_drift:g}, the worst "
-            f"{drifted[0]['name']!r}."
+            f"{columns} drifted further than `max_drift` of [publish] allows ({max_drift:g}), most "
+            f"{drifted[0]['name']!r}: {drifted[0]['change']}. {REMEDY}"
         )
     if told["coverage"] and told["coverage"]["fell"]:
         found = told["coverage"]
@@ -134,6 +139,23 @@ def _alarms(told: dict[str, Any], max_drift: float, max_age: float) -> Iterator[
         yield f"Gains: {realised['calibration']['sentence']}"
 
 
+def _drift_lines(drifts: list[dict[str, Any]]) -> Iterator[str]:
+    """Which columns have changed and how; the others in one sentence."""
+    drifted = [one for one in drifts if one["drifted"]]
+    for one in drifted[:SHOWN]:
+        yield f"{one['name']} has changed: {one['change']}."
+    if len(drifted) > SHOWN:
+        yield f"{len(drifted) - SHOWN} further columns have changed as clearly (`--json`)."
+    calm = f"{len(drifts) - len(drifted)} of {len(drifts)} columns"
+    if any(one["usual"] is None for one in drifts):
+        yield (
+            f"{calm} look like the training window. How far its periods differ is not known: "
+            "it had only one."
+        )
+    elif drifts:
+        yield f"{calm} differ from the training window no more than its own periods do."
+
+
 def lines(told: dict[str, Any]) -> Iterator[str]:
     """For the console."""
     age = f"{told['age']['days']:.1f} days old"
@@ -143,19 +165,18 @@ def lines(told: dict[str, Any]) -> Iterator[str]:
     )
     if told["drift"] is None:
         yield "Drift against training: not known (the version keeps no summary of its window)."
-    for one in (told["drift"] or ())[:SHOWN]:
-        usual = "not known" if one["usual"] is None else f"{one['usual']:.3f}"
-        mark = "  drifted" if one["drifted"] else ""
-        yield (
-            f"{one['name']:32} PSI {one['psi']:.3f}, usual up to {usual}, beyond "
-            f"{one['excess']:.3f}{mark}"
-        )
+    else:
+        yield from _drift_lines(told["drift"])
     coverage = told["coverage"]
     if coverage:
-        expected = f"expected {coverage['expected']:.0%}"
+        verdict = (
+            "Mixes are not those of training any more"
+            if coverage["fell"]
+            else "As expected"
+        )
         yield (
             f"Support: {coverage['now']:.1%} of the rows hold a mix like those that were "
-            f"logged, {expected}."
+            f"logged. {verdict}; {coverage['expected']:.0%} would be usual."
         )
     realised = told["realised"]
     if isinstance(realised, str):
