@@ -48,7 +48,7 @@ def test_the_installed_command_is_the_same_one(tmp_path):
     )
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith("realloc: Expected a Parquet or CSV file")
+    assert done.stderr.startswith("realloc: Expected a Parquet, CSV or Excel file")
     assert done.stderr.count("\n") == 1
 
 

@@ -71,7 +71,7 @@ def test_a_record_with_wrong_values_whose_digests_all_match(tmp_path, meta):
 def test_a_folder_that_is_no_version(tmp_path):
     grown(tmp_path / "store", 1)
     (tmp_path / "store" / "versions" / "mine").mkdir()
-    refused(LightStore(tmp_path / "store").current, "'mine' is none")
+    refused(LightStore(tmp_path / "store").current, "'mine' is not one")
 
 
 def test_two_folders_of_one_number(tmp_path):

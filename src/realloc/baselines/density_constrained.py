@@ -9,6 +9,7 @@ is the 95 % quantile of their radii. There is no rule about the path. The paper 
 budget either; ours is that of the config, to compare by.
 """
 
+import math
 from dataclasses import dataclass, field
 
 import torch
@@ -138,10 +139,23 @@ def radius(border: Border, rows: Tensor, p: Tensor) -> Tensor:
     """`Border.radius` at shares (b, K) of states `rows` (b,), differentiable: (b,)."""
     density = border.density
     inside = p.clamp(min=LEAST)
-    if density.kind == "log_ratio":
-        u = inside.log() @ as_double(tangent_basis(p.shape[-1]))
-    else:
+    if density.kind == "sphere":
         u = inside.sqrt()
+    else:
+        u = _fill_in(border, rows, inside.log()) @ as_double(tangent_basis(p.shape[-1]))
     white = (u - as_double(density.origin)) @ as_double(density.whiten)
     off = white - as_double(border.centre)[rows]
     return off.norm(dim=-1) / as_double(border.scale)[rows]
+
+
+def _fill_in(border: Border, rows: Tensor, logs: Tensor) -> Tensor:
+    """`coordinates.fill_in`, differentiable."""
+    if border.log_centre is None:
+        return logs
+    centre = as_double(border.log_centre.T)[rows]
+    active = logs > math.log(LEAST)
+    count = active.sum(dim=-1, keepdim=True).clamp(min=1)
+    off = torch.where(active, logs - centre, 0.0)
+    level = off.sum(dim=-1, keepdim=True) / count
+    stretch = ((logs.shape[-1] - 1) / (count - 1).clamp(min=1)).sqrt()
+    return centre + level + torch.where(active, (off - level) * stretch, 0.0)

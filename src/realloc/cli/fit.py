@@ -13,7 +13,6 @@ from realloc.base.numbers import counted
 from realloc.base.progress import show_progress
 from realloc.cli.console import indented, print_json, progress_bar, stdout
 from realloc.cli.options import AllowNetwork, AsJson, Details, Files, Quiet, StorePath
-from realloc.evaluate.result import without_nan
 from realloc.logs import Logs, Schema, read_logs
 from realloc.model.config import read_config
 from realloc.model.realloc import ReAlloc
@@ -125,6 +124,8 @@ def _show(
 ) -> None:
     summary = model.summary()
     if as_json:
+        from realloc.evaluate.result import without_nan
+
         learned = model.fitted.main
         technical = {
             "nuisances": asdict(learned.nuisances),

@@ -198,6 +198,7 @@ class ReAlloc:
         from realloc.model.round import run_round
 
         check_logs(window, self.config.check).require()
+        self.config.constraints.check_channels(window.schema.channels)
         seed = self.config.seed if seed is None else seed
         if progress is not None:
             return run_round(former, window, self.config, seed, weights, guarded(progress))
