@@ -20,6 +20,7 @@ from scipy.stats import t
 
 import realloc
 from realloc.baselines import BASELINES
+from realloc.decide.totals import GainSum
 from realloc.decide.types import MOVED
 from realloc.world.zoo import CARDS, ZooSample, ZooWorld
 from runner import Figures, Study, arguments, conclude, describe, markdown
@@ -73,12 +74,9 @@ def cell(key: str, units: int | None = None) -> Figures:
         committee = policy.fitted.main.committee
         figures["weights"] = list(committee.weights)
         figures["significance"] = committee.significance
-        total = decision.gain.sum()
-        error = policy.fitted.main.common_error
-        sigma = decision.further["sigma"]
-        alone = np.square(sigma).sum() - np.square(error * decision.gain).sum()
-        half = 1.96 * np.sqrt(np.square(error * total) + max(alone, 0.0))
-        figures["total_held"] = float(abs(true.sum() - total) <= half)
+        further = decision.further
+        total = GainSum.of(decision.gain, further["sigma"], further["common_error"])
+        figures["total_held"] = float(abs(true.sum() - total.gain) <= total.half)
         figures["fallback"] = fallback_value(policy, test)
     return figures
 

@@ -54,21 +54,22 @@ def test_permuted_outcomes_do_not_care_for_directions():
 
 
 def test_chances_that_depend_on_the_state_do_not_count_as_an_effect():
-    """Rows with a high outcome are moved up more often: raw means differ, weighted ones do not."""
-    rng = np.random.default_rng(3)
-    rich = rng.random(len(ROWS)) < 0.5
-    chances = np.where(rich[:, None], [0.2, 0.7, 0.1], [0.2, 0.1, 0.7])
-    drawn = (rng.random((len(ROWS), 1)) > chances.cumsum(axis=1)[:, :2]).sum(axis=1)
-    rows = replace(
-        ROWS,
-        probabilities=chances,
-        drawn=drawn,
-        outcome=3.0 * rich + rng.standard_normal(len(ROWS)),
-    )
-    found = agreement_lift(rows, UP, no_model)["agreement_lift"]
-    raw = rows.outcome[drawn == 1].mean() - rows.outcome[drawn == 2].mean()
-    assert raw > 1.5
-    assert abs(found.value) <= 1.5 * (found.high - found.low) / 2  # three standard errors
+    """Rows with a high outcome are moved up more often: raw means differ, weighted ones do not.
+
+    Of twenty intervals at 95 %, sixteen or fewer hold 0 by chance in 1.6 % of all draws.
+    """
+    held = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rich = rng.random(len(ROWS)) < 0.5
+        chances = np.where(rich[:, None], [0.2, 0.7, 0.1], [0.2, 0.1, 0.7])
+        drawn = (rng.random((len(ROWS), 1)) > chances.cumsum(axis=1)[:, :2]).sum(axis=1)
+        outcome = 3.0 * rich + rng.standard_normal(len(ROWS))
+        rows = replace(ROWS, probabilities=chances, drawn=drawn, outcome=outcome)
+        assert outcome[drawn == 1].mean() - outcome[drawn == 2].mean() > 1.5
+        found = agreement_lift(rows, UP, no_model)["agreement_lift"]
+        held += found.low <= 0 <= found.high
+    assert held >= 17
 
 
 def test_a_policy_that_holds_agrees_with_nothing():

@@ -1,8 +1,7 @@
 """Curves of the state that the additive terms lack.
 
-They are the hidden layer of a small network that predicts where shares lie. Policies that weigh
-several columns together, or bend, leave an additive model off its centre by half a standard
-deviation; with these columns beside its own it is off by a fifth.
+They are the hidden layer of a small network that predicts where shares lie. Where policies bend, or
+weigh several columns together, an additive model is off its centre.
 """
 
 from functools import partial
