@@ -1,6 +1,15 @@
 """Marks: texts are escaped and cut off, scales have round values."""
 
-from realloc.draw.svg import Box, Scale, fit, label, rect, round_values, text, width_of
+from realloc.draw.svg import (
+    AxisScale,
+    Rectangle,
+    fit,
+    label,
+    rect,
+    round_values,
+    text,
+    width_of,
+)
 
 
 def test_a_text_is_escaped():
@@ -15,11 +24,11 @@ def test_a_text_that_does_not_fit_shows_whole_when_pointed_at():
 
 
 def test_a_mark_has_no_negative_size():
-    assert 'width="0" height="0"' in rect(Box(0, 0, -1, -1))
+    assert 'width="0" height="0"' in rect(Rectangle(0, 0, -1, -1))
 
 
 def test_a_title_of_a_mark_is_escaped():
-    assert "<title>&lt;x&gt;</title>" in rect(Box(0, 0, 1, 1), title="<x>")
+    assert "<title>&lt;x&gt;</title>" in rect(Rectangle(0, 0, 1, 1), title="<x>")
 
 
 def test_ticks_are_round_and_inside():
@@ -30,9 +39,9 @@ def test_ticks_are_round_and_inside():
 
 
 def test_a_scale_maps_its_ends():
-    scale = Scale(-1, 1, 100, 200)
+    scale = AxisScale(-1, 1, 100, 200)
     assert [scale(-1), scale(0), scale(1)] == [100, 150, 200]
-    assert Scale(2, 2, 0, 10)(2) == 0
+    assert AxisScale(2, 2, 0, 10)(2) == 0
 
 
 def test_widths_are_bounded():

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from realloc.base.numbers import percent
 from realloc.draw.figure import WIDTH, Figure, key, nothing
 from realloc.draw.palette import CHANNELS, look_of
-from realloc.draw.svg import LETTER, Box, Place, Scale, label, rect, text, width_of
+from realloc.draw.svg import (
+    LETTER,
+    AxisScale,
+    Place,
+    Rectangle,
+    label,
+    rect,
+    text,
+    width_of,
+)
 
 MIX_ROW = 54.0
 COUNT_ROW = 28.0
@@ -49,7 +58,7 @@ def mix_bars(
             y = top + (0 if now else 21)
             word = "now" if now else "advised"
             marks.append(text((left - 8, y + 13), word, "tick", "end"))
-            scale = Scale(0, 1, left, right)
+            scale = AxisScale(0, 1, left, right)
             marks += _bar(channels, shares, scale, (y, bool(now)))
         if row.note:
             marks.append(label((right + 12, top + 24), row.note, WIDTH - right - 12))
@@ -79,14 +88,14 @@ def counts(
         return nothing(title, sentence or "There is nothing to count.")
     total = sum(bars.values())
     left = 12 + width_of(list(bars), 330)
-    scale = Scale(0, max(bars.values()), left, WIDTH - 120)
+    scale = AxisScale(0, max(bars.values()), left, WIDTH - 120)
     marks: list[str] = []
     for i, (name, count) in enumerate(bars.items()):
         y = COUNT_ROW * i
         width = max(scale(count) - left, 1.0 if count else 0.0)
         marks.append(label((0, y + 17), name, left - 12))
         look = "column" if name in highlighted else "muted"
-        marks.append(rect(Box(left, y + 5, width, 17), look, f"{name}: {count:,}"))
+        marks.append(rect(Rectangle(left, y + 5, width, 17), look, f"{name}: {count:,}"))
         said = f"{count:,} ({percent(count / total)})"
         marks.append(text((left + width + 8, y + 17), said, "tick"))
     first = max(bars, key=lambda name: bars[name])
@@ -105,7 +114,10 @@ def counts(
 
 
 def _bar(
-    channels: Sequence[str], shares: Sequence[float], scale: Scale, row: tuple[float, bool]
+    channels: Sequence[str],
+    shares: Sequence[float],
+    scale: AxisScale,
+    row: tuple[float, bool],
 ) -> list[str]:
     """One mix; `row` is its place from the top, and whether it is today's."""
     y, now = row
@@ -114,7 +126,7 @@ def _bar(
     for k, (name, share) in enumerate(zip(channels, shares, strict=True)):
         start = scale(done)
         done += share
-        box = Box(start, y, max(scale(done) - start - 1, 0), 18)
+        box = Rectangle(start, y, max(scale(done) - start - 1, 0), 18)
         look = look_of(k)
         shown = percent(share)
         marks.append(rect(box, f"{look} {'today' if now else 'fill'}", f"{name}: {shown}"))

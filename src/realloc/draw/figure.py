@@ -12,7 +12,7 @@ from realloc.base.errors import ConfigError
 from realloc.draw.palette import palette_css
 from realloc.draw.pieces import DataTable, as_markdown
 from realloc.draw.show import notebook_html
-from realloc.draw.svg import LETTER, Box, fit, rect, text
+from realloc.draw.svg import LETTER, Rectangle, fit, rect, text
 from realloc.draw.templates import read, render_piece
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def key(entries: Sequence[tuple[str, str]], y: float = 10.0) -> list[str]:
         if x + 22 + LETTER * len(words) > WIDTH:
             marks.append(text((x, y), "…", "soft"))
             break
-        marks.append(rect(Box(x, y - 9, 11, 11), look))
+        marks.append(rect(Rectangle(x, y - 9, 11, 11), look))
         marks.append(text((x + 16, y), words, "soft"))
         x += 36 + LETTER * len(words)
     return marks

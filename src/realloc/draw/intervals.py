@@ -6,7 +6,7 @@ from math import isfinite
 
 from realloc.base.numbers import counted, plain, signed, span
 from realloc.draw.figure import WIDTH, Figure, nothing
-from realloc.draw.svg import Scale, dot, label, line, text, width_of
+from realloc.draw.svg import AxisScale, dot, label, line, text, width_of
 
 ROW = 30.0
 TALL = 280.0
@@ -47,7 +47,7 @@ def intervals(
     low = min(0.0, *ends)
     high = max(0.0, *ends)
     around = 0.06 * (high - low or 1.0)
-    scale = Scale(low - around, high + around, left, WIDTH - 150)
+    scale = AxisScale(low - around, high + around, left, WIDTH - 150)
     foot = ROW * len(shown)
     marks: list[str] = []
     for tick in scale.ticks():
@@ -97,8 +97,8 @@ def calibration(
         )
     low = min(0.0, *(point.x for point in points), *(point.low for point in points))
     high = max(*(point.x for point in points), *(point.high for point in points))
-    across = Scale(low, high, LEFT, WIDTH - 20)
-    up = Scale(low, high, TALL, 16)
+    across = AxisScale(low, high, LEFT, WIDTH - 20)
+    up = AxisScale(low, high, TALL, 16)
     marks = [
         line((across(tick), 16), (across(tick), TALL), "grid") for tick in across.ticks()
     ]

@@ -9,7 +9,7 @@ import numpy as np
 from realloc.base.numbers import percent, plain, signed, span
 from realloc.base.simplex import Floats
 from realloc.draw.figure import WIDTH, Figure, nothing
-from realloc.draw.svg import Box, label, rect, text, width_of
+from realloc.draw.svg import Rectangle, label, rect, text, width_of
 
 CELL = 46.0  # height
 WIDEST = 116.0
@@ -137,10 +137,10 @@ class _Grid:
         self.width = min(WIDEST, (WIDTH - self.left) / columns)
         self.height = 40 + CELL * columns
 
-    def box(self, row: int, column: int) -> Box:
+    def box(self, row: int, column: int) -> Rectangle:
         """A cell, with a gap around it."""
         x = self.left + self.width * column
-        return Box(x + 1.5, 40 + CELL * row + 1.5, self.width - 3, CELL - 3)
+        return Rectangle(x + 1.5, 40 + CELL * row + 1.5, self.width - 3, CELL - 3)
 
     def names(self, way: str) -> list[str]:
         """The names of rows and columns."""
@@ -163,7 +163,7 @@ class _Grid:
         ]
 
 
-def _gain_cell(box: Box, gain: PairGain, said: str, most: float) -> list[str]:
+def _gain_cell(box: Rectangle, gain: PairGain, said: str, most: float) -> list[str]:
     """A cell with as many decimals as the largest gain needs; its interval where there is room."""
     look = "gain" if gain.value > 0 else "loss"
     depth = PALEST + (DARKEST - PALEST) * abs(gain.value) / most
@@ -186,7 +186,7 @@ def _gain_cell(box: Box, gain: PairGain, said: str, most: float) -> list[str]:
     return [cell, shown, interval]
 
 
-def _flow_cell(box: Box, amount: float, most: float, said: str) -> list[str]:
+def _flow_cell(box: Rectangle, amount: float, most: float, said: str) -> list[str]:
     """An amount; shaded by its part of the largest, totals plain."""
     depth = PALEST + (DARKEST - PALEST) * amount / most if most and amount > 0 else 1.0
     look = "gain fill" if most and amount > 0 else "cell"

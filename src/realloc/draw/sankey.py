@@ -9,7 +9,7 @@ from realloc.base.simplex import Floats
 from realloc.draw.figure import WIDTH, Figure, nothing
 from realloc.draw.matrix import flow_matrix
 from realloc.draw.palette import look_of
-from realloc.draw.svg import Box, Place, label, path, rect, text
+from realloc.draw.svg import Place, Rectangle, label, path, rect, text
 
 MOST_CHANNELS = 6
 TALL = 300.0
@@ -112,7 +112,9 @@ def _block(k: int, name: str, place: Place, amount: float, money: float) -> list
     y = top + tall / 2
     said = f"{plain(amount)} ({percent(amount / money)})"
     return [
-        rect(Box(x, top, BLOCK, max(tall, 1)), f"{look_of(k)} fill", f"{name}: {said}"),
+        rect(
+            Rectangle(x, top, BLOCK, max(tall, 1)), f"{look_of(k)} fill", f"{name}: {said}"
+        ),
         label((at, y - 1), name, LEFT - 26, "strong", anchor),
         text((at, y + 13), said, "tick", anchor),
     ]

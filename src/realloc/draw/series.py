@@ -12,7 +12,17 @@ from realloc.base.numbers import counted, percent, plain
 from realloc.base.simplex import Floats
 from realloc.draw.figure import WIDTH, Figure, key, nothing
 from realloc.draw.palette import look_of
-from realloc.draw.svg import Box, Scale, dot, fit, line, path, polyline, rect, text
+from realloc.draw.svg import (
+    AxisScale,
+    Rectangle,
+    dot,
+    fit,
+    line,
+    path,
+    polyline,
+    rect,
+    text,
+)
 
 TALL = 210.0
 LEFT = 60.0
@@ -54,8 +64,8 @@ def distribution(
     total = int(numbers.sum())
     if not total:
         return nothing(title, "There is no value to show.")
-    across = Scale(float(edges[0]), float(edges[-1]), LEFT, WIDTH - 20)
-    up = Scale(0, float(numbers.max()), TALL, 12)
+    across = AxisScale(float(edges[0]), float(edges[-1]), LEFT, WIDTH - 20)
+    up = AxisScale(0, float(numbers.max()), TALL, 12)
     marks: list[str] = []
     for tick in up.ticks(4):
         marks.append(
@@ -64,7 +74,7 @@ def distribution(
         marks.append(text((LEFT - 8, up(tick) + 4), plain(tick), "tick", "end"))
     for k, number in enumerate(numbers):
         left = across(float(edges[k]))
-        box = Box(
+        box = Rectangle(
             left,
             up(float(number)),
             across(float(edges[k + 1])) - left - 1,
@@ -108,11 +118,11 @@ def time_series(
     )
     high = float(ends.max())
     many = len(drawn) > DIRECT
-    across = Scale(
+    across = AxisScale(
         _seconds(times[0]), _seconds(times[-1]), LEFT, WIDTH - (20 if many else 130)
     )
     top = 34.0 if many else 20.0
-    up = Scale(low, high if high > low else low + 1, TALL, top)
+    up = AxisScale(low, high if high > low else low + 1, TALL, top)
     marks = (
         key([(f"{look_of(k)} fill", one.name) for k, one in enumerate(drawn)])
         if many
@@ -154,7 +164,7 @@ def _values(one: Series) -> list[Floats]:
     return [values for values in (one.values, one.low, one.high) if values is not None]
 
 
-def _draw_line(one: Series, look: str, across: Scale, up: Scale) -> list[str]:
+def _draw_line(one: Series, look: str, across: AxisScale, up: AxisScale) -> list[str]:
     known = np.isfinite(one.values)
     order = np.argsort(one.times)
     marks: list[str] = []

@@ -13,7 +13,7 @@ Place = tuple[float, float]  # from the left, from the top
 
 
 @dataclass(frozen=True)
-class Box:
+class Rectangle:
     """A rectangle: its left upper corner, width and height."""
 
     x: float
@@ -28,7 +28,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """Maps values from `low` to `high` to places from `start` to `end`."""
 
     low: float
@@ -68,7 +68,7 @@ def line(start: Place, end: Place, look: str = "", title: str = "") -> str:
     return _mark("line", ends, look, title)
 
 
-def rect(box: Box, look: str = "", title: str = "", opacity: float = 1.0) -> str:
+def rect(box: Rectangle, look: str = "", title: str = "", opacity: float = 1.0) -> str:
     """A rectangle; `title` shows when somebody points at it."""
     size = f'width="{_n(max(box.width, 0))}" height="{_n(max(box.height, 0))}"'
     faded = f' fill-opacity="{_n(opacity, 3)}"' if opacity < 1 else ""
