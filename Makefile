@@ -125,6 +125,7 @@ bench-static: .venv/.dev  ## the paper's static table with every rival, 10 seeds
 bench-zoo: .venv/.dev  ## ReAlloc and rivals in the worlds of the zoo, 5 seeds (many hours; resumable; ARGS=--quick)
 	$(BIN)/python experiments/zoo.py $(ARGS)
 	$(BIN)/python experiments/zoo_nulls.py $(ARGS)
+	$(BIN)/python experiments/zoo_crashes.py $(ARGS)
 
 bench-ablation: .venv/.dev  ## the paper's ablation in the hard regime, 10 seeds (an hour; resumable; ARGS=--quick)
 	$(BIN)/python experiments/ablation.py $(ARGS)

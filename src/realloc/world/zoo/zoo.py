@@ -85,20 +85,20 @@ class ZooSample:
 
 
 class ZooWorld:
-    """A world by its name, drawn by a seed.
+    """A world by its name, or by a card of your own, drawn by a seed.
 
     >>> world = ZooWorld("thresholds", seed=1)
     >>> world.sample(units=3, periods=2, seed=0)
     Logs(6 rows, 3 units, 3 channels, 9 features)
     """
 
-    def __init__(self, name: str, seed: int = 1) -> None:
-        if name not in CARDS:
+    def __init__(self, name: str | Card, seed: int = 1) -> None:
+        if isinstance(name, str) and name not in CARDS:
             raise ConfigError(
                 f"Expected a world of the zoo, got {name!r}.{nearest(name, tuple(CARDS))} "
                 f"There are: {', '.join(CARDS)}."
             )
-        self.parameters: Card = CARDS[name]
+        self.parameters: Card = CARDS[name] if isinstance(name, str) else name
         self.seed = seed
 
     def __repr__(self) -> str:
