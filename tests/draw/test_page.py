@@ -1,31 +1,24 @@
-"""Pieces of pages: what comes from data is text, never markup."""
+"""Pages stand alone, and their own policy lets nothing but their style pass."""
 
-from realloc.draw.page import bullets, heading, page, paragraph, table, verdict_box
+import re
+from base64 import b64encode
+from hashlib import sha256
+
+from realloc.draw import Paragraph, Part, page
 
 
 def test_a_page_stands_alone_under_its_title():
-    shown = page("Test of <May>", [heading("A & B"), paragraph("fine")])
+    shown = page("Test of <May>", [Part("A & B", [Paragraph("fine")])], "all of it")
     assert shown.startswith("<!doctype html>")
     assert "<title>Test of &lt;May&gt;</title>" in shown
-    assert "<h2>A &amp; B</h2><p>fine</p></body>" in shown
-    assert "http" not in shown
-    assert "<script" not in shown
+    assert "<h2>A &amp; B</h2><p>fine</p>" in shown
+    assert "all of it" in shown
+    assert not re.search(r"https?:|<script|<link|url\(|@import", shown)
 
 
-def test_names_are_set_as_code_and_markup_is_escaped():
-    assert (
-        paragraph("Name `<x>`.", "note")
-        == '<p class="note">Name <code>&lt;x&gt;</code>.</p>'
-    )
-    assert bullets(["Run `it`."]) == "<ul><li>Run <code>it</code>.</li></ul>"
-    assert verdict_box("Wait.", "wait") == '<p class="verdict wait">Wait.</p>'
-
-
-def test_columns_of_numbers_after_the_first_go_right():
-    shown = table(("name", "value", "text"), [("1", "+2", "3 of <4"), ("b", "", "none")])
-    assert '<th class="name">name</th><th class="number">value</th><th>text</th>' in shown
-    assert '<td class="name">1</td><td class="number">+2</td><td>3 of &lt;4</td>' in shown
-
-
-def test_a_table_without_rows_is_its_head():
-    assert table(("a", "b"), []).count("<tr>") == 1
+def test_the_policy_of_the_page_is_the_digest_of_its_style():
+    shown = page("x", [])
+    style = re.search(r"<style>(.*?)</style>", shown, re.S)
+    assert style is not None
+    digest = b64encode(sha256(style[1].encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'sha256-{digest}'" in shown

@@ -1,53 +1,50 @@
-"""Figures: every value stands where its number says."""
+"""Marks: texts are escaped and cut off, scales have round values."""
 
-from xml.etree import ElementTree
-
-from realloc.draw.svg import Bar, Point, forest, scatter
-
-NAN = float("nan")
-
-
-def parse(figure: str) -> ElementTree.Element:
-    return ElementTree.fromstring(figure)[0]  # noqa: S314
-
-
-def numbers(element: ElementTree.Element, *names: str) -> list[float]:
-    return [float(element.attrib[name]) for name in names]
+from realloc.draw.svg import (
+    AxisScale,
+    Rectangle,
+    fit,
+    label,
+    rect,
+    round_values,
+    text,
+    width_of,
+)
 
 
-def test_a_forest_draws_intervals_around_zero_and_limits():
-    bars = [Bar("orders", 1.0, -1.0, 3.0), Bar("a < b", -2.0, -3.0, -1.0, limit=-2.5)]
-    figure = parse(forest(bars, "%", "Effects"))
-    assert figure.attrib["aria-label"] == "Effects"
-    texts = [text.text for text in figure.findall("text")]
-    assert texts == ["-2 %", "+2 %", "0 %", "orders", "a < b"]
-    (zero,) = [
-        x for x, text in zip(figure.findall("text"), texts, strict=True) if text == "0 %"
-    ]
-    (middle,) = numbers(zero, "x")
-    first, second = figure.findall("line[@class='bar']")
-    low, high = numbers(first, "x1", "x2")
-    assert abs((middle - low) * 3 - (high - middle)) < 0.5
-    assert numbers(second, "x2")[0] < middle
-    assert len(figure.findall("circle")) == 2
-    assert len(figure.findall("line[@class='limit']")) == 1
+def test_a_text_is_escaped():
+    assert text((1, 2), "a < b") == '<text x="1" y="2">a &lt; b</text>'
 
 
-def test_what_has_no_interval_is_left_out():
-    assert forest([Bar("x", 1.0, NAN, NAN)], "", "nothing") == ""
-    some = parse(forest([Bar("x", 1.0, NAN, NAN), Bar("y", 1.0, 0.0, 2.0)], "", "one"))
-    assert len(some.findall("circle")) == 1
+def test_a_text_that_does_not_fit_shows_whole_when_pointed_at():
+    shown = label((0, 0), "x" * 40, 70.0)
+    assert f"<title>{'x' * 40}</title>" in shown
+    assert f">{'x' * 9}…<" in shown
+    assert "<title>" not in label((0, 0), "short", 70.0)
 
 
-def test_a_scatter_draws_every_point_and_the_diagonal():
-    points = [Point(0.0, 0.1, -0.2, 0.4), Point(2.0, 1.5, 1.0, 2.0)]
-    figure = parse(scatter(points, "caption", "label"))
-    (first, second) = (numbers(dot, "cx", "cy") for dot in figure.findall("circle"))
-    assert second[0] > first[0]  # further right
-    assert second[1] < first[1]  # higher
-    assert len(figure.findall("line[@class='limit']")) == 1
-    assert [text.text for text in figure.findall("text")][-1] == "caption"
+def test_a_mark_has_no_negative_size():
+    assert 'width="0" height="0"' in rect(Rectangle(0, 0, -1, -1))
 
 
-def test_fewer_than_two_points_draw_nothing():
-    assert scatter([Point(0.0, 0.0, 0.0, 0.0)], "caption", "label") == ""
+def test_a_title_of_a_mark_is_escaped():
+    assert "<title>&lt;x&gt;</title>" in rect(Rectangle(0, 0, 1, 1), title="<x>")
+
+
+def test_ticks_are_round_and_inside():
+    assert round_values(0, 1, 5) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert round_values(-7, 23, 4) == [0.0, 10.0, 20.0]
+    assert round_values(3, 3) == [3]
+    assert round_values(0, 1e-9, 2) == [0.0, 5e-10, 1e-9]
+
+
+def test_a_scale_maps_its_ends():
+    scale = AxisScale(-1, 1, 100, 200)
+    assert [scale(-1), scale(0), scale(1)] == [100, 150, 200]
+    assert AxisScale(2, 2, 0, 10)(2) == 0
+
+
+def test_widths_are_bounded():
+    assert width_of([], 50) == 0
+    assert width_of(["x" * 100], 50) == 50
+    assert fit("ab", 1) == "ab"

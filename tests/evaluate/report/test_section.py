@@ -1,4 +1,4 @@
-from realloc.draw.svg import Bar
+from realloc.draw import Bar
 from realloc.evaluate.report.section import Section, bar, figure_rows, plain, signed, span
 from realloc.evaluate.result import NAN, Estimate, EstimateTable
 

@@ -1,7 +1,19 @@
-"""A readout as one HTML page."""
+"""A readout as pieces, and as one HTML page."""
 
-from realloc.draw.page import heading, page, paragraph, table, verdict_box
-from realloc.draw.svg import Bar, Point, forest, scatter
+from realloc.base.numbers import plain, signed, span
+from realloc.draw import (
+    Bar,
+    DataTable,
+    Figure,
+    Paragraph,
+    Part,
+    Piece,
+    Point,
+    VerdictBox,
+    calibration,
+    intervals,
+    page,
+)
 from realloc.evaluate.abtest.calibration import Calibration
 from realloc.evaluate.abtest.metrics import Effect
 from realloc.evaluate.abtest.readout import HEADS, Readout, cells
@@ -12,25 +24,30 @@ BIN_HEADS = ("predicted gain", "realised", "interval", "control units", "treatme
 
 def to_html(readout: Readout, title: str = "A/B readout") -> str:
     """The whole page."""
-    parts = [
-        verdict_box(readout.verdict, TONES[readout.decision]),
-        heading("Arms"),
-        paragraph(str(readout.split)),
-        heading("Effects"),
-        table(HEADS, [cells(effect) for effect in readout.effects]),
-        _draw_effects(readout, "%"),
-        _draw_effects(readout, "pt"),
-        _show_calibration(readout.calibration) if readout.calibration else "",
-        *(paragraph(note, "note") for note in readout.notes),
+    return page(title, to_pieces(readout))
+
+
+def to_pieces(readout: Readout) -> list[Piece]:
+    """What the page shows."""
+    rows = [cells(effect) for effect in readout.effects]
+    figures = [_draw_effects(readout, unit) for unit in ("%", "pt")]
+    pieces: list[Piece] = [
+        VerdictBox(readout.verdict, TONES[readout.decision]),
+        Part("Arms", [Paragraph(str(readout.split))]),
+        Part("Effects", [DataTable(HEADS, rows), *(f for f in figures if not f.empty)]),
     ]
-    return page(title, parts)
+    if readout.calibration:
+        shown = _show_calibration(readout.calibration)
+        pieces.append(Part("Predicted against realised", shown))
+    return [*pieces, *(Paragraph(note, "note") for note in readout.notes)]
 
 
-def _draw_effects(readout: Readout, unit: str) -> str:
-    """Intervals of all effects of one unit on one scale, margins of guardrails dotted."""
+def _draw_effects(readout: Readout, unit: str) -> Figure:
+    """Intervals of all effects of one unit on one scale, margins of guardrails dashed."""
     bars = [_bar(effect) for effect in readout.effects if effect.metric.sign == unit]
-    label = f"Effects in {unit} with intervals; dotted: what a guardrail may lose"
-    return forest(bars, unit, label)
+    return intervals(
+        bars, f"Effects in {unit}; dashed: what a guardrail may lose", unit=unit
+    )
 
 
 def _bar(effect: Effect) -> Bar:
@@ -40,23 +57,20 @@ def _bar(effect: Effect) -> Bar:
     return Bar(effect.name, effect.value, effect.low, effect.high, margin)
 
 
-def _show_calibration(calibration: Calibration) -> str:
+def _show_calibration(found: Calibration) -> list[Piece]:
     """The sentence, realised against predicted by bins, and the same as a table."""
-    bins = calibration.bins
     rows = [
         (
-            f"{b.predicted:.4g}",
-            f"{b.realised:+.4g}",
-            f"[{b.low:+.4g}, {b.high:+.4g}]",
+            plain(b.predicted),
+            signed(b.realised),
+            span(b.low, b.high),
             f"{b.control:,}",
             f"{b.treatment:,}",
         )
-        for b in bins
+        for b in found.bins
     ]
-    figure = scatter(
-        [Point(b.predicted, b.realised, b.low, b.high) for b in bins],
-        "predicted gain against realised (dotted: realised = predicted)",
-        "Realised uplift by predicted gain",
+    points = [Point(b.predicted, b.realised, b.low, b.high) for b in found.bins]
+    figure = calibration(
+        points, "Realised gain by predicted gain", ("predicted gain", "realised gain")
     )
-    title = heading("Predicted against realised")
-    return f"{title}{paragraph(calibration.sentence)}{figure}{table(BIN_HEADS, rows)}"
+    return [Paragraph(found.sentence), figure, DataTable(BIN_HEADS, rows)]

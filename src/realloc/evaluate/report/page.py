@@ -1,7 +1,15 @@
-"""The report as one HTML page."""
+"""The report as pieces, and as one HTML page."""
 
-from realloc.draw.page import bullets, heading, page, paragraph, table, verdict_box
-from realloc.draw.svg import forest
+from realloc.draw import (
+    Bullets,
+    DataTable,
+    Paragraph,
+    Part,
+    Piece,
+    VerdictBox,
+    intervals,
+    page,
+)
 from realloc.evaluate.report.report import EvaluationReport
 from realloc.evaluate.report.section import Section
 from realloc.evaluate.report.verdict import DO_NOT, LAUNCH, TEST_SMALL
@@ -11,21 +19,23 @@ TONES = {LAUNCH: "good", TEST_SMALL: "wait", DO_NOT: "bad"}
 
 def to_html(report: EvaluationReport, title: str = "Evaluation report") -> str:
     """The whole page: verdict and why, every section, and the rules of the verdict."""
-    parts = [
-        verdict_box(f"{report.verdict.capitalize()}.", TONES[report.verdict]),
-        bullets(report.reasons),
-        *(part for section in report.sections for part in _show(section)),
-        heading("Rules of the verdict"),
-        bullets(report.rules),
-    ]
-    return page(title, parts)
+    return page(title, to_pieces(report))
 
 
-def _show(section: Section) -> list[str]:
+def to_pieces(report: EvaluationReport) -> list[Piece]:
+    """What the page shows."""
     return [
-        heading(section.title),
-        *(paragraph(text, "missing") for text in section.missing),
-        *(paragraph(text) for text in section.lines),
-        table(section.heads, section.rows) if section.rows else "",
-        forest(section.drawn, "", f"{section.title}: values with 95 % intervals"),
+        VerdictBox(f"{report.verdict.capitalize()}.", TONES[report.verdict]),
+        Bullets(report.reasons),
+        *(Part(section.title, _show(section)) for section in report.sections),
+        Part("Rules of the verdict", [Bullets(report.rules)]),
     ]
+
+
+def _show(section: Section) -> list[Piece]:
+    pieces: list[Piece] = [Paragraph(text, "missing") for text in section.missing]
+    pieces += [Paragraph(text) for text in section.lines]
+    if section.rows:
+        pieces.append(DataTable(section.heads, section.rows))
+    drawn = intervals(section.drawn, "Values with 95 % intervals")
+    return pieces if drawn.empty else [*pieces, drawn]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from realloc.draw.svg import Bar
+from realloc.draw import Bar
 from realloc.evaluate.result import Estimate, EstimateTable
 
 FIGURE_HEADS = ("figure", "value", "95 % interval", "n")
