@@ -22,7 +22,9 @@ def draw(rows=50, features=4):
 
 
 def covariance_of(kernel, x, z):
-    return kernel(x, z, x, z) + torch.eye(len(x), dtype=x.dtype) * (kernel.noise.exp() + LEAST_NOISE)
+    return kernel(x, z, x, z) + torch.eye(len(x), dtype=x.dtype) * (
+        kernel.noise.exp() + LEAST_NOISE
+    )
 
 
 def test_it_is_that_of_a_normal_up_to_its_constant():
