@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from realloc.base.version import __version__
-from realloc.draw.pieces import Piece
+from realloc.draw.pieces import PagePiece
 from realloc.draw.templates import render, style
 
 FOOTER = (
@@ -14,7 +14,7 @@ FOOTER = (
 )
 
 
-def page(title: str, pieces: Sequence[Piece], subtitle: str = "") -> str:
+def page(title: str, pieces: Sequence[PagePiece], subtitle: str = "") -> str:
     """A page of these pieces under its title."""
     from markupsafe import Markup
 

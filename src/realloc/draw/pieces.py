@@ -23,7 +23,7 @@ TONES = {"good": "bold green", "bad": "bold red", "wait": "bold yellow"}
 SIGNS = {"good": "✔", "bad": "✖", "wait": "!"}
 
 
-class Piece(Protocol):
+class PagePiece(Protocol):
     """Anything that a page, a notebook or a terminal can show."""
 
     def __html__(self) -> str:
@@ -202,7 +202,7 @@ class Part:
     """Pieces under a heading."""
 
     title: str
-    pieces: Sequence[Piece] = field(repr=False)
+    pieces: Sequence[PagePiece] = field(repr=False)
 
     def __html__(self) -> str:
         return render_piece("part", self)

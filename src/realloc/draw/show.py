@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from realloc.draw.pieces import Piece
+    from realloc.draw.pieces import PagePiece
 
 
 class Shown:
     """A result that has pieces to show."""
 
     @abstractmethod
-    def pieces(self) -> Sequence[Piece]:
+    def pieces(self) -> Sequence[PagePiece]:
         """What there is to see, the most important first."""
 
     def _repr_html_(self) -> str:
@@ -34,7 +34,7 @@ class Shown:
         return Group(*self.pieces())
 
 
-def notebook_html(pieces: Sequence[Piece]) -> str:
+def notebook_html(pieces: Sequence[PagePiece]) -> str:
     """Pieces for a notebook, which brings no style of ours."""
     shown = "".join(piece.__html__() for piece in pieces)
     return f'<div class="realloc note-book"><style>{style()}</style>{shown}</div>'

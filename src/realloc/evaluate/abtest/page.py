@@ -5,9 +5,9 @@ from realloc.draw import (
     Bar,
     DataTable,
     Figure,
+    PagePiece,
     Paragraph,
     Part,
-    Piece,
     Point,
     VerdictBox,
     calibration,
@@ -27,11 +27,11 @@ def to_html(readout: Readout, title: str = "A/B readout") -> str:
     return page(title, to_pieces(readout))
 
 
-def to_pieces(readout: Readout) -> list[Piece]:
+def to_pieces(readout: Readout) -> list[PagePiece]:
     """What the page shows."""
     rows = [cells(effect) for effect in readout.effects]
     figures = [_draw_effects(readout, unit) for unit in ("%", "pt")]
-    pieces: list[Piece] = [
+    pieces: list[PagePiece] = [
         VerdictBox(readout.verdict, TONES[readout.decision]),
         Part("Arms", [Paragraph(str(readout.split))]),
         Part("Effects", [DataTable(HEADS, rows), *(f for f in figures if not f.empty)]),
@@ -57,7 +57,7 @@ def _bar(effect: Effect) -> Bar:
     return Bar(effect.name, effect.value, effect.low, effect.high, margin)
 
 
-def _show_calibration(found: Calibration) -> list[Piece]:
+def _show_calibration(found: Calibration) -> list[PagePiece]:
     """The sentence, realised against predicted by bins, and the same as a table."""
     rows = [
         (

@@ -3,9 +3,9 @@
 from realloc.draw import (
     Bullets,
     DataTable,
+    PagePiece,
     Paragraph,
     Part,
-    Piece,
     VerdictBox,
     intervals,
     page,
@@ -22,7 +22,7 @@ def to_html(report: EvaluationReport, title: str = "Evaluation report") -> str:
     return page(title, to_pieces(report))
 
 
-def to_pieces(report: EvaluationReport) -> list[Piece]:
+def to_pieces(report: EvaluationReport) -> list[PagePiece]:
     """What the page shows."""
     return [
         VerdictBox(f"{report.verdict.capitalize()}.", TONES[report.verdict]),
@@ -32,8 +32,8 @@ def to_pieces(report: EvaluationReport) -> list[Piece]:
     ]
 
 
-def _show(section: Section) -> list[Piece]:
-    pieces: list[Piece] = [Paragraph(text, "missing") for text in section.missing]
+def _show(section: Section) -> list[PagePiece]:
+    pieces: list[PagePiece] = [Paragraph(text, "missing") for text in section.missing]
     pieces += [Paragraph(text) for text in section.lines]
     if section.rows:
         pieces.append(DataTable(section.heads, section.rows))
