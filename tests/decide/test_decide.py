@@ -25,7 +25,7 @@ class Everywhere:
     def allowed(self, rows, start, ends):
         return np.ones(ends.shape[:2], dtype=bool)
 
-    def inside(self, rows, ends):
+    def inside(self, rows, ends, start=None):
         return np.ones(ends.shape[:2], dtype=bool)
 
     def omega(self, rows, ends):

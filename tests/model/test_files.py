@@ -481,7 +481,10 @@ NEW_ARRAYS = [
         f"support.location.{name}"
         for name in ("centre", "log_scale", "centre_precision", "scale_precision")
     ),
-    *(f"support.density.{name}" for name in ("origin", "whiten", "centres", "log_scales")),
+    *(
+        f"support.density.{name}"
+        for name in ("origin", "whiten", "centres", "log_scales", "by_count")
+    ),
     *(f"support.basis.{name}" for name in ("continuous", "mean", "spread")),
     "support.ranks",
     *(f"support.direction.{name}" for name in ("points", "axes", "ranks")),

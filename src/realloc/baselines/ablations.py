@@ -180,7 +180,7 @@ class OpenAnywhere(StateSupport):
         """No border that numbers could tell."""
         return
 
-    def inside(self, rows: Rows, shares: Floats) -> Mask:
+    def inside(self, rows: Rows, shares: Floats, start: Floats | None = None) -> Mask:
         """Always."""
         return np.ones(shares.shape[:2], dtype=bool)
 

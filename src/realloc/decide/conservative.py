@@ -25,8 +25,8 @@ class SupportAt(Protocol):
         """Whether the straight ways to ends (a, m, K) are supported: (a, m)."""
         ...
 
-    def inside(self, rows: Rows, ends: Floats, /) -> Mask:
-        """Whether the ends themselves are: (a, m)."""
+    def inside(self, rows: Rows, ends: Floats, start: Floats | None = None, /) -> Mask:
+        """Whether the ends themselves are, where ways come from `start` (a, K): (a, m)."""
         ...
 
     def omega(self, rows: Rows, ends: Floats, /) -> Floats:

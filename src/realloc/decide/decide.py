@@ -95,7 +95,7 @@ def search(
     def end_allowed(rows: Rows, start: Floats, ends: Floats) -> Mask:
         """What limits and support say about ends alone: cheap, and mostly enough to forbid them."""
         possible = problem.limits.allows(rows, start, ends)
-        return possible & problem.support.inside(rows, ends)
+        return possible & problem.support.inside(rows, ends, start)
 
     if isinstance(compiled, CompiledSearch):
         shares = compiled.ascend()

@@ -105,6 +105,7 @@ SUPPORT_AXES = {
     "support.density.whiten": ("float64", "CC"),
     "support.density.centres": ("float64", "SPC"),
     "support.density.log_scales": ("float64", "SP"),
+    "support.density.by_count": ("float64", "K"),
     "support.basis.continuous": ("uint8", "d"),
     "support.basis.mean": ("float64", "p"),
     "support.basis.spread": ("float64", "p"),

@@ -56,6 +56,9 @@ class Axes:
                 found[d] = found[d] + bent[k] * axes[k, d]
         return np.stack(found)
 
+    def count_factor(self, shares):
+        return np.ones(shares.shape[:-1])
+
 
 def compiled_tiny():
     return float(np.finfo(np.float64).tiny)
@@ -70,7 +73,7 @@ class Support:
     margin: float
     patterns: np.ndarray
 
-    def inside(self, rows, ends):
+    def inside(self, rows, ends, start=None):
         known = np.isin(pattern_codes(ends), self.patterns)
         return (self.border.radius(rows, ends, self.margin) <= self.limit) & known
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 from realloc.learn.support.config import SupportConfig
-from realloc.learn.support.density import fit_density
+from realloc.learn.support.density import compare_counts, fit_density
 from tests.learn.support.drawn import QUIET, bent, drawn, logged_of, with_zeros
 
 SPHERE = SupportConfig(coordinates="sphere")
@@ -132,3 +132,20 @@ def test_resting_channels_hide_nothing_about_the_others():
     for active in (3, 4, 5):
         own = (shares > 0).sum(axis=1) == active
         assert 0.8 < np.sqrt(np.median(np.square(radius[own]))) / size < 1.15
+    limit = np.quantile(radius, 0.95)
+    for active in (3, 4, 5):  # a radius in fewer directions is another one
+        own = (shares > 0).sum(axis=1) == active
+        far = 0.95 - (radius[own] <= limit).mean()
+        assert abs(far) < 4 * np.sqrt(0.95 * 0.05 / own.sum())
+
+
+def test_counts_with_few_rows_join_the_more_careful_larger_one():
+    random = np.random.default_rng(0)
+    shares = np.tile([0.25, 0.25, 0.25, 0.25], (1400, 1))
+    shares[:600] = [0.5, 0.3, 0.2, 0.0]
+    shares[:50] = [0.5, 0.5, 0.0, 0.0]
+    radius = random.random(1400)
+    radius[:600] *= 2
+    one, two, three, four = compare_counts(radius, shares, 0.95)
+    assert one == two == three
+    assert 1.8 < four / three < 2.2

@@ -177,6 +177,30 @@ def test_a_set_of_channels_that_was_never_logged_is_refused():
     assert opened.score(row, known, known)[0] > 0
 
 
+def test_a_rare_set_of_channels_may_stay_where_each_two_were_logged_together():
+    """Of five channels the last two were never used together, and the first three never alone."""
+    random = np.random.default_rng(7)
+    x = random.normal(size=(2000, 2)).astype(np.float32)
+    active = random.random((2000, 5)) < 0.7
+    active[:, 4] &= ~active[:, 3]
+    active[:, 3] |= ~active[:, 4]
+    active[:, :2] |= ~active[:, 2:3]
+    amounts = np.where(active, np.exp(0.3 * random.normal(size=(2000, 5))), 0.0)
+    logged = logged_of(x, amounts / amounts.sum(axis=1, keepdims=True))
+    support = fit_support(logged, SupportConfig(coordinates="partial"), 0)
+    row = np.array([0])
+    opened = support.at(x[row])
+    rare = np.array([[1, 1, 1, 0, 0]]) / 3
+    near = np.array([[0.35, 0.33, 0.32, 0, 0]])
+    assert not opened.inside(row, near[None]).any()
+    assert opened.allowed(row, rare, near[None]).all()
+    assert opened.score(row, rare, near)[0] > 0.05
+    closed = np.array([[0.5, 0.5, 0, 0, 0]])  # another set that was never logged
+    assert not opened.inside(row, closed[None], rare).any()
+    never_together = np.array([[0.3, 0.3, 0, 0.2, 0.2]])
+    assert not opened.inside(row, never_together[None], never_together).any()
+
+
 def test_zeros_of_log_ratio_supports_are_far_but_not_nan():
     one = drawn("benign")
     ends = np.eye(3)[None].repeat(len(one), 0)

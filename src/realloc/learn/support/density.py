@@ -5,6 +5,8 @@ A radius, and how sure it is.
 r(x, p) = ‖W (u(p) − u₀) − m(x)‖ / s(x),   se² = h(x) + r² v(x)
 
 u are coordinates, W whitens them, m and s are an additive model with heavy tails (`location.py`).
+Where channels rest, r counts fewer directions, so it is compared among logged actions with as many
+active channels.
 Members are refits on resampled units: h is the variance of m among them in units of s (with that of
 the calibrated radius), v that of log s.
 """
@@ -31,6 +33,7 @@ THINNEST = 1e-3
 FILLINGS = 4
 LIGHTEST = 4.0  # degrees of freedom of log-ratios whose usual size means something
 LEAST_Z = 3.0  # of the likelihood that learned curves bring
+FEWEST_OF_A_COUNT = 500  # rows with as many active channels, for a quantile of their own
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Density:
     location: Location
     centres: Floats  # (M, p, D) of the members
     log_scales: Floats  # (M, p)
+    by_count: Floats  # factor of the radius (K,) where 1, 2, … K channels are active
 
     def whitened(self, shares: Floats) -> Floats:
         """W (u(p) − u₀) of shares (..., K): (..., D).
@@ -68,6 +72,12 @@ class Density:
             for k in range(1, len(axes)):
                 found[d] += bent[k] * axes[k, d]
         return found
+
+    def count_factor(self, shares: Floats) -> Floats:
+        """The factor of the radius at shares (..., K), by how many channels are active: (...)."""
+        if self.kind != "partial":
+            return np.ones(shares.shape[:-1])
+        return self.by_count[(shares > 0).sum(axis=-1) - 1]
 
     @cached_property
     def _every(self) -> Floats:
@@ -156,12 +166,12 @@ class Border:
         off = self.along(rows, shares)
         off -= self.centre[rows].T[..., None]
         r = np.sqrt(np.square(off, out=off).sum(axis=0)) / self.scale[rows, None]
-        if not margin:
-            return r
-        return r + margin * np.sqrt(
-            self.centre_variance[rows, None]
-            + np.square(r) * self.scale_variance[rows, None]
-        )
+        if margin:
+            r += margin * np.sqrt(
+                self.centre_variance[rows, None]
+                + np.square(r) * self.scale_variance[rows, None]
+            )
+        return r * self.density.count_factor(shares)
 
 
 def fit_density(
@@ -206,8 +216,31 @@ def fit_density(
         among_folds = judged.apart(whiten)
         off *= max(1.0, among_folds / among_members) ** 0.5 if among_members > 0 else 1.0
     centres = location.centre + off
-    density = Density(kind, origin, whiten, basis, location, centres, log_scales)
-    return density, judged.radius
+    by_count = np.ones(logged.shares.shape[1])
+    if kind == "partial":
+        by_count = compare_counts(judged.radius, logged.shares, config.level)
+    density = Density(kind, origin, whiten, basis, location, centres, log_scales, by_count)
+    return density, judged.radius * density.count_factor(logged.shares)
+
+
+def compare_counts(radius: Floats, shares: Floats, level: float) -> Floats:
+    """Factors (K,) that give rows with 1, 2, … K active channels the same quantile of radii (n,).
+
+    Counts with few rows join the next larger one, whose quantile is the more careful one.
+    """
+    count = (shares > 0).sum(axis=1)
+    usual = np.quantile(radius, level)
+    factors = np.ones(shares.shape[1])
+    waiting: list[int] = []
+    for active in range(1, shares.shape[1] + 1):
+        waiting.append(active)
+        own = radius[np.isin(count, waiting)]
+        if len(own) >= FEWEST_OF_A_COUNT:
+            factors[np.array(waiting) - 1] = usual / np.quantile(own, level)
+            waiting = []
+    if waiting and waiting[0] > 1:  # too few rows use them all: as the next smaller count
+        factors[np.array(waiting) - 1] = factors[waiting[0] - 2]
+    return factors
 
 
 def fill_rows(logged: Logged) -> tuple[Floats, float]:

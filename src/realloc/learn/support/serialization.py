@@ -23,7 +23,7 @@ Arrays = dict[str, NDArray[Any]]
 
 LOGGED = ("x", "shares", "window", "rank")
 LOCATION = tuple(spec.name for spec in fields(Location) if spec.name != "tail")
-DENSITY = ("origin", "whiten", "centres", "log_scales")
+DENSITY = ("origin", "whiten", "centres", "log_scales", "by_count")
 
 
 def to_parts(support: Support) -> tuple[dict[str, Any], Arrays]:
@@ -136,6 +136,7 @@ def _check_values(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
         "the terms are others": terms != single + curves.shape[1]
         or len(arrays["location.centre"]) != terms + 1,
         "the degrees of freedom are not above 0": not float(table["tail"]) > 0,
+        "factors of radii are not above 0": np.any(arrays["density.by_count"] <= 0),
     }
     for what, is_wrong in wrong.items():
         if is_wrong:

@@ -2,7 +2,9 @@
 
 A place is inside where its radius, plus `margin` standard errors of the border itself, is below the
 calibrated radius of the level; where a way ends, the set of active channels must have been logged,
-too. Scores are conformal ranks from 0 to 1: level 0.95 means a score of 0.05.
+too. With many channels most sets are rare: a row that has such a set already may keep it where each
+two of its channels were logged together. Scores are conformal ranks from 0 to 1: level 0.95 means a
+score of 0.05.
 """
 
 from dataclasses import dataclass, replace
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
-from realloc.base.simplex import Floats, Mask, Rows
+from realloc.base.simplex import Floats, Mask, Rows, active_pattern
 from realloc.decide.model import Neighbours
 from realloc.decide.search.compiled import SupportRegion
 from realloc.learn.scaling import Floats32
@@ -50,6 +52,12 @@ class Support:
         return np.unique(pattern_codes(self.logged.shares))
 
     @cached_property
+    def pairs(self) -> Mask:
+        """Which two channels were logged together (K, K), in enough actions to be compared."""
+        active = active_pattern(self.logged.shares).astype(np.float64)
+        return active.T @ active >= self.config.neighbours
+
+    @cached_property
     def limit_error(self) -> float:
         """Standard error of the calibrated radius: of a quantile of n held-out actions."""
         level = self.config.level
@@ -72,14 +80,18 @@ class StateSupport:
     limit: float  # largest radius inside
     remembered: Direction | None = None  # moves in the memory, where ω is by them
 
-    def inside(self, rows: Rows, shares: Floats) -> Mask:
-        """Whether shares (a, m, K) of some of the states are inside, margin and all: (a, m)."""
+    def inside(self, rows: Rows, shares: Floats, start: Floats | None = None) -> Mask:
+        """Whether shares (a, m, K) of some of the states are inside, margin and all: (a, m).
+
+        From a `start` (a, K) whose set of channels they keep, a rare set may do.
+        """
         found = self.border.radius(rows, shares, self.support.config.margin) <= self.limit
-        return found & self._known_pattern(shares)
+        return found & self._known_pattern(shares, start)
 
     def allowed(self, rows: Rows, start: Floats, ends: Floats) -> Mask:
         """Whether all of the way start (a, K) → ends (a, m, K) is inside: (a, m)."""
-        ends_of_ways = self.inside(rows, np.concatenate([start[:, None], ends], axis=1))
+        both = np.concatenate([start[:, None], ends], axis=1)
+        ends_of_ways = self.inside(rows, both, start)
         found = ends_of_ways[:, 1:] & ends_of_ways[:, :1]
         row, column = np.nonzero(found)
         for part in np.array_split(np.arange(len(row)), len(row) // AT_ONCE + 1):
@@ -138,7 +150,7 @@ class StateSupport:
         s = np.linspace(0, 1, INTERVALS + 1)[:, None]
         way = (1 - s) * start[:, None] + s * end[:, None]
         worst = self.border.radius(rows, way, self.support.config.margin).max(axis=1)
-        known = self._known_pattern(end[:, None])[:, 0]
+        known = self._known_pattern(end[:, None], start)[:, 0]
         return np.where(known, self.support.ranks.score(worst), 0.0)
 
     def neighbours(self, rows: Rows, shares: Floats) -> Neighbours:
@@ -160,10 +172,17 @@ class StateSupport:
             near[row, column] = omega >= 1 - self.support.config.level
         return near
 
-    def _known_pattern(self, shares: Floats) -> Mask:
+    def _known_pattern(self, shares: Floats, start: Floats | None) -> Mask:
         codes = pattern_codes(shares)
         known = self.support.patterns
-        return known[np.minimum(np.searchsorted(known, codes), len(known) - 1)] == codes
+        found = known[np.minimum(np.searchsorted(known, codes), len(known) - 1)] == codes
+        if start is None or self.support.density.kind != "partial":
+            return found
+        active = active_pattern(start)
+        apart = np.einsum("ak,kl,al->a", active, ~self.support.pairs, active)
+        comparable = (apart == 0) & (active.sum(axis=1) > 1)
+        same = codes == pattern_codes(start)[:, None]
+        return found | (same & comparable[:, None])
 
 
 def fit_support(

@@ -132,7 +132,7 @@ class ZooWorld:
         mean = surface.value(shares)
         noise = stream(card.name, self.seed, seed, "noise")
         outcome = _draw_outcome(card, state, mean, noise)
-        return ZooSample(_to_logs(card, state, shares, outcome), surface, law)
+        return ZooSample(_to_logs(card, state, shares, outcome, seed), surface, law)
 
     def _draw_paper(self, units: int, periods: int, seed: int) -> ZooSample:
         card = self.parameters
@@ -197,7 +197,9 @@ def _draw_outcome(
     return mean + card.noise_scale * state.size * tilt * draws
 
 
-def _to_logs(card: Card, state: ZooState, shares: Floats, outcome: Floats) -> Logs:
+def _to_logs(
+    card: Card, state: ZooState, shares: Floats, outcome: Floats, sample: int
+) -> Logs:
     schema = Schema(
         unit="unit",
         time="date",
@@ -206,7 +208,8 @@ def _to_logs(card: Card, state: ZooState, shares: Floats, outcome: Floats) -> Lo
         budget="budget",
         features=FEATURES,
     )
-    names = pa.array([f"unit-{i:05d}" for i in range(int(state.unit[-1]) + 1)])
+    # Units of another sample are other units: a model must not think that it knows their channels.
+    names = pa.array([f"unit-{sample}-{i:05d}" for i in range(int(state.unit[-1]) + 1)])
     codes = pa.array(state.unit.astype(np.int32))
     table = {
         "unit": pa.DictionaryArray.from_arrays(codes, names),
