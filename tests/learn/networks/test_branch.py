@@ -35,9 +35,8 @@ def places(K, wide):
 def test_a_branch_is_zero_at_zero_and_nowhere_else(K, wide):
     opened = random_module(Branch, K).open(draw(M, N, D))
     z = places(K, wide)
-    assert torch.equal(
-        opened.value(torch.zeros_like(z)), torch.zeros(z.shape[:-1], dtype=torch.float64)
-    )
+    # A vector's last numbers and its first ones round SiLU differently.
+    assert opened.value(torch.zeros_like(z)).abs().max() < 1e-14
     assert opened.value(z).abs().min() > 1e-6
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from realloc.learn.nuisances.boosting import Trees, fit_boosting
 from realloc.learn.nuisances.jobs import plan_jobs
-from realloc.learn.nuisances.ridge import fit_start
+from realloc.learn.nuisances.ridge import fit_starts
 from realloc.learn.nuisances.sample import check_sample
 from tests.learn.nuisances.synthetic import draw, quick, r2
 
@@ -18,7 +18,7 @@ def prepare(kind):
 
 def test_steps_that_ridge_cannot_follow_are_found():
     rows, sample, jobs = prepare("step")
-    start = fit_start(sample, jobs[0], "real")
+    start = fit_starts(sample, jobs[:1], "real")[0]
     found = fit_boosting(sample, jobs, [start], quick(), 0, lambda done, total: None)[0]
     away = jobs[0].away
     assert (

@@ -5,7 +5,7 @@ import pytest
 
 from realloc.learn.nuisances.jobs import plan_jobs
 from realloc.learn.nuisances.network import fit_networks
-from realloc.learn.nuisances.ridge import fit_start
+from realloc.learn.nuisances.ridge import fit_starts
 from realloc.learn.nuisances.sample import check_sample
 from tests.learn.nuisances.synthetic import draw, quick, r2
 
@@ -14,7 +14,7 @@ def fit(rows, config, kind="real", jobs=slice(None)):
     sample = check_sample(*rows.inputs, weights=None)
     plan = plan_jobs(sample, 1, 0)[jobs]
     steps = []
-    starts = [fit_start(sample, job, kind) for job in plan]
+    starts = fit_starts(sample, plan, kind)
     found = fit_networks(
         sample, plan, starts, config, 0, lambda done, total: steps.append((done, total))
     )

@@ -18,7 +18,7 @@ def test_a_line_is_found_as_by_least_squares():
     rows = draw(n=2000, kind="linear")
     weights = np.random.default_rng(0).uniform(0.1, 2, 2000)
     sample, job = first_job(rows, weights)
-    found = fit_smooth(sample, job, rows.outcome[:, None], [slice(0, 1)])[:, 0]
+    found = fit_smooth(sample, [job], rows.outcome[:, None], [slice(0, 1)])[0][:, 0]
     design = np.column_stack([np.ones(2000), rows.x.astype(float)])
     root = np.sqrt(weights[job.train])
     line = np.linalg.lstsq(
@@ -34,7 +34,7 @@ def test_a_product_of_features_is_found():
     rows = draw(n=2000)
     target = (rows.x[:, 1] * rows.x[:, 2]).astype(float)
     sample, job = first_job(rows)
-    found = fit_smooth(sample, job, target[:, None], [slice(0, 1)])[:, 0]
+    found = fit_smooth(sample, [job], target[:, None], [slice(0, 1)])[0][:, 0]
     assert r2(target[job.away], found[job.away]) > 0.98
 
 
@@ -42,9 +42,9 @@ def test_each_group_of_targets_is_chosen_for_itself():
     rows = draw(n=1000)
     sample, job = first_job(rows)
     targets = np.column_stack([rows.x[:, 1] * rows.x[:, 2], rows.shares])
-    both = fit_smooth(sample, job, targets, [slice(0, 1), slice(1, None)])
+    both = fit_smooth(sample, [job], targets, [slice(0, 1), slice(1, None)])[0]
     assert both[:, 1:] == pytest.approx(
-        fit_smooth(sample, job, targets[:, 1:], [slice(0, 3)]), abs=1e-9
+        fit_smooth(sample, [job], targets[:, 1:], [slice(0, 3)])[0], abs=1e-9
     )
     assert both[:, 1:].sum(axis=1) == pytest.approx(
         np.ones(1000)
@@ -56,7 +56,7 @@ def test_a_constant_and_a_doubled_feature_are_no_trouble():
     x = np.column_stack([rows.x, rows.x[:, 0], np.full(1000, 3.0)])
     sample = check_sample(x, rows.shares, rows.outcome, rows.folds, None)
     job = plan_jobs(sample, 1, 0)[0]
-    found = fit_smooth(sample, job, rows.outcome[:, None], [slice(0, 1)])[:, 0]
+    found = fit_smooth(sample, [job], rows.outcome[:, None], [slice(0, 1)])[0][:, 0]
     assert r2(rows.m[job.away], found[job.away]) > 0.97
 
 

@@ -59,8 +59,8 @@ class Stack(nn.Module):
         )
         for weight, bias, gain, shift in layers:
             x = torch.baddbmm(bias, x, weight)
-            x = nn.functional.layer_norm(x, x.shape[-1:], eps=EPS) * gain + shift
-            x = self.activate(x)
+            x = nn.functional.layer_norm(x, x.shape[-1:], eps=EPS)
+            x = self.activate(torch.addcmul(shift, x, gain))
         return x
 
     def forward(self, x: Tensor) -> Tensor:

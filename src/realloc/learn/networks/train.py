@@ -45,7 +45,7 @@ def train(
     generator = torch.Generator().manual_seed(seed)
     parameters = [p for p in module.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(
-        parameters, lr=config.rate, weight_decay=config.weight_decay
+        parameters, lr=config.rate, weight_decay=config.weight_decay, fused=True
     )
     steps = max(1, min(len(rows) for rows in split.train) // config.batch)
     needed = -(-config.least_steps // steps)

@@ -16,7 +16,7 @@ from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.nuisances.diagnostics import Candidates, Diagnostics, diagnose
 from realloc.learn.nuisances.jobs import FitJob, Prediction, plan_jobs
 from realloc.learn.nuisances.network import fit_networks
-from realloc.learn.nuisances.ridge import RidgeStart, fit_start, predict_ridge
+from realloc.learn.nuisances.ridge import fit_starts, predict_ridge
 from realloc.learn.nuisances.sample import (
     Floats,
     Indices,
@@ -85,10 +85,8 @@ def _fit(
     progress: Progress,
 ) -> list[list[Prediction]]:
     """The predictions of every model for every job."""
-    starts: list[RidgeStart] = []
-    for job in jobs:
-        starts.append(fit_start(sample, job, config.outcome))
-        progress("nuisances: ridge", len(starts), len(jobs))
+    starts = fit_starts(sample, jobs, config.outcome)
+    progress("nuisances: ridge", 1, 1)
     fitted: list[list[Prediction]] = []
     for name in config.models:
         if name == "ridge":

@@ -18,9 +18,9 @@ def cholesky(matrix: Tensor) -> Tensor:
 
     def attempt(jitter: float) -> Tensor:
         if not jitter:
-            return _factor(matrix)
+            return factor_once(matrix)
         size = matrix.detach().diagonal().mean()
-        return _factor(matrix + torch.diag((jitter * size).expand(len(matrix))))
+        return factor_once(matrix + torch.diag((jitter * size).expand(len(matrix))))
 
     return with_jitter(attempt)
 
@@ -33,12 +33,13 @@ def factor_covariance(
     Short lengths make squared distances large: single precision then errs by more than the noise.
     """
     try:
-        return _factor(covariance(x, z))
+        return factor_once(covariance(x, z))
     except LinAlgError:
         return cholesky(covariance(x.double(), z.double()))
 
 
-def _factor(matrix: Tensor) -> Tensor:
+def factor_once(matrix: Tensor) -> Tensor:
+    """The Cholesky factor of a matrix as it is, or `LinAlgError`."""
     factor, failed = torch.linalg.cholesky_ex(matrix)
     if int(failed):
         raise LinAlgError("the matrix is not positive definite")

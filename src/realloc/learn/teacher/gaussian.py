@@ -23,6 +23,7 @@ from realloc.learn.networks.train import one_cycle
 from realloc.learn.teacher.config import KernelConfig
 from realloc.learn.teacher.factor import cholesky, factor_covariance
 from realloc.learn.teacher.kernel import Kernel
+from realloc.learn.teacher.likelihood import likelihood
 from realloc.learn.teacher.posterior import KernelParts, fit_covariance
 from realloc.learn.teacher.sample import TeacherSample
 from realloc.learn.teacher.surface import Fit, contrast_of, in_chunks
@@ -161,36 +162,16 @@ def learn_kernel(
             order = torch.randperm(n, generator=generator)
         rows = counted[order[:size]]
         order = order[size:]
-        loss = negative_log_likelihood(
-            kernel, sample.x[rows], sample.z[rows], sample.y[rows]
-        )
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        found = likelihood(kernel, sample.x[rows], sample.z[rows], sample.y[rows])
         # One gradient that rounding spoilt would spoil every later step.
-        if not all(_is_finite(parameter.grad) for parameter in kernel.parameters()):
-            optimizer.zero_grad(set_to_none=False)
+        sound = all(bool(values.isfinite().all()) for values in found.gradient.values())
+        for name, parameter in kernel.named_parameters():
+            slope = found.gradient[name]
+            parameter.grad = slope if sound else torch.zeros_like(slope)
         optimizer.step()
         schedule.step()
         progress("teacher: kernel", step + 1, steps)
     return kernel.requires_grad_(False)
-
-
-def _is_finite(values: Tensor | None) -> bool:
-    return values is None or bool(values.isfinite().all())
-
-
-def negative_log_likelihood(
-    kernel: Kernel,
-    x: Tensor,
-    z: Tensor,
-    y: Tensor,
-) -> Tensor:
-    """−log N(y; 0, K + σ²I) per row, without its constant."""
-    noise = torch.diag((kernel.noise.exp() + 1e-4).expand(len(y)))
-    factor = factor_covariance(lambda x, z: kernel(x, z, x, z) + noise, x, z)
-    y = y.to(factor.dtype)
-    fit = torch.cholesky_solve(y[:, None], factor)[:, 0]
-    return (0.5 * (y @ fit) + factor.diagonal().log().sum()) / len(y)
 
 
 def _whitening(surface: KernelSurface) -> Tensor:

@@ -49,7 +49,7 @@ class Kernel(nn.Module):
         """b, l or q between states (n, d) and (m, d): (n, m)."""
         scale = torch.exp(-self.length[part])
         near = self.amplitude[part].exp() * torch.exp(
-            -0.5 * _squared_distances(x * scale, other * scale)
+            -0.5 * squared_distances(x * scale, other * scale)
         )
         return near + (x * self.linear[part].exp()) @ other.T + self.constant[part].exp()
 
@@ -58,7 +58,7 @@ class Kernel(nn.Module):
         slope, curve = contexts
         scale = torch.exp(-self.reach)
         return (z @ other.T) * slope + torch.exp(
-            -0.5 * _squared_distances(z * scale, other * scale)
+            -0.5 * squared_distances(z * scale, other * scale)
         ) * curve
 
     def effect_slopes(
@@ -84,7 +84,7 @@ class Kernel(nn.Module):
     ) -> Iterator[Tensor]:
         slope, curve = contexts
         scale = torch.exp(-2 * self.reach)
-        bumps = curve * torch.exp(-0.5 * _squared_distances(z, other) * scale)  # (n, m)
+        bumps = curve * torch.exp(-0.5 * squared_distances(z, other) * scale)  # (n, m)
         for k in range(z.shape[1]):  # channels are few, and (n, m, K) would not fit
             yield slope * other[:, k] + bumps * ((other[:, k] - z[:, k, None]) * scale)
 
@@ -102,5 +102,6 @@ def _each(make: Callable[[str], Tensor]) -> nn.ParameterDict:
     return nn.ParameterDict({part: nn.Parameter(make(part)) for part in PARTS})
 
 
-def _squared_distances(a: Tensor, b: Tensor) -> Tensor:
+def squared_distances(a: Tensor, b: Tensor) -> Tensor:
+    """‖a − b‖² of rows (n, d) and (m, d): (n, m)."""
     return (a.square().sum(1)[:, None] + b.square().sum(1) - 2 * a @ b.T).clamp_min(0)
