@@ -22,9 +22,9 @@ KINDS = [type(piece).__name__ for piece in PIECES]
 
 
 def in_terminal(piece) -> str:
-    console = Console(file=io.StringIO(), width=120)
-    console.print(piece)
-    return console.file.getvalue()
+    written = io.StringIO()
+    Console(file=written, width=120).print(piece)
+    return written.getvalue()
 
 
 @pytest.mark.parametrize("piece", PIECES, ids=KINDS)
