@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --no-compile --constraint constraints.txt
-BUILT := pyproject.toml constraints.txt hatch_build.py src/realloc/decide/search/compiled.c
+BUILT := pyproject.toml constraints.txt hatch_build.py $(wildcard src/realloc/decide/search/c/*.[ch])
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := demo

@@ -2,21 +2,24 @@
 slower (`realloc.base.numerics.clib`).
 """
 
-import hashlib
 import os
+import platform
 import shlex
 import subprocess
 import sys
 import sysconfig
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGE = Path("src", "realloc")
-# Nothing fused and nothing reordered: the search has to make the very numbers that numpy makes.
-FLAGS = "-std=gnu11 -O3 -fPIC -shared -ffp-contract=off -fno-math-errno -fno-trapping-math"
-SOURCES = ("decide/search/compiled.c",)
+# Nothing fast and loose: sums may be reordered only where the source says so.
+FLAGS = "-std=gnu11 -O3 -fPIC -shared -fopenmp-simd -fno-math-errno -fno-trapping-math"
+SOURCES = ("decide/search/c",)
+# Beside what every processor can run, for those with wider registers (realloc_level of level.c).
+LEVELS = ("v3", "v4")
 
 
 class CompileHook(BuildHookInterface[Any]):
@@ -27,50 +30,69 @@ class CompileHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and make the wheel one of this platform."""
         for name in SOURCES:
-            source = Path(self.root) / PACKAGE / name
-            if compile_source(source):
+            folder = Path(self.root) / PACKAGE / name
+            made = compile_folder(folder)
+            if made:
                 build_data["pure_python"] = False
                 build_data["tag"] = f"py3-none-{platform_tag()}"
-                target = library_of(source).relative_to(self.root)
-                build_data["artifacts"].append(f"/{target.as_posix()}")
+            build_data["artifacts"] += [
+                f"/{target.relative_to(self.root).as_posix()}" for target in made
+            ]
 
 
-def compile_source(source: Path) -> bool:
-    """Whether a compiler made it; put in place whole, so that a service that runs keeps the
-    file it has opened.
+def compile_folder(folder: Path) -> list[Path]:
+    """Compile the sources of a folder for each level; the libraries that were made."""
+    for old in folder.glob("lib*.so"):  # of another source it would be worse than none
+        old.unlink()
+    problem = compile_level(folder, "")
+    if problem:
+        print(
+            f"realloc: {folder.name} was not compiled, numpy does its work instead: {problem}",
+            file=sys.stderr,
+        )
+        return []
+    made = [library_of(folder, "")]
+    if platform.machine() in ("x86_64", "AMD64"):
+        made += [
+            library_of(folder, one) for one in LEVELS if not compile_level(folder, one)
+        ]
+    return made
+
+
+def compile_level(folder: Path, level: str) -> str:
+    """Make one library, put in place whole, so that a service that runs keeps the file it has
+    opened; why it could not be made.
     """
-    target = library_of(source)
+    target = library_of(folder, level)
     aside = target.with_suffix(f".{os.getpid()}")
-    digest = hashlib.sha256(
-        source.read_bytes()
-    ).hexdigest()  # by which realloc.base.numerics.clib knows it again
-    flags = [*FLAGS.split(), f'-DSOURCE="{digest}"']
     command = [
         *shlex.split(os.environ.get("CC", "cc")),
-        *flags,
+        *FLAGS.split(),
+        *([f"-march=x86-64-{level}"] if level else []),
+        f'-DSOURCE="{digest_of(folder)}"',
         "-o",
         str(aside),
-        str(source),
+        *(str(source) for source in sorted(folder.glob("*.c"))),
         "-lm",
     ]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as problem:
-        told = getattr(problem, "stderr", "") or str(problem)
-        print(
-            f"realloc: {source.name} was not compiled, numpy does its work instead: {told.strip()}",
-            file=sys.stderr,
-        )
         aside.unlink(missing_ok=True)
-        target.unlink(missing_ok=True)  # one of another source would be worse than none
-        return False
+        return (getattr(problem, "stderr", "") or str(problem)).strip()
     aside.replace(target)
-    return True
+    return ""
 
 
-def library_of(source: Path) -> Path:
+def digest_of(folder: Path) -> str:
+    """As `realloc.base.numerics.clib` makes it: by this it knows a library again."""
+    files = sorted(folder.glob("*.[ch]"))
+    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def library_of(folder: Path, level: str) -> Path:
     """As `realloc.base.numerics.clib` looks for it."""
-    return source.with_name(f"lib{source.stem}.so")
+    return folder / f"lib{folder.parent.name}{level and '-'}{level}.so"
 
 
 def platform_tag() -> str:

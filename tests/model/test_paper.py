@@ -94,7 +94,7 @@ def test_omega_falls_with_the_distance_to_the_moves_in_the_memory():
     found = support.omega(np.arange(30), ends)
     index = state.remembered
     assert index is not None
-    points = np.asarray(index.tree.data)
+    points = np.asarray(index.index.points)
     assert len(points) == len(state.main.memory)
     among = np.sort(np.linalg.norm(points[:, None] - points, axis=2), axis=1)[:, index.k]
     assert index.near == pytest.approx(np.median(among))

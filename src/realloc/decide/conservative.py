@@ -13,6 +13,7 @@ import numpy as np
 
 from realloc.base.simplex import Floats, Mask, Rows
 from realloc.decide.config import DecisionConfig
+from realloc.decide.search.gain_arrays import NetworkArrays
 
 # (rows of the batch, starts (a, K), ends (a, m, K)) → (a, m)
 MoveFunction = Callable[[Rows, Floats, Floats], Floats]
@@ -47,6 +48,7 @@ class OutcomeTerm:
     common_error: float = 0.0  # how far all gains together may be off, in parts of them
     # (starts (n, K), longest move) → gains that are cheap and close enough to compare ends by
     local_gain: Callable[[Floats, float], MoveFunction | None] | None = None
+    network: NetworkArrays | None = None  # the surface of `gain`, where numbers say it
 
     def gain_and_error(
         self, rows: Rows, start: Floats, ends: Floats

@@ -24,7 +24,7 @@ from realloc.decide.problem import (
     steepness,
 )
 from realloc.decide.search.ascent import search_ascent
-from realloc.decide.search.compiled import CompiledSearch, compile_search
+from realloc.decide.search.compiled import CompiledSearch, Explained, compile_search
 from realloc.decide.search.first_steps import FirstSteps, try_first_steps
 from realloc.decide.search.greedy import SLACK, search_greedy
 from realloc.decide.types import MOVED
@@ -62,12 +62,12 @@ def decide(problem: Problem, config: DecisionConfig) -> Decided:
     shares = search(problem, local, base, config, compiled)
     shares = np.where(problem.limits.useful(shares)[:, None], shares, base)
     if isinstance(compiled, CompiledSearch):
-        first = compiled.first_steps()
+        explained = compiled.explain(shares)
         search_path = "compiled"
     else:
-        first = try_first_steps(problem, local, base, config)
+        explained = explain(problem, local, base, shares, config)
         search_path = f"numpy: {compiled}"
-    decided = explain(problem, base, shares, conflict, first, config)
+    decided = name_reasons(problem, base, shares, conflict, explained, config)
     decided = replace(decided, search_path=search_path)
     return _fall_back(problem, base, decided) if config.fallback else decided
 
@@ -85,6 +85,8 @@ def search(
     """
     if not problem.significant:
         return problem.limits.settle(base)
+    if isinstance(compiled, CompiledSearch):
+        return problem.limits.settle(compiled.search())
     settings = search_settings(problem, config)
     allowed = allowed_by(problem)
 
@@ -97,9 +99,7 @@ def search(
         possible = problem.limits.allows(rows, start, ends)
         return possible & problem.support.inside(rows, ends, start)
 
-    if isinstance(compiled, CompiledSearch):
-        shares = compiled.ascend()
-    elif config.search == "greedy" or problem.limits.moves.grid is not None:
+    if config.search == "greedy" or problem.limits.moves.grid is not None:
         shares = search_greedy(base, objective, allowed, settings).shares
     else:
         slopes = partial(steepness, problem)
@@ -141,16 +141,29 @@ def try_mixes(
 
 def explain(
     problem: Problem,
+    local: Problem,
+    base: Floats,
+    shares: Floats,
+    config: DecisionConfig,
+) -> Explained:
+    """Gains of the shares that were chosen and of the best first step."""
+    rows = np.arange(len(base))
+    first = try_first_steps(problem, local, base, config)
+    gain, sigma = gain_and_sigma(problem, rows, problem.start, shares)
+    best_gain, best_sigma = gain_and_sigma(problem, rows, base, first.end)
+    return Explained(gain, sigma, first, best_gain, best_sigma)
+
+
+def name_reasons(
+    problem: Problem,
     base: Floats,
     shares: Floats,
     conflict: Names,
-    first: FirstSteps,
+    explained: Explained,
     config: DecisionConfig,
 ) -> Decided:
-    """Gains of the ends that were found; for rows that stay, the rule that stood in the way."""
-    rows = np.arange(len(base))
-    gain, sigma = gain_and_sigma(problem, rows, problem.start, shares)
-    best_gain, best_sigma = gain_and_sigma(problem, rows, base, first.end)
+    """For rows that stay, the rule that stood in the way."""
+    first = explained.first
     moved = total_variation(shares, problem.start) > UNMOVED
     obstacle, binding = name_obstacle(problem, first, config)
     at_base = (shares == base).all(axis=1)
@@ -164,13 +177,13 @@ def explain(
         binding = np.where(moved, binding, "significance")
     return Decided(
         shares=shares,
-        gain=np.where(moved, gain, 0.0),
-        sigma=np.where(moved, sigma, 0.0),
+        gain=np.where(moved, explained.gain, 0.0),
+        sigma=np.where(moved, explained.sigma, 0.0),
         reason=np.where(conflict != "", "infeasible", reason),
         binding=np.where(conflict != "", conflict, binding),
         best_end=first.end,
-        best_gain=np.where(first.exists, best_gain, 0.0),
-        best_sigma=np.where(first.exists, best_sigma, 0.0),
+        best_gain=np.where(first.exists, explained.best_gain, 0.0),
+        best_sigma=np.where(first.exists, explained.best_sigma, 0.0),
     )
 
 

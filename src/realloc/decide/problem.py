@@ -55,7 +55,9 @@ def approximate_locally(problem: Problem, base: Floats, config: DecisionConfig) 
     """
     outcomes = list(problem.outcomes)
     for place, term in enumerate(outcomes):
-        gain = term.local_gain and term.local_gain(base, config.max_length)
+        if not term.weight or term.local_gain is None:
+            continue  # what is only watched is valued by the network itself
+        gain = term.local_gain(base, config.max_length)
         if gain is not None:
             outcomes[place] = replace(term, gain=gain)
             problem = replace(problem, outcomes=tuple(outcomes))

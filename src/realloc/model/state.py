@@ -16,6 +16,7 @@ from realloc.decide.config import DecisionConfig
 from realloc.decide.conservative import MoveFunction, OutcomeTerm, Rows, spread
 from realloc.decide.gain_std import GainStd
 from realloc.decide.model import GainModel, GainsAt, States
+from realloc.decide.search.gain_arrays import HasArrays
 from realloc.learn.features.encode import Encoder
 from realloc.learn.level import OutcomeLevel
 from realloc.learn.memory.labels import Labels
@@ -24,7 +25,11 @@ from realloc.learn.support.direction import Direction, fit_direction
 from realloc.learn.support.support import StateSupport, Support
 from realloc.learn.teacher.committee import CommitteeWeights
 from realloc.learn.teacher.covariance import GainCovariance
-from realloc.learn.teacher.repeated_mixes import RepeatedMixes
+from realloc.learn.teacher.repeated_mixes import (
+    GainBeyondSurface,
+    RepeatedMixes,
+    StdBeyondSurface,
+)
 from realloc.logs import Logs
 
 SHOWN = 3  # neighbours named per row
@@ -73,16 +78,11 @@ class Learned:
         surface: MoveFunction = member_spread
         if uncertainty == "posterior" and self.covariance is not None:
             surface = GainStd(self.covariance.covariance(x, start))
-        mixes = self.mixes
-        if mixes is None:
-            return surface
-        return lambda rows, p, ends: mixes.sigma(surface(rows, p, ends), p, ends)
+        return surface if self.mixes is None else StdBeyondSurface(surface, self.mixes)
 
 
 def _beyond(gain: MoveFunction, mixes: RepeatedMixes | None) -> MoveFunction:
-    if mixes is None:
-        return gain
-    return lambda rows, p, ends: gain(rows, p, ends) + mixes.gain(p, ends)
+    return gain if mixes is None else GainBeyondSurface(gain, mixes)
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,7 @@ class RoundState:
                     weight=objective.get(name, 0.0),
                     tolerance=None if is_main else config.tolerances.get(name, 0.0),
                     local_gain=local,
+                    network=gains.arrays if isinstance(gains, HasArrays) else None,
                     common_error=(
                         learned.common_error if config.uncertainty == "posterior" else 0.0
                     ),

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from realloc.base.numerics.clib import Table, library_of, open_library
-from realloc.decide.search import compiled as search
+from realloc.base.numerics.clib import Table, Tables, library_of, open_library
+from realloc.decide.search import library as search
 
 ROOT = Path(__file__).parents[3]
 CODE = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from hatch_build import compile_source
-print(compile_source(Path(sys.argv[2])))
+from hatch_build import compile_folder
+print(len(compile_folder(Path(sys.argv[2]))) > 0)
 """
 STUB = """
 from typing import Generic, TypeVar
@@ -52,18 +52,20 @@ def test_the_search_was_compiled_with_the_package():
 
 
 def test_one_of_other_source_is_not_called(build, tmp_path):
-    own = tmp_path / search.SOURCE.name
-    shutil.copy(search.SOURCE, own)
+    own = tmp_path / "search" / "c"
+    shutil.copytree(search.SOURCE, own, ignore=shutil.ignore_patterns("*.so"))
     assert open_library(own) is None  # nothing was compiled here
     assert build(own).stdout.strip() == "True"
     assert open_library(own) is not None
-    own.write_bytes(own.read_bytes() + b"\n")
+    header = own / "problem.h"
+    header.write_bytes(header.read_bytes() + b"\n")
     assert open_library(own) is None
 
 
 def test_without_a_compiler_there_is_none_and_nothing_old_is_left(build, tmp_path):
-    own = tmp_path / "small.c"
-    own.write_text("int one(void) { return 1; }")
+    own = tmp_path / "small" / "c"
+    own.mkdir(parents=True)
+    (own / "one.c").write_text("int one(void) { return 1; }")
     build(own)
     assert library_of(own).exists()
     without = build(own, CC="no-such-compiler")
@@ -79,6 +81,23 @@ def test_a_table_is_a_struct_of_eight_bytes_each():
     assert found[0] == 2
     assert found[1:2].view(np.float64)[0] == 0.5
     assert found[2:].tolist() == [array.__array_interface__["data"][0], 0]
+
+
+def test_tables_lie_one_after_the_other():
+    both = Tables([Table(one=1, size=0.5), Table(one=2, size=1.5)])
+    found = np.frombuffer(both.bytes.raw[:-1], np.int64)
+    assert found[::2].tolist() == [1, 2]
+    leading = Table(inner=both)
+    assert np.frombuffer(leading.bytes.raw[:-1], np.int64)[0] != 0
+
+
+def test_a_processor_without_wide_registers_gets_the_plain_library(build, tmp_path):
+    own = tmp_path / "search" / "c"
+    shutil.copytree(search.SOURCE, own, ignore=shutil.ignore_patterns("*.so"))
+    build(own)
+    for level in ("v3", "v4"):
+        library_of(own, level).unlink(missing_ok=True)
+    assert open_library(own) is not None
 
 
 def test_arrays_in_pieces_are_refused():

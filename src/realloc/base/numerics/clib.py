@@ -1,21 +1,24 @@
 """C libraries compiled with the package (hatch_build.py), called with ctypes.
 
 If there was no compiler, or the library was made of other source than lies beside it, there is
-none, and numpy does the work. Calls release the interpreter's lock, so two threads may decide at
-once.
+none, and numpy does the work. Of the libraries for wider registers the widest that this processor
+has is opened. Calls release the interpreter's lock, so two threads may decide at once.
 """
 
 import ctypes
-import hashlib
 import struct
+from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
+LEVELS = ("", "v3", "v4")  # of x86-64, by the number that `realloc_level` gives
+
 
 class Library:
-    """The functions compiled from one source."""
+    """The functions compiled from the sources of one folder."""
 
     def __init__(self, handle: ctypes.CDLL) -> None:
         self._handle = handle
@@ -26,42 +29,68 @@ class Library:
         function.restype = ctypes.c_int
         numbers = [value if isinstance(value, int) else _address(value) for value in given]
         code = function(*map(ctypes.c_int64, numbers))
-        if code:  # the only failure
+        if code == 1:
             raise MemoryError(f"no memory for {name}")
+        if code:
+            raise ValueError(f"{name} refused the sizes of what it was given")
 
 
-def open_library(source: Path) -> Library | None:
-    """Open the library beside a source; None where there is none of this very source."""
+def open_library(folder: Path) -> Library | None:
+    """Open the library of a folder of sources; None where there is none of these very ones."""
     try:
-        handle = ctypes.CDLL(str(library_of(source)))
-        handle.realloc_source.restype = ctypes.c_char_p
-        if (
-            handle.realloc_source()
-            != hashlib.sha256(source.read_bytes()).hexdigest().encode()
-        ):
-            return None
-    except (OSError, AttributeError):
+        plain = _open(folder, "")
+        plain.realloc_level.restype = ctypes.c_int
+        level = LEVELS[plain.realloc_level()]
+    except (OSError, AttributeError, IndexError, ValueError):
         return None
-    return Library(handle)
+    try:
+        return Library(_open(folder, level))
+    except (OSError, AttributeError, ValueError):
+        return Library(plain)
 
 
-def library_of(source: Path) -> Path:
+def _open(folder: Path, level: str) -> ctypes.CDLL:
+    handle = ctypes.CDLL(str(library_of(folder, level)))
+    handle.realloc_source.restype = ctypes.c_char_p
+    if handle.realloc_source() != digest_of(folder).encode():
+        raise ValueError("the library was made of other source")
+    return handle
+
+
+def digest_of(folder: Path) -> str:
+    """Of the sources: by this a library is known again."""
+    files = sorted(folder.glob("*.[ch]"))
+    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def library_of(folder: Path, level: str = "") -> Path:
     """Where hatch_build.py puts it."""
-    return source.with_name(f"lib{source.stem}.so")
-
-
-Field = int | float | NDArray[Any] | None
+    return folder / f"lib{folder.parent.name}{level and '-'}{level}.so"
 
 
 class Table:
-    """A struct of C: whole numbers, floats and pointers to arrays, eight bytes each, in order."""
+    """A struct of C: whole numbers, floats and pointers, eight bytes each, in order.
 
-    def __init__(self, **fields: Field) -> None:
+    A pointer leads to an array, to another table, or to several of the same kind in a row.
+    """
+
+    def __init__(self, **fields: "Field") -> None:
         self._alive = fields  # as long as C may read the arrays
         values = [_plain(value) for value in fields.values()]
         kinds = ("d" if isinstance(value, float) else "q" for value in values)
-        packed = struct.pack("=" + "".join(kinds), *values)
-        self.bytes = ctypes.create_string_buffer(packed)
+        self.bytes = ctypes.create_string_buffer(struct.pack("=" + "".join(kinds), *values))
+
+
+class Tables:
+    """Structs of one kind in a row."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self._alive = tables
+        joined = b"".join(table.bytes.raw[:-1] for table in tables)
+        self.bytes = ctypes.create_string_buffer(joined)
+
+
+Field = int | float | NDArray[Any] | Table | Tables | None
 
 
 def _plain(value: Field) -> int | float:
@@ -71,8 +100,8 @@ def _plain(value: Field) -> int | float:
     return value if isinstance(value, int | float) else _address(value)
 
 
-def _address(given: "Table | NDArray[Any]") -> int:
-    if isinstance(given, Table):
+def _address(given: "Table | Tables | NDArray[Any]") -> int:
+    if isinstance(given, Table | Tables):
         return ctypes.addressof(given.bytes)
     if not given.flags.c_contiguous:
         raise ValueError("expected an array that lies in one piece")

@@ -100,7 +100,9 @@ def choose_edges(held: Floats, slopes: tuple[Floats, Floats] | None, most: int) 
     getting, giving = slopes
     rise = getting[:, everything[:, 1]] - giving[:, everything[:, 0]]
     rise = np.where(held[:, everything[:, 0]] > 0, rise, -np.inf)
-    return everything[np.argpartition(-rise, most, axis=1)[:, :most]]
+    # of equals the first, and in their order: no answer hangs on how a sort is done
+    steepest = np.argsort(-rise, axis=1, kind="stable")[:, :most]
+    return everything[np.sort(steepest, axis=1)]
 
 
 def candidates(

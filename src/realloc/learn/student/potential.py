@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from realloc.base.simplex import Floats, Rows
+from realloc.decide.search.gain_arrays import NetworkArrays
 from realloc.learn.level import OutcomeLevel
 from realloc.learn.networks.forward import Network, read_network, silu
 from realloc.learn.scaling import Floats32, Scaling
@@ -107,9 +108,22 @@ class PotentialAt:
         """s(end) − s(start) of every member: starts (a, K), ends (a, m, K) → (M, a, m)."""
         return np.moveaxis(self._gain(rows, start, ends), -1, 0)
 
+    @cached_property
+    def arrays(self) -> NetworkArrays:
+        """The members' mean as numbers, in double precision."""
+        return NetworkArrays(
+            directions=self.directions,
+            centre=self.scaling.centre,
+            inverse=self.scaling.inverse,
+            linear=self.summed,
+            shifts=self.s,
+            heights=self.w,
+            unit=self.scaling.outcome / self.members,
+        )
+
     def mean_gain(self, rows: Rows, start: Floats, ends: Floats) -> Floats:
         """The members' mean of it, (a, m)."""
-        return self._gain(rows, start, ends).sum(axis=-1) / self.members
+        return self.arrays.gain(rows, start, ends)
 
     def fields(self, rows: Rows, shares: Floats) -> Floats:
         """u of every member at shares (a, K): (M, a, K)."""
@@ -123,22 +137,13 @@ class PotentialAt:
 
     def field(self, rows: Rows, shares: Floats) -> Floats:
         """The members' mean u at shares (a, K): (a, K)."""
-        bend = self._bend(rows, shares)
-        along = np.stack([(bend * v).sum(axis=-1) for v in self.directions], axis=-1)
-        slopes = (self.summed[rows] + along) / self.members
-        return self.scaling.field(slopes.astype(np.float32, copy=False))
+        return self.arrays.field(rows, shares)
 
-    def near(self, start: Floats, radius: float) -> Polynomials | None:
-        """`mean_gain` of moves of at most `radius` from `start` (n, K), by polynomials.
-
-        None where polynomials would not be faster, or not near enough.
-        """
+    def near(self, start: Floats, radius: float) -> Polynomials:
+        """`mean_gain` of moves of at most `radius` from `start` (n, K), by polynomials."""
         argument = self._arguments(self.scaling.shares(start), self.s)
-        trunk = (
-            Trunk(self.directions, argument, self.w, self.summed) if len(start) else None
-        )
-        scale = self.scaling.outcome / self.members
-        return near(trunk, self.scaling.inverse, scale, start, radius)
+        trunk = Trunk(self.directions, argument, self.w, self.summed)
+        return near(trunk, self.scaling.inverse, self.arrays.unit, start, radius)
 
     def _bend(self, rows: Rows, shares: Floats) -> Floats32:
         """w σ' of every unit at shares (a, K): (a, M·W)."""

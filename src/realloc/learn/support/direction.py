@@ -13,16 +13,16 @@ distance.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from realloc.base.simplex import Floats, Rows
 from realloc.decide.model import Neighbours
+from realloc.decide.search.point_index import PointIndex
+from realloc.decide.search.support_region import LoggedMoves
 from realloc.learn.scaling import Floats32
 from realloc.learn.support.conformal import ConformalRanks
 from realloc.learn.support.density import Border, Density
 
 MOST_DIMENSIONS = 12  # beyond which an index is no faster than looking at every row
-LEAF = 32  # points that are looked at one by one: a third faster than scipy's 10
 ANCHOR = 0.5  # how much the usual place counts against the place itself
 
 
@@ -30,23 +30,27 @@ ANCHOR = 0.5  # how much the usual place counts against the place itself
 class Direction:
     """An exact index of actions."""
 
-    tree: KDTree
+    index: PointIndex
     axes: Floats  # (2D, dimensions)
     unit: float  # one standard deviation of an action given its state
     ranks: ConformalRanks
     near: float  # the distance within which a typical action has k neighbours
     k: int
 
+    @property
+    def moves(self) -> LoggedMoves:
+        """As numbers, for the compiled search."""
+        return LoggedMoves(
+            self.index, self.axes, self.unit, ANCHOR, self.k, self.ranks.values
+        )
+
     def look(self, border: Border, rows: Rows, shares: Floats) -> Neighbours:
         """Neighbours of shares (a, K) of some of the border's states."""
-        points = self._points(border, rows, shares)
-        distance, nearest = self.tree.query(points, k=self.k)
-        furthest = distance.reshape(len(points), self.k)[:, -1]
-        count = self.tree.query_ball_point(points, self.near, return_length=True)
+        found = self.index.look(self._points(border, rows, shares), self.k, self.near)
         return Neighbours(
-            omega=self.ranks.score(furthest),
-            count=np.asarray(count, dtype=np.int64),
-            nearest=nearest.reshape(len(points), self.k),
+            omega=self.ranks.score(found.distance),
+            count=found.count,
+            nearest=found.numbers,
         )
 
     def omega(self, border: Border, rows: Rows, shares: Floats) -> Floats:
@@ -59,8 +63,7 @@ class Direction:
 
     def _furthest(self, border: Border, rows: Rows, shares: Floats) -> Floats:
         points = self._points(border, rows, shares)
-        distance, _ = self.tree.query(points, k=self.k)
-        return distance.reshape(len(points), self.k)[:, -1]
+        return self.index.look(points, self.k, 0.0).distance
 
     def _points(self, border: Border, rows: Rows, shares: Floats) -> Floats:
         place = border.place(rows, shares)
@@ -80,15 +83,10 @@ def fit_direction(
     unit = float(np.median(border.scale))
     k = max(1, min(neighbours, (len(x) - 1) // 2))
     points = both @ axes / unit
-    tree = index(points)
-    distance, _ = tree.query(points, k=k + 1)  # the nearest is the action itself
-    own = np.sort(distance[:, -1])
-    return Direction(tree, axes, unit, ConformalRanks(own), float(np.median(own)), k)
-
-
-def index(points: Floats) -> KDTree:
-    """Of points (n, dimensions)."""
-    return KDTree(points, leafsize=LEAF)
+    index = PointIndex(points)
+    # the nearest is the action itself
+    own = np.sort(index.look(points, k + 1, 0.0).distance)
+    return Direction(index, axes, unit, ConformalRanks(own), float(np.median(own)), k)
 
 
 def _axes(points: Floats) -> Floats:

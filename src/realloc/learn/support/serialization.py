@@ -9,12 +9,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.validation import from_table
+from realloc.decide.search.point_index import PointIndex
 from realloc.learn.features.memory import join_text, split_text
 from realloc.learn.support.basis import Basis
 from realloc.learn.support.config import SupportConfig
 from realloc.learn.support.conformal import ConformalRanks
 from realloc.learn.support.density import Density
-from realloc.learn.support.direction import Direction, index
+from realloc.learn.support.direction import Direction
 from realloc.learn.support.location import Location
 from realloc.learn.support.logged import Logged
 from realloc.learn.support.support import Support
@@ -45,7 +46,7 @@ def to_parts(support: Support) -> tuple[dict[str, Any], Arrays]:
     arrays["basis.spread"] = np.where(np.isfinite(spread), spread, 0.0)
     arrays["basis.curves"] = density.basis.curves
     arrays["ranks"] = support.ranks.values
-    arrays["direction.points"] = np.array(direction.tree.data)
+    arrays["direction.points"] = np.array(direction.index.points)
     arrays["direction.axes"] = direction.axes
     arrays["direction.ranks"] = direction.ranks.values
     table = {
@@ -111,7 +112,7 @@ def _read_direction(
     )
     if not fits:
         raise ValueError("the index of logged moves does not fit the support")
-    return Direction(index(points), axes, unit, ConformalRanks(ranks), near, k)
+    return Direction(PointIndex(points), axes, unit, ConformalRanks(ranks), near, k)
 
 
 def _check_values(table: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -16,11 +16,16 @@ from numpy.typing import NDArray
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, Mask, Rows, active_pattern
 from realloc.decide.model import Neighbours
-from realloc.decide.search.compiled import SupportRegion
+from realloc.decide.search.support_region import SupportRegion
 from realloc.learn.scaling import Floats32
 from realloc.learn.support.config import SupportConfig
 from realloc.learn.support.conformal import ConformalRanks
-from realloc.learn.support.coordinates import SMALLEST, channel_codes, pattern_codes
+from realloc.learn.support.coordinates import (
+    LEAST_LOG,
+    SMALLEST,
+    channel_codes,
+    pattern_codes,
+)
 from realloc.learn.support.density import Border, Density, fit_density
 from realloc.learn.support.direction import Direction, fit_direction
 from realloc.learn.support.logged import Logged
@@ -110,16 +115,15 @@ class StateSupport:
         )
 
     def region(self) -> SupportRegion | None:
-        """The border as numbers, for the compiled search; None where zeros occur.
-
-        There logged moves are asked for, too.
-        """
-        density = self.support.density
+        """The border as numbers, for the compiled search."""
+        support = self.support
+        density = support.density
         border = self.border
-        if density.kind != "log_ratio":
-            return None
         axes, shift = density.axes
+        is_sphere = density.kind == "sphere"
+        asks_moves = self.remembered is None or is_sphere
         return SupportRegion(
+            kind=density.kind,
             axes=axes,
             shift=shift,
             centre=border.centre,
@@ -127,11 +131,17 @@ class StateSupport:
             centre_variance=border.centre_variance,
             scale_variance=border.scale_variance,
             limit=self.limit,
-            margin=self.support.config.margin,
-            patterns=self.support.patterns,
+            margin=support.config.margin,
+            patterns=support.patterns,
             codes=channel_codes(len(axes)),
+            pairs=support.pairs,
+            by_count=density.by_count,
+            log_centre=border.log_centre,
             smallest_share=SMALLEST,
+            least_log=LEAST_LOG,
             intervals=INTERVALS,
+            moves=support.direction.moves if asks_moves else None,
+            least_omega=1 - support.config.level,
         )
 
     def omega(self, rows: Rows, ends: Floats) -> Floats:

@@ -17,6 +17,8 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from realloc.base.simplex import Floats, Integers, Rows
+from realloc.decide.conservative import MoveFunction
+from realloc.decide.search.gain_arrays import MixArrays
 
 MOST = 2000  # different mixes; logs with more are not of this kind
 LEAST_REPEATS = 5  # readings beyond the first of their mix; fewer do not tell a variance
@@ -46,6 +48,19 @@ class RepeatedMixes:
         """The index of the mixes."""
         return KDTree(self.shares)
 
+    @cached_property
+    def arrays(self) -> MixArrays:
+        """As numbers, for the search."""
+        order = np.argsort(self.shares[:, 0], kind="stable")
+        worth = self.rho * self.residual
+        return MixArrays(
+            np.ascontiguousarray(self.shares[order]),
+            worth[order],
+            self.rho[order],
+            self.lasting,
+            2 * SAME,
+        )
+
     def gain(self, start: Floats, ends: Floats) -> Floats:
         """â(end) − â(start) of starts (a, K) and ends (a, m, K): (a, m)."""
         worth = np.append(self.rho * self.residual, 0.0)
@@ -66,6 +81,40 @@ class RepeatedMixes:
         """The number of the mix at shares (..., K), G where none is."""
         _, found = self.tree.query(shares, p=1, distance_upper_bound=2 * SAME)
         return np.asarray(found, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class GainBeyondSurface:
+    """Gains of a surface, and between logged mixes what their repeats say beyond it."""
+
+    surface: MoveFunction
+    mixes: RepeatedMixes
+
+    @property
+    def mix_arrays(self) -> MixArrays:
+        """As numbers."""
+        return self.mixes.arrays
+
+    def __call__(self, rows: Rows, start: Floats, ends: Floats) -> Floats:
+        """Of starts (a, K) and ends (a, m, K): (a, m)."""
+        return self.surface(rows, start, ends) + self.mixes.gain(start, ends)
+
+
+@dataclass(frozen=True, eq=False)
+class StdBeyondSurface:
+    """Standard deviations of such gains."""
+
+    surface: MoveFunction
+    mixes: RepeatedMixes
+
+    @property
+    def mix_arrays(self) -> MixArrays:
+        """As numbers."""
+        return self.mixes.arrays
+
+    def __call__(self, rows: Rows, start: Floats, ends: Floats) -> Floats:
+        """Of starts (a, K) and ends (a, m, K): (a, m)."""
+        return self.mixes.sigma(self.surface(rows, start, ends), start, ends)
 
 
 def fit_mixes(
