@@ -19,6 +19,7 @@ MODULES = {
     "fit": "fit",
     "update": "fit",
     "recommend": "recommend",
+    "report": "report",
     "evaluate": "evaluate",
     "abtest": "abtest",
     "monitor": "monitor",
