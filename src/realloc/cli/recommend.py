@@ -1,6 +1,5 @@
 """`realloc recommend`: advice for today's rows from a fitted store, as Parquet or CSV."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +9,10 @@ from rich.markup import escape
 
 from realloc.base.errors import ConfigError
 from realloc.base.progress import show_progress
+from realloc.base.tasks import processors
 from realloc.batch import BatchResult, Options, recommend_file
 from realloc.cli.console import indented, stdout
-from realloc.cli.options import AllowNetwork, Decisions, Quiet, StorePath
+from realloc.cli.options import AllowNetwork, Decisions, Quiet, Report, StorePath
 from realloc.model.config import read_config
 
 
@@ -53,6 +53,7 @@ def recommend(
         typer.Option(help="Where to write the run's figures as JSON; else beside `--out`."),
     ] = None,
     decisions: Decisions = None,
+    report: Report = None,
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> None:
@@ -67,7 +68,7 @@ def recommend(
         options = Options(
             config=rules,
             pools=pools,
-            jobs=jobs or _processors(),
+            jobs=jobs or processors(),
             force=force,
             summary=summary,
             decisions=decisions,
@@ -75,16 +76,11 @@ def recommend(
             progress=progress,
         )
         result = recommend_file(today, store, out, options)
+    if report is not None:
+        from realloc.report.store import write_report
+
+        write_report(store, report, allow_network, decisions)
     _show(result, stdout())
-
-
-def _processors() -> int:
-    """How many processors this process may use; macOS cannot say and tells how many there are."""
-    return (
-        len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
 
 
 def _pools(given: list[str]) -> dict[str, float] | None:

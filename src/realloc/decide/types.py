@@ -34,6 +34,32 @@ REASONS = {
 }
 
 
+# What `binding` says; names of constraints say themselves what they are.
+BINDINGS = {
+    "start": "the logs do not support the current mix",
+    "end": "the logs do not support the place where the best move leads",
+    "beta": "the gain is within the uncertainty margin",
+    "threshold": "the gain is below the threshold",
+    "significance": "the held-out evidence is too weak to move anything",
+    "lower bound": "the lower bound of the gain is below 0",
+    "smallest move": "the best move is smaller than the smallest useful one",
+    "largest move": "the best move is larger than the largest allowed one",
+    "grid": "no allowed step of the grid gains",
+    "pool": "a cap over all rows",
+    "no budget": "the row has no budget",
+    "conflict": "the constraints contradict each other",
+}
+
+
+def describe_binding(binding: str) -> str:
+    """What kept a row, in words.
+
+    >>> describe_binding("start"), describe_binding("floor of ads")
+    ('the logs do not support the current mix', 'floor of ads')
+    """
+    return BINDINGS.get(binding, binding)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Decision:
     """Decisions on n rows: new shares, and why."""

@@ -25,6 +25,7 @@ KEPT = (
     "steps",
     "reason",
     "sigma",
+    "common_error",
     "binding",
 )
 
