@@ -139,6 +139,12 @@ bench-temporal: .venv/.dev  ## sixteen rotating windows: six ways to remember (h
 bench-serve: .venv/.dev  ## the service under load: ratios, swaps (ten minutes; ARGS="--seconds 12 --swaps 12" for a look)
 	$(BIN)/python benchmarks/serve_load.py $(ARGS)
 
+sanitize-search: .venv/.dev  ## the search in C under the address and undefined-behaviour sanitizers (some minutes)
+	CC="cc -fsanitize=address,undefined -fno-sanitize-recover=all -g" $(PIP) --no-deps --editable .
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+		$(BIN)/pytest -n 0 tests/decide/search/test_compiled.py; \
+		code=$$?; $(PIP) --no-deps --editable . && exit $$code
+
 faults-service: .venv/.dev  ## 100,000 broken requests (a quarter of an hour; with schemathesis where the extra `faults` is installed)
 	$(BIN)/python benchmarks/faults_service.py $(SERVICE_ARGS)
 
