@@ -103,6 +103,6 @@ def _reasons(today: Outlook, config: Config) -> Iterator[str]:
         )
     if today.reasons.get("constrained", 0) > often:
         yield (
-            "Best moves that a constraint forbids: the column `binding` of `realloc recommend` "
+            "Best moves that a constraint forbids: the column `limited_by` of `realloc recommend` "
             "names it; [constraints] holds it."
         )

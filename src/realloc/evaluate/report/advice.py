@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, Mask, total_variation
+from realloc.decide.columns import names_of
 from realloc.decide.types import MOVED, Decision, Policy
 from realloc.logs import Logs
 from realloc.model.config import Config
@@ -68,7 +69,7 @@ def _decide(policy: Policy, logs: Logs, progress: Progress) -> Decision:
         return policy.decide(logs, progress=progress)
     answer = policy.recommend(logs.to_arrow())
     columns = {name: answer[name].to_numpy() for name in answer.column_names}
-    shares = [columns[f"share_{channel}"] for channel in logs.schema.channels]
+    shares = [columns[name] for name in names_of(answer.column_names, logs.schema)]
     return Decision(
         shares=np.stack(shares, axis=1),
         gain=columns["gain"],
