@@ -64,6 +64,17 @@ def advise(policy: Policy, logs: Logs, progress: Progress = silent) -> Advice:
     )
 
 
+def why_kept(policy: Policy, advice: Advice) -> tuple[str, ...]:
+    """Why a model moves none of the rows, and what would help; nothing if it moves some."""
+    if advice.moved.any() or not isinstance(policy, ReAlloc):
+        return ()
+    summary = policy.summary(advice.logs)
+    known = summary.known
+    evidence = f"Evidence that the mix matters: z = {known.evidence:.1f} ({known.needed:g} needed)."
+    kept = summary.today.why_kept() if summary.today else []
+    return (evidence, *kept, *(f"What would help: {text}" for text in summary.advice))
+
+
 def _decide(policy: Policy, logs: Logs, progress: Progress) -> Decision:
     if isinstance(policy, ReAlloc):
         return policy.decide(logs, progress=progress)
