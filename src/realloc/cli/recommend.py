@@ -1,6 +1,5 @@
 """`realloc recommend`: advice for today's rows from a fitted store, as Parquet or CSV."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from rich.markup import escape
 
 from realloc.base.errors import ConfigError
 from realloc.base.progress import show_progress
+from realloc.base.tasks import processors
 from realloc.batch import BatchResult, Options, recommend_file
 from realloc.cli.console import indented, stdout
 from realloc.cli.options import AllowNetwork, Decisions, Quiet, StorePath
@@ -67,7 +67,7 @@ def recommend(
         options = Options(
             config=rules,
             pools=pools,
-            jobs=jobs or _processors(),
+            jobs=jobs or processors(),
             force=force,
             summary=summary,
             decisions=decisions,
@@ -76,15 +76,6 @@ def recommend(
         )
         result = recommend_file(today, store, out, options)
     _show(result, stdout())
-
-
-def _processors() -> int:
-    """How many processors this process may use; macOS cannot say and tells how many there are."""
-    return (
-        len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
 
 
 def _pools(given: list[str]) -> dict[str, float] | None:
