@@ -354,9 +354,8 @@ def test_no_bad_row_stops_a_batch_and_every_one_has_its_reason():
         )
     assert (found.reason[6:9] != "bad_input").all()
     rest = found.loc[4:]
-    assert np.isfinite(
-        rest[[*SHARES, *SPENDS, "gain", "gain_lower", "support", "sigma", "omega"]]
-    ).all(axis=None)
+    names = ["gain", "gain_lower", "support", "gain_error", "directional_support"]
+    assert np.isfinite(rest[[*SHARES, *SPENDS, *names]]).all(axis=None)
     assert np.allclose(found.loc[11:, SHARES], good.loc[11:, SHARES], atol=1e-6)
 
 
