@@ -8,7 +8,7 @@ import realloc
 
 SOURCE = Path(realloc.__file__).parent
 TESTS = Path(__file__).parent
-MOST_ENTRIES = 15
+MOST_ENTRIES = 16
 MIRRORED = 0.9
 LEAST_LINES = 30  # a module of fewer lines may be tested with its neighbour
 

@@ -5,6 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+
+from realloc.cli.main import app
 
 REALLOC = Path(sys.executable).with_name("realloc")
 
@@ -13,6 +16,28 @@ def test_version_and_help(run):
     assert run("--version").stdout.startswith("realloc 0.")
     assert "simulate" in run("--help").stdout
     assert "Exit code 2" in run("check", "--help").stdout
+
+
+def test_help_lists_every_command_with_its_first_sentence(run):
+    lines = run("--help").stdout.split("Commands:")[1].split("\n")
+    listed = dict(line.strip().split(maxsplit=1) for line in lines if line.strip())
+    commands = typer.main.get_group(app).commands
+    assert list(listed) == list(commands)
+    for name, command in commands.items():
+        whole = " ".join(command.help.split())
+        assert whole.startswith(listed[name].removesuffix(" …"))
+
+
+def test_help_imports_no_library_but_the_parser():
+    code = (
+        "import sys; from realloc.cli.main import app\n"
+        "try: app(['--help'])\n"
+        "finally: print([m for m in ('numpy', 'pyarrow', 'torch', 'rich') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("[]\n")
 
 
 @pytest.mark.parametrize(

@@ -345,7 +345,7 @@ def _log(job: BatchJob, summary: RunSummary, options: Options) -> LoggedAs:
                 settings=job.settings,
                 source=job.input
                 | {"output": asdict(summary.output) if summary.output else {}}
-                | {"searches": summary.searches},
+                | {"searches": summary.searches, "figures": summary.figures()},
             ),
             [job.checkpoint.logged(number) for number in job.numbers],
         )

@@ -95,6 +95,12 @@ class RunSummary:
         """The figures as plain values."""
         return asdict(self)
 
+    def figures(self) -> dict[str, Any]:
+        """What the entry of the decision log does not say elsewhere."""
+        elsewhere = ("run", "version", "input", "searches", "output", "decision_log")
+        known = self.to_json()
+        return {name: known[name] for name in known if name not in elsewhere}
+
     def lines(self) -> Iterator[str]:
         """The figures for the console."""
         share = "" if self.moved_share is None else f" ({self.moved_share:.1%})"

@@ -12,7 +12,15 @@ from realloc.base.errors import ConfigError
 from realloc.base.numbers import counted
 from realloc.base.progress import show_progress
 from realloc.cli.console import indented, print_json, progress_bar, stdout
-from realloc.cli.options import AllowNetwork, AsJson, Details, Files, Quiet, StorePath
+from realloc.cli.options import (
+    AllowNetwork,
+    AsJson,
+    Details,
+    Files,
+    Quiet,
+    Report,
+    StorePath,
+)
 from realloc.logs import Logs, Schema, read_logs
 from realloc.model.config import read_config
 from realloc.model.realloc import ReAlloc
@@ -35,6 +43,7 @@ def fit(
         typer.Option("--again", help="Start over if the store already holds a model."),
     ] = False,
     allow_network: AllowNetwork = False,
+    report: Report = None,
     details: Details = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -53,6 +62,7 @@ def fit(
         with show_progress(quiet) as progress:
             model = ReAlloc(settings, schema).fit(window, progress=progress)
         version = place.commit(model, window, again=again)
+    _write_report(model, version, report)
     _show(model, version, store, details=details, as_json=as_json)
 
 
@@ -80,6 +90,7 @@ def update(
         ),
     ] = False,
     allow_network: AllowNetwork = False,
+    report: Report = None,
     details: Details = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -106,7 +117,15 @@ def update(
         version = place.commit(
             model, rows, allow_gap=allow_gap, allow_overlap=allow_overlap
         )
+    _write_report(model, version, report)
     _show(model, version, store, details=details, as_json=as_json)
+
+
+def _write_report(model: ReAlloc, version: Version, out: Path | None) -> None:
+    if out is not None:
+        from realloc.report.store import write_fit_report
+
+        write_fit_report(model, version, out)
 
 
 def open_store(store: Path) -> ReAlloc:

@@ -9,23 +9,11 @@ import typer
 
 from realloc.base.errors import ReallocError
 from realloc.base.version import __version__
-from realloc.cli import (
-    abtest,
-    check,
-    demo,
-    evaluate,
-    fit,
-    init,
-    monitor,
-    recommend,
-    serve,
-    simulate,
-    store,
-)
-from realloc.cli.console import print_error
+from realloc.cli.lazy import LazyGroup
 
 app = typer.Typer(
     name="realloc",
+    cls=LazyGroup,
     help="Which budget moves between channels pay, how sure that is, and when to keep the mix.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -33,28 +21,6 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (
-    demo.demo,
-    simulate.simulate,
-    init.init,
-    check.check,
-    fit.fit,
-    fit.update,
-    recommend.recommend,
-    evaluate.evaluate,
-    abtest.abtest,
-    monitor.monitor,
-    monitor.audit,
-    store.status,
-    store.rollback,
-    store.verify,
-    store.export,
-    store.freeze,
-    store.unfreeze,
-    serve.serve,
-)
-for command in COMMANDS:
-    app.command()(command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -75,6 +41,14 @@ def root(
     """Which budget moves between channels pay, how sure that is, and when to keep the mix."""
 
 
+def _print_error(text: object) -> None:
+    from realloc.cli.console import (
+        print_error,
+    )  # brings libraries that `--help` can do without
+
+    print_error(text)
+
+
 def main() -> None:
     """Run a command: bad input is one message and exit code 2, anything unexpected exit code 1."""
     for stream in (sys.stdout, sys.stderr):
@@ -84,11 +58,11 @@ def main() -> None:
     try:
         app()
     except ReallocError as problem:
-        print_error(problem)
+        _print_error(problem)
         sys.exit(2)
     except SystemExit as ended:
         if ended.code == 130:  # Ctrl-C
-            print_error("interrupted; no partial result was kept.")
+            _print_error("interrupted; no partial result was kept.")
         raise
     except BrokenPipeError:
         # The reader has closed its end: it has seen enough.
@@ -96,13 +70,13 @@ def main() -> None:
         sys.exit(0)
     except OSError as problem:
         where = f": {problem.filename}" if problem.filename else ""
-        print_error(f"{problem.strerror or problem}{where}.")
+        _print_error(f"{problem.strerror or problem}{where}.")
         sys.exit(2)
     except Exception as problem:
         if os.environ.get("REALLOC_DEBUG"):
             raise
         kind = type(problem).__name__
-        print_error(
+        _print_error(
             f"unexpected {kind}: {problem}. "
             "Run again with REALLOC_DEBUG=1 and report what it prints."
         )

@@ -12,7 +12,7 @@ from realloc.base.progress import show_progress
 from realloc.base.tasks import processors
 from realloc.batch import BatchResult, Options, recommend_file
 from realloc.cli.console import indented, stdout
-from realloc.cli.options import AllowNetwork, Decisions, Quiet, StorePath
+from realloc.cli.options import AllowNetwork, Decisions, Quiet, Report, StorePath
 from realloc.model.config import read_config
 
 
@@ -53,6 +53,7 @@ def recommend(
         typer.Option(help="Where to write the run's figures as JSON; else beside `--out`."),
     ] = None,
     decisions: Decisions = None,
+    report: Report = None,
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> None:
@@ -75,6 +76,10 @@ def recommend(
             progress=progress,
         )
         result = recommend_file(today, store, out, options)
+    if report is not None:
+        from realloc.report.store import write_report
+
+        write_report(store, report, allow_network, decisions)
     _show(result, stdout())
 
 

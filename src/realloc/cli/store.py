@@ -13,7 +13,6 @@ from realloc.cli.console import busy, plain_table, print_error, print_json, stdo
 from realloc.cli.options import AsJson, Quiet, StorePath
 from realloc.decide.search.compiled import search_library
 from realloc.decide.types import describe_searches
-from realloc.storage.ledger.entry import read_entry
 from realloc.storage.ledger.ledger import DECISIONS, Ledger
 from realloc.storage.store import Store, Version
 
@@ -135,7 +134,7 @@ def _last_batch(place: Store) -> dict[str, Any] | None:
     """Which search decided the newest batch of the store's decision log."""
     ledger = Ledger(place.path / DECISIONS)
     for number in reversed(ledger.numbers()):
-        entry = read_entry(ledger.folder(number))
+        entry = ledger.entry(number)
         if entry.kind == "batch":
             return {"run": entry.run, "searches": entry.source.get("searches", {})}
     return None

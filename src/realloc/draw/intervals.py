@@ -98,9 +98,10 @@ def calibration(
     low = min(0.0, *(point.x for point in points), *(point.low for point in points))
     high = max(*(point.x for point in points), *(point.high for point in points))
     across = AxisScale(low, high, LEFT, WIDTH - 20)
-    up = AxisScale(low, high, TALL, 16)
+    up = AxisScale(low, high, TALL, 26)
     marks = [
-        line((across(tick), 16), (across(tick), TALL), "grid") for tick in across.ticks()
+        line((across(tick), up.end), (across(tick), TALL), "grid")
+        for tick in across.ticks()
     ]
     for tick in across.ticks():
         marks.append(
@@ -116,7 +117,7 @@ def calibration(
         marks.append(line((x, up(point.low)), (x, up(point.high)), "range", said))
         marks.append(dot((x, up(point.value)), title=said))
     marks.append(text((WIDTH - 20, TALL + 36), f"{axes[0]} →", "soft", "end"))
-    marks.append(text((LEFT, 2), f"↑ {axes[1]}", "soft"))
+    marks.append(text((LEFT, 10), f"↑ {axes[1]}", "soft"))
     held = sum(point.low <= point.x <= point.high for point in points)
     return Figure(
         title=title,

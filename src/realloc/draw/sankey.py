@@ -115,7 +115,7 @@ def _block(k: int, name: str, place: Place, amount: float, money: float) -> list
         rect(
             Rectangle(x, top, BLOCK, max(tall, 1)), f"{look_of(k)} fill", f"{name}: {said}"
         ),
-        label((at, y - 1), name, LEFT - 26, "strong", anchor),
+        label((at, y - 1), name, LEFT - 44, "strong", anchor),
         text((at, y + 13), said, "tick", anchor),
     ]
 

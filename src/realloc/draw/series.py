@@ -13,6 +13,7 @@ from realloc.base.simplex import Floats
 from realloc.draw.figure import WIDTH, Figure, key, nothing
 from realloc.draw.palette import look_of
 from realloc.draw.svg import (
+    LETTER,
     AxisScale,
     Rectangle,
     dot,
@@ -133,11 +134,7 @@ def time_series(
             line((LEFT, up(tick)), (across.end, up(tick)), "axis" if tick == 0 else "grid")
         )
         marks.append(text((LEFT - 8, up(tick) + 4), plain(tick), "tick", "end"))
-    for place in np.unique(np.linspace(0, len(times) - 1, TIMES_SHOWN).astype(int)):
-        words = _say_time(times[int(place)], times)
-        marks.append(
-            text((across(_seconds(times[place])), TALL + 17), words, "tick", "middle")
-        )
+    marks += _time_ticks(times, across)
     for k, one in enumerate(drawn):
         marks += _draw_line(one, look_of(k), across, up)
         if not many:
@@ -158,6 +155,21 @@ def time_series(
             for time, value in zip(one.times, one.values.tolist(), strict=True)
         ),
     )
+
+
+def _time_ticks(times: NDArray[np.datetime64], across: AxisScale) -> list[str]:
+    """Evenly spread times under the axis, both ends first; none touches another."""
+    last = len(times) - 1
+    between = np.rint(np.linspace(0, last, TIMES_SHOWN)[1:-1]).astype(int).tolist()
+    marks: list[str] = []
+    taken: list[float] = []
+    for place in (0, last, *between):
+        words = _say_time(times[place], times)
+        x = across(_seconds(times[place]))
+        if all(abs(x - other) >= LETTER * len(words) for other in taken):
+            marks.append(text((x, TALL + 17), words, "tick", "middle"))
+            taken.append(x)
+    return marks
 
 
 def _values(one: Series) -> list[Floats]:

@@ -102,6 +102,12 @@ class Logs:
         amounts = self._matrix()
         return _frozen(close(amounts, out=amounts))
 
+    def shares_at(self, rows: Rows) -> Floats:
+        """The allocations of some rows, (len(rows), K)."""
+        return (
+            replace(self, table=self.table.select(self.schema.channels)).take(rows).shares
+        )
+
     def _matrix(self) -> Floats:
         columns = np.empty((len(self), len(self.schema.channels)))
         for k, name in enumerate(self.schema.channels):

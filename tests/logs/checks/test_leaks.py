@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from realloc import World, check_source, read_logs
+from realloc.logs.checks.leaks import Ranking, rank_correlation
 from tests.conftest import SPENDS, make_frame
 from tests.logs.sources import codes
 
@@ -157,3 +158,24 @@ def test_high_cardinality_is_kept_as_a_category():
     logs = read_logs(frame, SPENDS)
     assert "brand" in logs.features
     assert len(logs.feature("brand").chunk(0).dictionary) == 700
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.3])
+@pytest.mark.parametrize("values", [5, 10**6])
+def test_ranks_taken_once_are_those_of_each_pair(rng, gaps, values):
+    from scipy.stats import spearmanr
+
+    a, b = rng.integers(0, values, (2, 400)).astype(float)
+    a += b // 2
+    a[rng.random(400) < gaps] = np.nan
+    b[rng.random(400) < gaps / 2] = np.nan
+    expected = abs(spearmanr(a, b, nan_policy="omit").statistic)
+    assert rank_correlation(Ranking.of(a), Ranking.of(b)) == pytest.approx(
+        expected, abs=1e-12
+    )
+
+
+def test_a_constant_or_absent_column_correlates_with_nothing(rng):
+    other = Ranking.of(rng.normal(size=400))
+    for values in (np.zeros(400), np.full(400, np.nan)):
+        assert rank_correlation(Ranking.of(values), other) == 0

@@ -9,6 +9,7 @@ state that lasts.
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 
 from realloc.base.simplex import Floats, Integers, Mask, Rows
 from realloc.logs.checks.finding import Finding
@@ -58,7 +59,9 @@ def strength(logs: Logs) -> tuple[float, float] | None:
     if outcome.std() == 0:
         return None
     features, state = _features(logs, rows)
-    mixes = {step: _terms(logs.shares[rows + step, :-1], features) for step in (-1, 0, 1)}
+    mixes = {
+        step: _terms(logs.shares_at(rows + step)[:, :-1], features) for step in (-1, 0, 1)
+    }
     before, after = (
         _scores(outcome, state, mixes[0], mixes[step], groups, centre) for step in (-1, 1)
     )
@@ -108,10 +111,11 @@ def _features(logs: Logs, rows: Rows) -> tuple[Floats, Floats]:
     """Numeric features (n, d), and all of the state that is not the mix."""
     budget = np.log(logs.budget)
     columns = [budget[rows]]
+    places = pa.array(rows)
     for name in logs.features:
         column = logs.table[name]
         if str(column.type) in ("float", "double", "bool"):
-            columns.append(np.nan_to_num(as_floats(column)[rows]))
+            columns.append(np.nan_to_num(as_floats(column.take(places))))
     values = np.stack(columns, axis=1)
     spread = values.std(axis=0)
     features = np.clip(

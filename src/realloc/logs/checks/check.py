@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from realloc.base.errors import LogError
+from realloc.base.numerics.blas import one_blas_thread
 from realloc.base.version import __version__
 from realloc.logs.checks.finding import Finding, Level
 from realloc.logs.checks.limits import CheckConfig
@@ -78,10 +79,11 @@ def check_logs(logs: Logs, config: CheckConfig | None = None) -> Check:
             "Choose another split.",
         )
         return Check((empty,), None, logs.features, logs.schema)
-    variation = measure(logs)
     findings = list(logs.notes)
-    for check in CHECKS:
-        findings += check(logs, variation, config or CheckConfig())
+    with one_blas_thread:  # products are too small to gain from more
+        variation = measure(logs)
+        for check in CHECKS:
+            findings += check(logs, variation, config or CheckConfig())
     return Check(_sorted(findings), variation, logs.features, logs.schema)
 
 

@@ -139,7 +139,7 @@ def explained_by_state(logs: Logs) -> tuple[float, float] | None:
                 scaled = (values - values.mean()) / values.std()
                 design += [scaled, np.square(scaled)]
     matrix = np.stack(design, axis=1)
-    shares = logs.shares[rows]
+    shares = logs.shares_at(rows)
     if len(rows) < 4 * matrix.shape[1]:
         return None
     weights = np.linalg.lstsq(matrix[::2], shares[::2], rcond=None)[0]

@@ -7,17 +7,20 @@ hide a copy.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from realloc.base.simplex import Integers, Mask
 from realloc.logs import names
 from realloc.logs.checks.finding import Finding
 from realloc.logs.reading.arrow import compute as pc
 from realloc.logs.table import Floats, Logs, as_floats
 
-SAMPLE_ROWS = 200_000
+SAMPLE_ROWS = 100_000
 FEWEST_PAIRS = 40
 COPY = 0.98  # rank correlation of day-to-day changes at which a column copies an outcome or a spend
 CLOSE = 0.8  # … at which it is worth a word
@@ -80,22 +83,22 @@ def find_leaks(logs: Logs) -> dict[str, tuple[str, float]]:
     kept = codes % -(-len(codes) // SAMPLE_ROWS) == 0
     sample = logs.take(kept if kept.any() else codes == codes[0])
     within = _WithinUnits(sample.unit_codes)
-    targets: dict[str, Floats] = {}
+    targets: dict[str, Ranking] = {}
     outcome = None
     if sample.schema.outcome in sample.table.column_names:
-        targets["outcome"] = within.changes(sample.outcome)
+        targets["outcome"] = Ranking.of(within.changes(sample.outcome))
         outcome = within.standardised(sample.outcome)
     shares = sample.shares
     spends = shares * sample.budget[:, None]
     for k, name in enumerate(sample.schema.channels):
-        targets[f"share of {name!r}"] = within.changes(shares[:, k])
-        targets[f"spend of {name!r}"] = within.changes(spends[:, k])
+        targets[f"share of {name!r}"] = Ranking.of(within.changes(shares[:, k]))
+        targets[f"spend of {name!r}"] = Ranking.of(within.changes(spends[:, k]))
     leaks: dict[str, tuple[str, float]] = {}
     for name in able:
         column = sample.feature(name)
         if not pa.types.is_dictionary(column.type):
-            changes = within.changes(_comparable(column))
-            scores = {goal: _rank_correlation(changes, targets[goal]) for goal in targets}
+            changes = Ranking.of(within.changes(_comparable(column)))
+            scores = {goal: rank_correlation(changes, targets[goal]) for goal in targets}
             closest = max(scores, key=scores.__getitem__)
             if scores[closest] >= CLOSE:
                 leaks[name] = (closest, scores[closest])
@@ -129,17 +132,48 @@ class _WithinUnits:
         return np.diff(self.standardised(values))[self.pairs]
 
 
-def _rank_correlation(a: Floats, b: Floats) -> float:
-    """Spearman's ρ without its sign, over rows where both are given; 0 where they are few."""
-    from scipy.stats import rankdata
+@dataclass(frozen=True)
+class Ranking:
+    """Values in order, sorted once: ranks among any of the rows follow without sorting again."""
 
-    both = np.isfinite(a) & np.isfinite(b)
-    if both.sum() < FEWEST_PAIRS:
+    order: Integers  # the rows where a value is given, smallest value first
+    higher: Mask  # whether each of them is above the one before it
+    given: Mask  # (n,)
+
+    @classmethod
+    def of(cls, values: Floats) -> "Ranking":
+        """Sort; NaN is not given."""
+        given = np.isfinite(values)
+        order = np.argsort(np.where(given, values, np.inf))[: np.count_nonzero(given)]
+        ordered = values[order]
+        return cls(order, np.append(True, ordered[1:] > ordered[:-1])[: len(order)], given)
+
+    @cached_property
+    def ranks(self) -> Floats:
+        """Standardised ranks (n,); 0 where nothing is given."""
+        return self.among(self.given)
+
+    def among(self, rows: Mask) -> Floats:
+        """Ranks among `rows` (n,), ties at their mean, of mean 0 and length 1; 0 elsewhere."""
+        kept = rows[self.order]
+        order = self.order[kept]
+        # A row is above the one before it if any of the rows between the two is.
+        group = np.cumsum(self.higher)[kept]
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        size = np.diff(first, append=len(order))
+        ranks = np.zeros(len(rows))
+        ranks[order] = np.repeat(first + (size - 1) / 2, size) - (len(order) - 1) / 2
+        length = float(np.sqrt(ranks @ ranks))
+        return ranks / length if length > 0 else ranks
+
+
+def rank_correlation(a: Ranking, b: Ranking) -> float:
+    """Spearman's ρ without its sign, over rows where both are given; 0 where they are few."""
+    both = a.given & b.given
+    if np.count_nonzero(both) < FEWEST_PAIRS:
         return 0.0
-    ranks = rankdata([a[both], b[both]], axis=1)
-    ranks -= ranks.mean(axis=1, keepdims=True)
-    scale = np.sqrt(np.square(ranks).sum(axis=1).prod())
-    return float(abs(ranks[0] @ ranks[1]) / scale) if scale > 0 else 0.0
+    ranks = [r.ranks if np.array_equal(both, r.given) else r.among(both) for r in (a, b)]
+    return float(abs(ranks[0] @ ranks[1]))
 
 
 def _explained(column: pa.ChunkedArray, outcome: Floats) -> float:

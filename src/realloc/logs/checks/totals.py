@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from realloc.base.numerics.nnls import nnls
 from realloc.base.simplex import Integers
 from realloc.logs.checks.finding import Finding
 from realloc.logs.table import Floats, Logs
@@ -66,8 +67,6 @@ def _largest_series(logs: Logs) -> tuple[Floats, Integers]:
 
 def _parts_of(series: Floats, column: int) -> Integers:
     """The columns that add up to one of them, on the dates where that one has a row; or none."""
-    from scipy.optimize import nnls
-
     none = np.empty(0, np.int64)
     total = series[:, column]
     others = np.flatnonzero(np.isfinite(series).any(axis=0))
@@ -75,7 +74,7 @@ def _parts_of(series: Floats, column: int) -> Integers:
     if len(total) < FEWEST_DATES or len(others) < 2 or np.ptp(total) == 0:
         return none
     filled = np.nan_to_num(series)
-    weights = nnls(filled[:, others], total)[0]
+    weights = nnls(filled[:, others], total)
     is_part = (weights >= LEAST_WEIGHT) & (weights <= MOST_WEIGHT)
     summed = filled[:, others[is_part]].sum(axis=1)
     rest = filled[:, others[~is_part]]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from realloc.base.errors import LogError
+from realloc.base.numerics.nnls import nnls
 from realloc.base.simplex import Floats, Integers
 from realloc.logs import names
 from realloc.logs.guess.sample import MOSTLY, GuessSample
@@ -111,8 +112,6 @@ def _summands(candidates: dict[str, Floats], total: Floats) -> tuple[str, ...]:
 
     Non-negative least squares, twice without the worst rows; summands have a weight of 1.
     """
-    from scipy.optimize import nnls
-
     if len(candidates) < 2:
         return ()
     stride = -(-len(total) // FIT_ROWS)
@@ -123,11 +122,12 @@ def _summands(candidates: dict[str, Floats], total: Floats) -> tuple[str, ...]:
     matrix /= scale
     goal /= scale
     for _ in range(2):
-        off = np.abs(matrix @ nnls(matrix, goal)[0] - goal)
+        off = np.abs(matrix @ nnls(matrix, goal) - goal)
         kept = off <= max(float(np.quantile(off, MOSTLY)), 1e-9)
         matrix = matrix[kept]
         goal = goal[kept]
-    weights, residual = nnls(matrix, goal)
+    weights = nnls(matrix, goal)
+    residual = float(np.linalg.norm(matrix @ weights - goal))
     near_one = np.abs(weights - 1) < 0.01
     clear = np.all(near_one | (weights < 0.01))
     if not clear or residual >= 0.005 * np.sqrt(len(goal)) or near_one.sum() < 2:

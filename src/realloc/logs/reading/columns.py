@@ -177,28 +177,38 @@ class Vocabulary:
     """
 
     most: int | None = None
+    blanks: bool = True  # whether text that is only blanks is a value
     values: pa.Array | None = None
     overflow: bool = False
+    last: tuple[pa.Array, NDArray[np.int32]] | None = None
 
     def encode(self, column: pa.Array) -> NDArray[np.int32]:
         """Codes of a batch, −1 for missing."""
         column = decoded(column)
-        if self.values is None and (self.most is None or len(column) <= self.most):
-            first = column.dictionary_encode()
-            self.values = first.dictionary
-            return np.asarray(pc.fill_null(first.indices, -1))
+        # A file per day mostly holds the same units in the same order.
+        if self.last is None or not column.equals(self.last[0]):
+            self.last = (column, self._look_up(column))
+        return self.last[1]
+
+    def _look_up(self, column: pa.Array) -> NDArray[np.int32]:
         known = pa.array([], column.type) if self.values is None else self.values
+        self.values = known
         column = column.cast(known.type)
         codes = pc.index_in(column, value_set=known)
         if codes.null_count > column.null_count:  # values not seen before
             unseen = column.filter(pc.and_(pc.is_null(codes), pc.is_valid(column)))
-            known = pa.concat_arrays([known, pc.unique(unseen)])
-            if self.most is not None and len(known) > self.most:
-                self.overflow = True
-                known = known[:0]
-            codes = pc.index_in(column, value_set=known)
-        self.values = known
+            if self._add(pc.unique(unseen)):
+                codes = pc.index_in(column, value_set=self.values)
         return np.asarray(pc.fill_null(codes, -1)).astype(np.int32, copy=False)
+
+    def _add(self, unseen: pa.Array) -> bool:
+        """Add new values; whether there were any but blanks."""
+        if not self.blanks and is_text(unseen.type):
+            unseen = unseen.filter(pc.not_equal(pc.utf8_trim_whitespace(unseen), ""))
+        known = pa.concat_arrays([self.values, unseen])
+        self.overflow |= self.most is not None and len(known) > self.most
+        self.values = known[:0] if self.overflow else known
+        return len(unseen) > 0
 
     def sorted(self) -> tuple[pa.Array, NDArray[np.int32]]:
         """The values in order, and for every code its place in that order."""

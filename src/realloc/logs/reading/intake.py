@@ -107,7 +107,7 @@ class Intake:
     # Rows to decide on: a bad row is left out instead of stopping all others.
     forgive: bool = False
     tally: RuleTally = field(default_factory=RuleTally)
-    unit_words: Vocabulary = field(default_factory=Vocabulary)
+    unit_words: Vocabulary = field(default_factory=lambda: Vocabulary(blanks=False))
     words: defaultdict[str, Vocabulary] = field(
         default_factory=lambda: defaultdict(lambda: Vocabulary(MOST_CATEGORIES))
     )
@@ -151,10 +151,7 @@ class Intake:
     def _encode_units(self, column: pa.Array) -> NDArray[np.int32]:
         name = self.plan.schema.unit
         column = decoded(column, name)
-        if is_text(column.type):
-            blank = pc.equal(pc.utf8_trim_whitespace(column), "")
-            column = pc.if_else(blank, None, column)
-        elif pa.types.is_integer(column.type):
+        if pa.types.is_integer(column.type):
             try:
                 column = column.cast(pa.int64())
             except pa.ArrowInvalid as problem:
@@ -164,7 +161,7 @@ class Intake:
                 ) from problem
         elif pa.types.is_null(column.type):
             column = column.cast(pa.string())
-        else:
+        elif not is_text(column.type):
             raise LogError(
                 f"Expected ids that are text or whole numbers in column {name!r}, "
                 f"got the type {column.type}."

@@ -57,15 +57,19 @@ class Ledger:
         """The folder of an entry."""
         return self.path / f"{number:08d}"
 
+    def entry(self, number: int) -> Entry:
+        """One entry; a changed one raises."""
+        return read_entry(self.folder(number))
+
     def entries(self) -> Iterator[Entry]:
         """All entries, oldest first; a changed one raises."""
         for number in self.numbers():
-            yield read_entry(self.folder(number))
+            yield self.entry(number)
 
     def find(self, run: str) -> Entry | None:
         """The newest entry of a run."""
         for number in reversed(self.numbers()):
-            entry = read_entry(self.folder(number))
+            entry = self.entry(number)
             if entry.run == run:
                 return entry
         return None

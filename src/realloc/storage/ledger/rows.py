@@ -25,6 +25,7 @@ KEPT = (
     "steps",
     "reason",
     "gain_error",
+    "common_error",
     "limited_by",
 )
 

@@ -1,0 +1,31 @@
+"""`realloc report`: a store as one page that needs nothing else."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from realloc.base.errors import StoreError
+from realloc.cli.console import busy, stdout
+from realloc.cli.options import AllowNetwork, Quiet, StorePath
+
+
+def report(
+    store: StorePath,
+    out: Annotated[Path, typer.Option(help="The page to write: .html.")] = Path(
+        "report.html"
+    ),
+    allow_network: AllowNetwork = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a page on the newest batch of a store and the model behind it; no script, one file."""
+    from realloc.report.store import write_report
+
+    if not store.is_dir():
+        raise StoreError(
+            f"Expected a store at {str(store)!r}, but there is no folder. `realloc fit` makes one."
+        )
+    with busy("Writing the report", quiet):
+        write_report(store, out, allow_network)
+    stdout().print(f"Report → {escape(str(out))}, {out.stat().st_size / 1024:,.0f} KiB")
