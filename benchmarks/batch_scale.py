@@ -119,7 +119,8 @@ def stages(folder: Path, store: Path, rows: int = 16_384) -> dict[str, float]:
     from realloc.batch.checkpoint import pack
     from realloc.batch.chunks import cut, fingerprint_files
     from realloc.batch.keys import scan_keys
-    from realloc.batch.score import complete, finish, read_chunk
+    from realloc.batch.score import finish, read_chunk
+    from realloc.decide.columns import complete
     from realloc.decide.types import tabulate
     from realloc.logs.reading.source import open_source
     from realloc.serve.load import ModelRequest, load_model
@@ -143,7 +144,7 @@ def stages(folder: Path, store: Path, rows: int = 16_384) -> dict[str, float]:
     decision = timed("decisions", lambda: decider.decide(today.logs))
     answers = timed(
         "answers as a table",
-        lambda: complete(tabulate(today, decision, decider.money_digits)),
+        lambda: complete(tabulate(today, decision, decider.money_digits), decider.schema),
     )
     run_of = Run("bench", datetime.now(UTC), 1)
     scored = timed(

@@ -76,7 +76,7 @@ def main() -> None:
             seconds[name].append(spent)
     beta = opened.model.config.decision.beta
     rough, exact = found["polynomials"], found["network"]
-    ours, theirs = (one.gain - beta * one.further["sigma"] for one in (rough, exact))
+    ours, theirs = (one.gain - beta * one.further["gain_error"] for one in (rough, exact))
     least = {name: min(spent) for name, spent in seconds.items()}
     told = {
         "rows": rows,

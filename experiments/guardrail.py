@@ -132,7 +132,7 @@ def measure(
     weights, rows = decision.weights or {"orders": 1.0}, test.take(np.flatnonzero(moved))
     start, ends, answer = np.array(rows.shares), shares[moved], answer[moved]
     gain, sigma, lower = (
-        answer[name].to_numpy() for name in ("gain", "sigma", "gain_lower")
+        answer[name].to_numpy() for name in ("gain", "gain_error", "gain_lower")
     )
     true, known = (
         weigh(market.gain(state, start, ends), weights)

@@ -111,7 +111,7 @@ def cell(arm: str, seed: int) -> dict[str, Any]:
     away = total_variation(shares, np.array(today.shares))
     reasons = Counter(
         f"{reason} {why}".strip()
-        for reason, why in zip(answer["reason"], answer["binding"], strict=True)
+        for reason, why in zip(answer["reason"], answer["limited_by"], strict=True)
     )
     return {
         "rows": len(answer),

@@ -103,7 +103,7 @@ def decide(panel: Panel, seed: int, weights: np.ndarray | None = None) -> Figure
     moved, weighing = answer["moved"].to_numpy(), model.fitted.main.committee
     reasons = Counter(
         f"{one} {why}".strip()
-        for one, why in zip(answer["reason"], answer["binding"], strict=True)
+        for one, why in zip(answer["reason"], answer["limited_by"], strict=True)
     )
     found: Figures = {
         "trained_on": int(past.sum()),

@@ -208,5 +208,5 @@ def matched_verdict(panel: Panel, tolerance: float) -> str:
         logs,
         lambda asked, to: (to - asked.shares)[:, 0],
         start,
-        MatchedReplayConfig(tolerance=tolerance),
+        MatchedReplayConfig(small_move=tolerance / 2),
     ).verdict

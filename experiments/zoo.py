@@ -75,7 +75,7 @@ def cell(key: str, units: int | None = None) -> Figures:
         figures["weights"] = list(committee.weights)
         figures["significance"] = committee.significance
         further = decision.further
-        total = GainSum.of(decision.gain, further["sigma"], further["common_error"])
+        total = GainSum.of(decision.gain, further["gain_error"], further["common_error"])
         figures["total_held"] = float(abs(true.sum() - total.gain) <= total.half)
         figures["fallback"] = fallback_value(policy, test)
     return figures

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from realloc import Config, LogError, ReAlloc, Schema, load, read_logs
+from realloc.decide.types import WEAK
 from realloc.learn.nuisances.config import MODELS, NuisanceConfig
 from realloc.learn.support.config import SupportConfig
 from realloc.learn.teacher.config import SURFACES, TeacherConfig
@@ -159,8 +160,8 @@ def test_a_model_that_held_out_units_do_not_speak_for_keeps_every_row_and_says_s
     )
     answer = model.recommend(window(99)).to_pandas()
     assert not answer["moved"].any()
-    assert set(zip(answer["reason"], answer["binding"], strict=True)) == {
-        ("uncertain", "significance")
+    assert set(zip(answer["reason"], answer["limited_by"], strict=True)) == {
+        ("uncertain", WEAK)
     }
 
 

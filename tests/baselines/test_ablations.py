@@ -60,7 +60,7 @@ def test_without_student_gains_are_what_the_student_learned_and_doubt_is_taken_o
     assert not np.array_equal(whole, bare)
     answer = committee().recommend(today)
     assert answer["moved"].any()
-    assert (answer["sigma"][answer["moved"]] > 0).all()
+    assert (answer["gain_error"][answer["moved"]] > 0).all()
     assert np.allclose(
         committee().gain(today, answer[[f"share_{name}" for name in SHOP.channels]]),
         answer["gain"],

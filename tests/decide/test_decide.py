@@ -12,7 +12,14 @@ from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.constraints.limits import compile_limits
 from realloc.decide.decide import decide
 from realloc.decide.problem import Problem
-from realloc.decide.types import REASONS
+from realloc.decide.types import (
+    LEADS_OUTSIDE,
+    LOWER_BOUND,
+    PENALTY,
+    REASONS,
+    STARTS_OUTSIDE,
+    THRESHOLD,
+)
 
 CHANNELS = ("ads", "coupon", "rebate")
 START = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.4, 0.4, 0.2]])
@@ -115,7 +122,7 @@ def test_no_gain_is_said_where_every_way_is_flat_or_falls():
 def test_uncertain_is_said_where_doubt_exceeds_the_gain():
     assert reasons(decide(problem(doubt=1.0), CONFIG)) == {("moved", "")}
     found = decide(problem(doubt=10.0), CONFIG)
-    assert reasons(found) == {("uncertain", "beta")}
+    assert reasons(found) == {("uncertain", PENALTY)}
     assert kept(found)
     assert (found.best_gain > 0).all()
     assert (found.best_sigma > found.best_gain).all()
@@ -123,14 +130,14 @@ def test_uncertain_is_said_where_doubt_exceeds_the_gain():
 
 def test_a_threshold_that_no_step_reaches_is_named_where_doubt_is_switched_off():
     found = decide(problem(), DecisionConfig(beta=0.0, threshold=9.0))
-    assert reasons(found) == {("uncertain", "threshold")}
+    assert reasons(found) == {("uncertain", THRESHOLD)}
     assert kept(found)
 
 
 def test_unsupported_says_whether_it_is_the_start_or_the_end():
     found = decide(problem(support=Upto(0.3)), CONFIG)
     assert found.reason.tolist() == ["unsupported"] * 3
-    assert found.binding.tolist() == ["end", "end", "start"]
+    assert found.binding.tolist() == [LEADS_OUTSIDE, LEADS_OUTSIDE, STARTS_OUTSIDE]
     assert kept(found)
 
 
@@ -267,7 +274,7 @@ def test_with_fallback_rows_whose_lower_bound_is_negative_are_kept(search):
     assert free.moved.all()
     assert (free.gain - 1.645 * free.sigma < 0).all()
     safe = decide(doubtful, replace(config, fallback=True))
-    assert reasons(safe) == {("uncertain", "lower bound")}
+    assert reasons(safe) == {("uncertain", LOWER_BOUND)}
     assert kept(safe)
     sure = decide(problem(doubt=0.1), replace(config, fallback=True))
     assert sure.moved.all()

@@ -21,7 +21,7 @@ COLUMNS = [
         "spend_coupon",
         "spend_rebate",
     ),
-    *("moved", "gain", "gain_lower", "support", "moved_share", "steps", "reason"),
+    *("moved", "moved_share", "steps", "gain", "gain_lower", "support", "reason"),
 ]
 
 

@@ -243,12 +243,14 @@ def all_move(frame):
         (
             none_moves,
             START,
-            "Expected events in the replay window: rows whose shares moved by more than 1e-06",
+            "Expected rows in the replay window that moved at all against their unit's previous "
+            "row, got none of",
         ),
         (
             all_move,
             START,
-            "Expected no-move controls in the replay window, got none: all .* Raise `tolerance`",
+            r"\d+ of \d+ moved by more than 2.0% of their budget. Set `small_move` in "
+            r"\[report\] to what is no decision for you; a fifth of the rows moved by up to 0.\d",
         ),
         (
             lambda f: f[f["date"] == START],
@@ -286,6 +288,36 @@ def test_a_log_that_cannot_be_replayed_gives_a_verdict_and_no_metric(
     assert len(result.estimates) == 0
     assert len(result.to_frame()) == 0
     assert not result.is_evaluated
+
+
+def jitter(frame, spread):
+    """Spends that never repeat exactly."""
+    rng = np.random.default_rng(3)
+    names = ["ads", "coupon", "rebate"]
+    values = frame[names].to_numpy() * np.exp(spread * rng.standard_normal((len(frame), 3)))
+    return frame.assign(
+        **dict(zip(names, (values / values.sum(axis=1, keepdims=True)).T, strict=True))
+    )
+
+
+def test_spends_that_never_repeat_are_compared_with_the_smallest_moves():
+    frame = jitter(moved_frame(units=500), 0.01)
+    found = matched_replay(read(frame), true_gain, START, CONFIG)
+    assert found["rho_gain"].low > 0
+    assert "Hardly any row kept its mix exactly" in found.notes[0]
+    assert "`small_move` of [report]" in found.notes[0]
+    exact = matched_replay(logs_of(), true_gain, START, CONFIG)
+    assert not any("Hardly any row" in note for note in exact.notes)
+
+
+def test_the_advice_to_set_small_move_helps():
+    frame = all_move(moved_frame(units=200))
+    refused = matched_replay(read(frame), true_gain, START, CONFIG).verdict
+    least = float(re.search(r"moved by up to ([\d.]+)\.", refused)[1])
+    raised = replace(CONFIG, small_move=least)
+    found = matched_replay(read(frame), true_gain, START, raised)
+    assert "no decision for you" not in found.verdict
+    assert found.is_evaluated
 
 
 def test_one_unit_has_no_controls_of_its_date():

@@ -8,7 +8,7 @@ from realloc import LogError, total_gain
 
 
 def answer(gain, sigma, common):
-    return pd.DataFrame({"gain": gain, "sigma": sigma, "common_error": common})
+    return pd.DataFrame({"gain": gain, "gain_error": sigma, "common_error": common})
 
 
 def test_errors_of_single_rows_average_out():
@@ -36,5 +36,5 @@ def test_a_gain_that_the_long_layout_repeats_counts_once():
 
 
 def test_another_table_is_refused_by_name():
-    with pytest.raises(LogError, match="column 'sigma' is missing"):
+    with pytest.raises(LogError, match="column 'gain_error' is missing"):
         total_gain(pd.DataFrame({"gain": [1.0]}))

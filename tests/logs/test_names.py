@@ -27,6 +27,19 @@ def test_names_are_cut_into_words(name, words):
     assert names.words(name) == words
 
 
+@pytest.mark.parametrize(
+    ("channels", "short"),
+    [
+        (("spend_search", "share_social", "tv"), ("search", "social", "tv")),
+        (("ads_spend", "spend_"), ("ads_spend", "spend_")),
+        (("spend_ads", "share_ads", "spend_tv"), None),
+        (("spend_ads", "ads", "spend_tv"), None),
+    ],
+)
+def test_channels_lose_a_leading_spend_or_share_unless_two_would_be_alike(channels, short):
+    assert names.short_channels(channels) == (short or channels)
+
+
 @pytest.mark.parametrize("name", LATER.split())
 def test_names_that_look_like_results(name):
     assert names.looks_later(name)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from realloc import LogError
-from realloc.decide.types import REASONS
+from realloc.decide.types import REASONS, STARTS_OUTSIDE
 from realloc.model.explain import transfers_of
 from tests.advised import CHANNELS, advised, asked
 from tests.small import fitted, today, window
@@ -66,14 +66,14 @@ def test_an_explanation_says_what_the_recommendation_says():
         rows = rows.sort_values("date")
         told = advised().explain(FRAME, unit)
         assert [row["reason"] for row in told.rows] == rows.reason.tolist()
-        assert [row["binding"] for row in told.rows] == rows.binding.tolist()
-        assert [row["neighbour_ids"] for row in told.rows] == rows.neighbour_ids.tolist()
+        assert [row["limited_by"] for row in told.rows] == rows.limited_by.tolist()
+        assert [row["similar_rows"] for row in told.rows] == rows.similar_rows.tolist()
         assert np.allclose(
             [row["gain_lower"] for row in told.rows], rows.gain_lower, atol=1e-4
         )
 
 
-def test_lines_are_sentences_with_reason_evidence_and_certificate():
+def test_lines_are_sentences_with_reason_evidence_and_calibration():
     unit, _ = unit_with("moved")
     text = "\n".join(advised().explain(FRAME, unit).lines())
     assert f"moved ({REASONS['moved']})" in text
@@ -90,14 +90,16 @@ def test_lines_are_sentences_with_reason_evidence_and_certificate():
         advised(uncertainty="members").explain(FRAME, unit).lines()
     )
     blocked, _ = unit_with("unsupported")
-    assert "limited by: start" in "\n".join(advised().explain(FRAME, blocked).lines())
+    assert f"limited by: {STARTS_OUTSIDE}" in "\n".join(
+        advised().explain(FRAME, blocked).lines()
+    )
 
 
 def test_constraints_are_obeyed_and_named():
     rules = {"frozen": ["coupon"], "caps": {"ads": 0.9}}
     unit, _ = unit_with("constrained", constraints=rules)
     told = advised().explain(FRAME, unit, constraints=rules)
-    assert "frozen coupon" in {row["binding"] for row in told.rows}
+    assert "frozen coupon" in {row["limited_by"] for row in told.rows}
     assert all("coupon" not in (one.source, one.target) for one in told.transfers)
 
 

@@ -114,7 +114,7 @@ def test_every_step_of_the_trace_is_one_of_the_candidates():
     rows = today(60)
     answer = fitted().recommend(rows)
     assert answer.moved.any()
-    assert set(answer.certificate) == {"uncalibrated"}
+    assert set(answer.calibration) == {"nothing"}
     shift = answer[[f"share_{name}" for name in ("ads", "coupon", "rebate")]].to_numpy()
     shift = shift - rows[["ads", "coupon", "rebate"]].to_numpy()
     percents = shift[answer.moved] * 100

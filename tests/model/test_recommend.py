@@ -11,7 +11,7 @@ import pytest
 from realloc import ConfigError, ReAlloc, load
 from realloc.base.simplex import close
 from realloc.decide.constraints.constraints import Constraints
-from realloc.decide.types import REASONS
+from realloc.decide.types import LEADS_OUTSIDE, LOWER_BOUND, REASONS, STARTS_OUTSIDE
 from realloc.learn.teacher.config import TeacherConfig
 from realloc.model import recommend as recommendation
 from tests.advised import CHANNELS, SHOP, advised, asked, shop
@@ -69,14 +69,16 @@ def test_what_the_columns_say_fits_together():
     assert (found.loc[found.moved, "gain_lower"] <= found.loc[found.moved, "gain"]).all()
     assert np.allclose(found.moved_share, moved_share(frame, found))
     assert found.support.between(0, 1).all()
-    assert found.omega.between(0, 1).all()
+    assert found.directional_support.between(0, 1).all()
     assert (found.loc[found.moved, "steps"] >= 1).all()
 
 
 def test_the_lower_value_is_so_many_deviations_below_the_gain():
     for confidence, radius in ((0.95, 1.6449), (0.5, 0.0)):
         found = advised(confidence=confidence).recommend(asked())
-        assert np.allclose(found.gain - found.gain_lower, radius * found.sigma, atol=1e-4)
+        assert np.allclose(
+            found.gain - found.gain_lower, radius * found.gain_error, atol=1e-4
+        )
     assert found.moved.any()
 
 
@@ -102,9 +104,9 @@ def test_budget_goes_where_orders_rise():
 def test_evidence_names_logged_rows_that_exist():
     found = advised().recommend(asked())
     known = {f"{item}@{day}" for item, day in zip(shop().item, shop().date, strict=True)}
-    named = {one for text in found.neighbour_ids for one in text.split("; ")}
+    named = {one for text in found.similar_rows for one in text.split("; ")}
     assert named <= known
-    assert (found.neighbour_ids.str.count(";") == 2).all()
+    assert (found.similar_rows.str.count(";") == 2).all()
     assert found.best_move.str.match(r"^(ads|coupon|rebate) → (ads|coupon|rebate)$").all()
 
 
@@ -162,7 +164,7 @@ def test_small_batches_give_what_one_batch_gives(monkeypatch):
     parts = advised().recommend(frame)
     assert np.allclose(parts[SHARES].to_numpy(), whole[SHARES].to_numpy(), atol=1e-6)
     assert parts.reason.tolist() == whole.reason.tolist()
-    assert parts.neighbour_ids.tolist() == whole.neighbour_ids.tolist()
+    assert parts.similar_rows.tolist() == whole.similar_rows.tolist()
 
 
 def test_row_by_row_gives_what_a_batch_gives():
@@ -256,7 +258,7 @@ def test_rules_that_contradict_each_other_for_a_row_are_explained_and_the_row_is
     small = frame[CHANNELS].sum(axis=1).to_numpy() < 500
     assert small.any()
     assert (found.reason[small] == "infeasible").all()
-    assert found.binding[small].str.contains("ads").all()
+    assert found.limited_by[small].str.contains("ads").all()
     assert np.array_equal(found[SHARES].to_numpy()[small], start_of(frame)[small])
     assert (found.reason[~small] != "infeasible").all()
 
@@ -284,7 +286,7 @@ def test_a_move_that_is_too_small_to_be_useful_is_constrained():
     found = advised(max_length=0.03).recommend(asked(), constraints={"smallest_move": 0.1})
     assert not found.moved.any()
     assert ("constrained", "smallest move") in set(
-        zip(found.reason, found.binding, strict=True)
+        zip(found.reason, found.limited_by, strict=True)
     )
 
 
@@ -352,9 +354,8 @@ def test_no_bad_row_stops_a_batch_and_every_one_has_its_reason():
         )
     assert (found.reason[6:9] != "bad_input").all()
     rest = found.loc[4:]
-    assert np.isfinite(
-        rest[[*SHARES, *SPENDS, "gain", "gain_lower", "support", "sigma", "omega"]]
-    ).all(axis=None)
+    names = ["gain", "gain_lower", "support", "gain_error", "directional_support"]
+    assert np.isfinite(rest[[*SHARES, *SPENDS, *names]]).all(axis=None)
     assert np.allclose(found.loc[11:, SHARES], good.loc[11:, SHARES], atol=1e-6)
 
 
@@ -375,7 +376,7 @@ def test_no_rows_give_no_rows():
     for extra in ({}, {"pools": {"coupon": 5.0}}):
         found = advised().recommend(asked().head(0), **extra)
         assert len(found) == 0
-        assert {*SHARES, "reason", "certificate"} <= set(found.columns)
+        assert {*SHARES, "reason", "calibration"} <= set(found.columns)
 
 
 @pytest.mark.parametrize("channels", [2, 50])
@@ -420,7 +421,7 @@ def test_a_guardrail_stops_what_orders_alone_would_do():
     assert held.moved.mean() < 0.1
     stopped = held.reason == "guardrail"
     assert stopped.mean() > 0.5
-    assert (held.binding[stopped] == "guardrail gmv").all()
+    assert (held.limited_by[stopped] == "guardrail gmv").all()
     loose = advised(guarded=True, tolerances={"gmv": 1e6}).recommend(frame)
     assert loose.moved.mean() > 0.5
 
@@ -441,10 +442,10 @@ def test_uncertainty_can_come_from_members_and_differs_from_the_posterior():
         kind: advised(uncertainty=kind).recommend(frame)
         for kind in ("posterior", "members")
     }
-    assert not np.allclose(by["posterior"].best_sigma, by["members"].best_sigma)
+    assert not np.allclose(by["posterior"].best_move_error, by["members"].best_move_error)
     for kind, found in by.items():
-        assert (found.best_sigma >= 0).all(), kind
-        assert found.best_sigma.max() > 0, kind
+        assert (found.best_move_error >= 0).all(), kind
+        assert found.best_move_error.max() > 0, kind
 
 
 def test_the_spread_of_members_is_what_members_says():
@@ -454,20 +455,18 @@ def test_the_spread_of_members_is_what_members_says():
     gains = model.gain(frame, found[SHARES].to_numpy(), members=True)
     moved = found.moved.to_numpy()
     assert moved.any()
-    assert np.allclose(found.sigma[moved], gains.std(axis=0, ddof=1)[moved], atol=1e-4)
+    assert np.allclose(found.gain_error[moved], gains.std(axis=0, ddof=1)[moved], atol=1e-4)
 
 
-def test_the_certificate_says_where_it_comes_from():
+def test_the_calibration_says_where_it_comes_from():
     frame = asked(10)
-    assert set(advised().recommend(frame).certificate) == {"simulated"}
-    assert set(advised(uncertainty="members").recommend(frame).certificate) == {
-        "uncalibrated"
-    }
+    assert set(advised().recommend(frame).calibration) == {"simulated worlds"}
+    assert set(advised(uncertainty="members").recommend(frame).calibration) == {"nothing"}
     config = replace(CONFIG, teacher=replace(CONFIG.teacher, surfaces=("network",)))
     assert isinstance(config.teacher, TeacherConfig)
     plain = ReAlloc(config, schema=SHOP, quiet=True).fit(shop().drop(columns="gmv"))
     assert plain.fitted.main.covariance is None
-    assert set(plain.recommend(frame).certificate) == {"uncalibrated"}
+    assert set(plain.recommend(frame).calibration) == {"nothing"}
 
 
 def test_with_fallback_no_row_moves_that_may_lose():
@@ -476,7 +475,7 @@ def test_with_fallback_no_row_moves_that_may_lose():
     assert (free.gain_lower[free.moved] < 0).any()
     safe = advised(fallback=True).recommend(frame)
     assert (safe.gain_lower >= 0).all()
-    assert ("uncertain", "lower bound") in set(zip(safe.reason, safe.binding, strict=True))
+    assert ("uncertain", LOWER_BOUND) in set(zip(safe.reason, safe.limited_by, strict=True))
     bold = advised(fallback=True, confidence=0.5).recommend(frame)
     assert bold.moved.any()
 
@@ -486,7 +485,7 @@ def test_unsupported_rows_say_so():
     found = advised(zeros=False).recommend(frame)
     where = found.reason == "unsupported"
     assert where.any()
-    assert set(found.binding[where]) <= {"start", "end"}
+    assert set(found.limited_by[where]) <= {STARTS_OUTSIDE, LEADS_OUTSIDE}
     outside = found.support <= 1 - CONFIG.support.level
     assert (found.reason[outside] == "unsupported").all()
     assert outside.any()

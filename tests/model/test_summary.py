@@ -35,7 +35,7 @@ STAYS = Outlook(
     gain=0.0,
     gain_low=0.0,
     gain_high=0.0,
-    certificate="simulated",
+    calibration="simulated worlds",
     money=100.0,
     moved_money=0.0,
     reasons={"uncertain": 60},
@@ -200,7 +200,7 @@ def test_unsupported_and_constrained_moves_have_their_own_advice():
     sure = replace(KNOWN, significant=True, channels=())
     for reason, text in (
         ("unsupported", "where the log has nothing"),
-        ("constrained", "`binding`"),
+        ("constrained", "`limited_by`"),
     ):
         told = advise(sure, replace(STAYS, reasons={reason: 60}), CONFIG, WINDOW)
         assert any(text in line for line in told)

@@ -31,7 +31,7 @@ def decide_all_rows(
     )
     today = read_chunk(whole, loaded.schema, keys.repeated)
     decision = loaded.decide(today.logs, pools or None, progress)
-    answers = complete(tabulate(today, decision, loaded.money_digits))
+    answers = complete(tabulate(today, decision, loaded.money_digits), loaded.schema)
     tallies = {
         chunk.number: _keep(loaded, chunk, today, answers, checkpoint) for chunk in chunks
     }

@@ -8,6 +8,7 @@ import pyarrow as pa
 from realloc.base.simplex import Integers
 from realloc.batch.chunks import Chunk
 from realloc.batch.tally import DUPLICATE, Tally, count_chunk
+from realloc.decide.columns import complete
 from realloc.decide.types import as_handed_in, tabulate
 from realloc.logs import Schema
 from realloc.logs.checks.finding import Finding
@@ -15,20 +16,6 @@ from realloc.logs.reading.read import Today, load_today
 from realloc.monitor.drift import count_columns
 from realloc.serve.load import LoadedModel
 from realloc.storage.ledger.rows import Run, log_rows
-
-# What recommendations hold beyond the contract; rows that no model was asked about leave it empty.
-FURTHER = {
-    "sigma": pa.float64(),
-    "common_error": pa.float64(),
-    "binding": pa.string(),
-    "best_move": pa.string(),
-    "best_gain": pa.float64(),
-    "best_sigma": pa.float64(),
-    "omega": pa.float64(),
-    "neighbours": pa.int64(),
-    "neighbour_ids": pa.string(),
-    "certificate": pa.string(),
-}
 
 
 @dataclass(frozen=True)
@@ -44,7 +31,7 @@ def score(chunk: Chunk, loaded: LoadedModel, repeated: Integers, run: Run) -> Sc
     """Decide on a chunk; `repeated`: places in the whole input of rows that share a key."""
     today = read_chunk(chunk, loaded.schema, repeated)
     decision = loaded.decide(today.logs)
-    answers = complete(tabulate(today, decision, loaded.money_digits))
+    answers = complete(tabulate(today, decision, loaded.money_digits), loaded.schema)
     scored = finish(chunk, today, answers, loaded, run)
     return replace(scored, tally=replace(scored.tally, searches=decision.searches))
 
@@ -86,11 +73,3 @@ def read_chunk(chunk: Chunk, schema: Schema, repeated: Integers) -> Today:
         positions=today.positions[~twice],
         findings=(*today.findings, finding),
     )
-
-
-def complete(answers: pa.Table) -> pa.Table:
-    """Bring answers to the same columns, whoever gave them."""
-    for name, kind in FURTHER.items():
-        if name not in answers.column_names:
-            answers = answers.append_column(name, pa.nulls(answers.num_rows, kind))
-    return answers

@@ -11,7 +11,7 @@ from realloc.batch.tally import Tally
 from realloc.decide.totals import name_flows
 from realloc.decide.types import REASONS, describe_searches
 from realloc.model.explain import say_total
-from realloc.model.recommend import certificate_of
+from realloc.model.recommend import calibration_of
 from realloc.monitor.age import Age, age_of
 from realloc.monitor.drift import Drift, measure, worst
 from realloc.serve.load import LoadedModel
@@ -89,7 +89,7 @@ class RunSummary:
     forced: bool = False
     output: Output | None = None
     decision_log: LoggedAs | None = None
-    certificate: str | None = None  # None: no model answered
+    calibration: str | None = None  # None: no model answered
 
     def to_json(self) -> dict[str, Any]:
         """The figures as plain values."""
@@ -104,7 +104,7 @@ class RunSummary:
     def lines(self) -> Iterator[str]:
         """The figures for the console."""
         share = "" if self.moved_share is None else f" ({self.moved_share:.1%})"
-        yield say_total(self.gain, self.gain_low, self.gain_high, self.certificate)
+        yield say_total(self.gain, self.gain_low, self.gain_high, self.calibration)
         yield f"{self.moved_money:,.2f} of {self.money:,.2f} change hands{share}."
         for pair, amount in list(self.moved_by_pair.items())[:PAIRS_SHOWN]:
             yield f"{pair:24}{amount:16,.2f}"
@@ -164,7 +164,7 @@ def summarise(
         gain=tally.gain,
         gain_low=tally.gain - tally.total.half,
         gain_high=tally.gain + tally.total.half,
-        certificate=_certificate(loaded),
+        calibration=_calibration(loaded),
         reasons=dict(sorted(tally.reasons.items(), key=lambda pair: -pair[1])),
         searches=tally.searches,
         support_coverage=coverage,
@@ -176,10 +176,10 @@ def summarise(
     )
 
 
-def _certificate(loaded: LoadedModel) -> str | None:
+def _calibration(loaded: LoadedModel) -> str | None:
     if loaded.model is None:
         return None
-    return certificate_of(loaded.model.fitted, loaded.model.config.decision)
+    return calibration_of(loaded.model.fitted, loaded.model.config.decision)
 
 
 def _drift(tally: Tally, states: dict[str, Any] | None) -> BatchDrift | None:

@@ -13,7 +13,7 @@ from realloc.logs.reading.read import Today
 from realloc.monitor.drift import Counts, add_counts
 
 DUPLICATE = "duplicates"
-GAIN_COLUMNS = ("gain", "sigma", "common_error")
+GAIN_COLUMNS = ("gain", "gain_error", "common_error")
 SUMS = (
     "rows",
     "usable",
@@ -83,15 +83,15 @@ def count_chunk(
 ) -> Tally:
     """Count a chunk's answers; `level`: the part of logged actions that the support holds."""
     logs = today.logs
-    channels = logs.schema.channels
+    schema = logs.schema
 
     def column(name: str) -> NDArray[Any]:
         """The values of usable rows."""
         return answers[name].to_numpy()[today.positions]
 
     moved = column("moved").astype(bool)
-    share = np.stack([column(f"share_{name}") for name in channels], axis=1)
-    budget = np.stack([column(f"spend_{name}") for name in channels], axis=1).sum(axis=1)
+    share = np.stack([column(name) for name in schema.share_columns], axis=1)
+    budget = np.stack([column(name) for name in schema.spend_columns], axis=1).sum(axis=1)
     change = np.where(moved[:, None], share - logs.shares, 0.0) * budget[:, None]
     total = GainSum.of(*(column(name).astype(np.float64) for name in GAIN_COLUMNS))
     reasons = Counter(answers["reason"].to_pylist())

@@ -69,7 +69,7 @@ def _show_truth(
     title: str, world: World, today: Logs, answers: pa.Table, console: Console
 ) -> None:
     """Compare promises with the world's truth."""
-    columns = [answers[f"share_{name}"].to_numpy() for name in today.schema.channels]
+    columns = [answers[name].to_numpy() for name in today.schema.share_columns]
     shares = np.stack(columns, axis=1)
     true = world.response(today, shares) - world.response(today, today.shares)
     moved = answers["moved"].to_numpy()

@@ -27,7 +27,16 @@ from realloc.decide.search.ascent import search_ascent
 from realloc.decide.search.compiled import CompiledSearch, Explained, compile_search
 from realloc.decide.search.first_steps import FirstSteps, try_first_steps
 from realloc.decide.search.greedy import SLACK, search_greedy
-from realloc.decide.types import MOVED
+from realloc.decide.types import (
+    LEADS_OUTSIDE,
+    LOWER_BOUND,
+    MOVED,
+    PENALTY,
+    SMALL_MOVE,
+    STARTS_OUTSIDE,
+    THRESHOLD,
+    WEAK,
+)
 
 MIXES_AT_ONCE = 100_000  # repeated mixes times rows that are held at a time
 
@@ -171,10 +180,10 @@ def name_reasons(
     too_small = ~moved & (obstacle == "uncertain") & (problem.limits.smallest > 0)
     too_small &= first.some_free
     reason = np.where(too_small, "constrained", reason)
-    binding = np.where(moved, "", np.where(too_small, "smallest move", binding))
+    binding = np.where(moved, "", np.where(too_small, SMALL_MOVE, binding))
     if not problem.significant:
         reason = np.where(moved, reason, "uncertain")
-        binding = np.where(moved, binding, "significance")
+        binding = np.where(moved, binding, WEAK)
     return Decided(
         shares=shares,
         gain=np.where(moved, explained.gain, 0.0),
@@ -201,12 +210,17 @@ def name_obstacle(
         ends = first.end[rows][:, None]
         safe = guarded((term,), problem.radius, rows, problem.start[rows], ends)[:, 0]
         guardrail[rows[~safe & (guardrail[rows] == "")]] = f"guardrail {term.name}"
+    outside = np.where(first.start_supported, LEADS_OUTSIDE, STARTS_OUTSIDE)
     checks: list[tuple[Mask, str, str | NDArray[np.object_] | Names]] = [
         (~first.some_gain, "no_gain", ""),
-        (~first.some_good, "uncertain", "beta" if config.beta else "threshold"),
+        (~first.some_good, "uncertain", PENALTY if config.beta else THRESHOLD),
         (first.some_free, "uncertain", ""),
         (~first.possible, "constrained", limit),
-        (~first.supported, "unsupported", np.where(first.start_supported, "end", "start")),
+        (
+            ~first.supported,
+            "unsupported",
+            outside,
+        ),
         (~first.safe, "guardrail", guardrail),
     ]
     conditions = [condition for condition, _, _ in checks]
@@ -228,5 +242,5 @@ def _fall_back(problem: Problem, base: Floats, decided: Decided) -> Decided:
         gain=np.where(back, np.where(required, gain, 0.0), decided.gain),
         sigma=np.where(back, np.where(required, sigma, 0.0), decided.sigma),
         reason=np.where(back, np.where(required, "required", "uncertain"), decided.reason),
-        binding=np.where(back, "lower bound", decided.binding),
+        binding=np.where(back, LOWER_BOUND, decided.binding),
     )

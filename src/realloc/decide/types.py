@@ -13,6 +13,7 @@ from realloc.base import simplex
 from realloc.base.errors import LogError
 from realloc.base.imports import need
 from realloc.base.simplex import Floats, Integers
+from realloc.decide.columns import arrange
 from realloc.logs import Logs, Schema
 from realloc.logs.reading.read import Today, load_today
 
@@ -24,7 +25,7 @@ REASONS = {
     "constrained": "a constraint forbids the best move",
     "required": "the current shares break a constraint; moved no further than it demands",
     "guardrail": "the best move may cost another outcome more than is tolerated",
-    "infeasible": "the constraints contradict each other for this row (see `binding`)",
+    "infeasible": "the constraints contradict each other for this row (see `limited_by`)",
     "pooled": "the best move was given up to keep a cap over all rows",
     "frozen": "the store is frozen (`realloc freeze`); nothing may be moved",
     "stale_model": "the model is older than the service allows; nothing may be moved",
@@ -33,31 +34,15 @@ REASONS = {
     "bad_input": "the row could not be read (see the warnings); nothing is recommended",
 }
 
-
-# What `binding` says; names of constraints say themselves what they are.
-BINDINGS = {
-    "start": "the logs do not support the current mix",
-    "end": "the logs do not support the place where the best move leads",
-    "beta": "the gain is within the uncertainty margin",
-    "threshold": "the gain is below the threshold",
-    "significance": "the held-out evidence is too weak to move anything",
-    "lower bound": "the lower bound of the gain is below 0",
-    "smallest move": "the best move is smaller than the smallest useful one",
-    "largest move": "the best move is larger than the largest allowed one",
-    "grid": "no allowed step of the grid gains",
-    "pool": "a cap over all rows",
-    "no budget": "the row has no budget",
-    "conflict": "the constraints contradict each other",
-}
-
-
-def describe_binding(binding: str) -> str:
-    """What kept a row, in words.
-
-    >>> describe_binding("start"), describe_binding("floor of ads")
-    ('the logs do not support the current mix', 'floor of ads')
-    """
-    return BINDINGS.get(binding, binding)
+# What `limited_by` says, beside the names of constraints and guardrails.
+PENALTY = "uncertainty penalty (beta)"
+THRESHOLD = "smallest gain (threshold)"
+WEAK = "weak evidence (min_significance)"
+LOWER_BOUND = "lower bound below 0 (fallback)"
+STARTS_OUTSIDE = "the current split lies outside the logs"
+LEADS_OUTSIDE = "the best move leads outside the logs"
+SMALL_MOVE = "smallest move"
+POOL = "cap over all rows"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,9 +122,10 @@ def tabulate(today: Today, decision: Decision, money_digits: int = 2) -> pa.Tabl
         name: _spread(values, today.positions, n, "bad_input" if name == "reason" else "")
         for name, values in answers.items()
     }
-    return pa.table(
+    answers = pa.table(
         [*keys.columns, *columns.values()], names=[*keys.column_names, *columns]
     )
+    return arrange(answers, today.logs.schema)
 
 
 def as_handed_in(answers: pa.Table, today: Today) -> pa.Table:
@@ -149,15 +135,16 @@ def as_handed_in(answers: pa.Table, today: Today) -> pa.Table:
         return answers
     columns = dict(zip(long.keys.column_names, long.keys.columns, strict=True))
     wide = set(today.keys.column_names)
-    for kind in ("share", "spend"):
-        names = [f"{kind}_{channel}" for channel in today.logs.schema.channels]
+    schema = today.logs.schema
+    for kind, names in (("share", schema.share_columns), ("spend", schema.spend_columns)):
         values = np.stack([answers[name].to_numpy() for name in names], axis=1)
         own = values[long.day, long.channel]
         columns[kind] = pa.chunked_array([pa.array(own, mask=np.isnan(own))])
         wide |= {*names}
     others = [name for name in answers.column_names if name not in wide]
     repeated = answers.select(others).take(long.day)
-    return pa.table(columns | dict(zip(others, repeated.columns, strict=True)))
+    answers = pa.table(columns | dict(zip(others, repeated.columns, strict=True)))
+    return arrange(answers, schema)
 
 
 def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDArray[Any]]:
@@ -181,11 +168,9 @@ def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDA
         # Ties go by the channel's name, whatever the columns' order.
         by_name = np.argsort(np.argsort(channels))
         minor = simplex.round_money(shares, logs.budget, money_digits, by_name)
-    columns = dict[str, NDArray[Any]]()
-    for k, name in enumerate(channels):
-        columns[f"share_{name}"] = shares[:, k]
-    for k, name in enumerate(channels):
-        columns[f"spend_{name}"] = minor[:, k] / 10.0**money_digits
+    money = minor / 10.0**money_digits
+    columns = dict(zip(logs.schema.share_columns, shares.T, strict=True))
+    columns |= dict(zip(logs.schema.spend_columns, money.T, strict=True))
     columns["moved"] = moved
     columns["gain"] = np.where(moved, decision.gain, 0.0)
     columns["gain_lower"] = np.where(moved, decision.gain_lower, 0.0)

@@ -84,8 +84,8 @@ def fit_demand(
     if len(rows) < LEAST_ROWS:
         raise LogError(
             f"Expected at least {LEAST_ROWS} no-move rows on dates before the replay window to "
-            f"learn predictable demand from, got {len(rows)}. Start the window later, or raise "
-            "`tolerance`."
+            f"learn predictable demand from, got {len(rows)}. Begin later (`start` of [report]), "
+            "or raise `small_move` there."
         )
     rng = np.random.default_rng([seed, 7])
     if len(rows) > MOST_ROWS:

@@ -16,6 +16,11 @@ from realloc.logs import Logs
 from realloc.logs.split import require_logs
 
 TOLERANCE = 1e-6  # shares that differ by less are the same up to rounding
+# Where fewer rows hold their shares, as with continuous spends, those that moved least stand for
+# them: this part of the rows, up to this part of the budget.
+FEWEST_HELD = 0.05
+LEAST_MOVED = 0.2
+SMALL_MOVE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +67,15 @@ def find_events(logs: Logs, tolerance: float = TOLERANCE) -> Events:
     previous[later[same_unit]] = earlier[same_unit]
     moved_by = np.abs(logs.shares - logs.shares[previous]).sum(axis=1)
     return Events(previous, np.where(previous >= 0, moved_by, np.nan), tolerance)
+
+
+def with_small_moves(events: Events, rows: Mask) -> Events:
+    """Where hardly any of `rows` held its shares exactly, take the smallest moves for none."""
+    moved_by = events.moved_by[rows & np.isfinite(events.moved_by)]
+    if not len(moved_by) or (moved_by <= TOLERANCE).mean() >= FEWEST_HELD:
+        return events
+    least = float(np.quantile(moved_by, LEAST_MOVED))
+    return replace(events, tolerance=min(least, 2 * SMALL_MOVE))
 
 
 def at_previous(logs: Logs, events: Events, rows: Rows | None = None) -> Logs:

@@ -8,7 +8,7 @@ for ranking, no value of a policy. Intervals are by bootstrap over units, widene
 controls. Where events cannot be matched in balance, the verdict says so and no metric is given.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
@@ -38,7 +38,15 @@ from realloc.evaluate.demand import (
     predict_demand,
     previous_share,
 )
-from realloc.evaluate.events import TOLERANCE, Events, at_previous, find_events
+from realloc.evaluate.events import (
+    FEWEST_HELD,
+    LEAST_MOVED,
+    TOLERANCE,
+    Events,
+    at_previous,
+    find_events,
+    with_small_moves,
+)
 from realloc.evaluate.matching import (
     Matches,
     MatchSetting,
@@ -71,7 +79,9 @@ class MatchedReplayConfig:
         MatchSetting, ...
     ] = ()  # from strict to loose; none: `ladder(categories)`
     limit: float = LIMIT  # |SMD| that no covariate may reach
-    tolerance: float = TOLERANCE  # ‖Δp‖₁ up to which shares count as held
+    # Moved share up to which a row counts as one that held its shares; None: none that is more than
+    # rounding, and where hardly any row holds them, the smallest moves.
+    small_move: float | None = None
     least_events: int = 30  # fewer matched events are not ranked
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
 
@@ -177,11 +187,12 @@ def match_window(
     balance and responses.
     """
     config = config or MatchedReplayConfig()
-    events = find_events(logs, config.tolerance)
     settings = config.settings or ladder(config.categories)
     _check_columns(logs, config, settings)
     late = logs.times >= _parse(start)
-    rows = _rows_to_match(logs, events, late, start)
+    events = _find_events(logs, late, config.small_move)
+    least_held = FEWEST_HELD if config.small_move is None else 0.0
+    rows = _rows_to_match(logs, events, late, start, least_held)
     progress("match events", 0, 3)
     known = known_before(logs, events)
     outcome = logs.outcome
@@ -233,10 +244,20 @@ def match_window(
         paired=responses(paired),
         placebo=responses(placebos),
         explained=float(1 - rest[pool.controls].var() / variance) if variance > 0 else 0.0,
-        notes=(selection.why, *_left_aside(pool, known, rows, matches, config.limit)),
+        notes=(
+            *_smallest(events),
+            selection.why,
+            *_left_aside(pool, known, rows, matches, config.limit),
+        ),
     )
     progress("match events", 3, 3)
     return window
+
+
+def _find_events(logs: Logs, late: Mask, small_move: float | None) -> Events:
+    if small_move is not None:
+        return find_events(logs, 2 * small_move)
+    return with_small_moves(find_events(logs), late)
 
 
 def rank_window(
@@ -362,7 +383,9 @@ def _ceiling(
     return [*estimates, effect, Estimate("noise_ceiling", value, low, high, n)]
 
 
-def _rows_to_match(logs: Logs, events: Events, late: Mask, start: object) -> Rows:
+def _rows_to_match(
+    logs: Logs, events: Events, late: Mask, start: object, least_held: float
+) -> Rows:
     """Rows of the window that moved or held and have an outcome."""
     if not len(logs):
         raise LogError("Expected rows to replay, got an empty log.")
@@ -384,17 +407,33 @@ def _rows_to_match(logs: Logs, events: Events, late: Mask, start: object) -> Row
     held = usable & events.is_control
     if not moved.any():
         raise LogError(
-            "Expected events in the replay window: rows whose shares moved by more than "
-            f"{events.tolerance:g} (‖Δp‖₁) from their unit's previous row, got none of "
-            f"{int(usable.sum()):,}."
+            f"Expected rows in the replay window that moved {_more_than(events)} against their "
+            f"unit's previous row, got none of {int(usable.sum()):,}."
         )
-    if not held.any():
+    if held.sum() <= least_held * moved.sum():
+        least = np.ceil(50 * np.quantile(events.moved_by[moved], LEAST_MOVED)) / 100
         raise LogError(
-            f"Expected no-move controls in the replay window, got none: all {int(moved.sum()):,} "
-            f"rows that can be compared moved by more than {events.tolerance:g} (‖Δp‖₁). Raise "
-            "`tolerance` if small changes are no decisions."
+            f"Expected rows that hardly moved in the replay window, to compare others with, but "
+            f"{int(moved.sum()):,} of {int(usable.sum()):,} moved {_more_than(events)}. Set "
+            "`small_move` in [report] to what is no decision for you; a fifth of the rows moved by "
+            f"up to {least:.2g}."
         )
     return np.flatnonzero(moved | held)
+
+
+def _smallest(events: Events) -> Iterator[str]:
+    if events.tolerance > TOLERANCE:
+        yield (
+            "Hardly any row kept its mix exactly, so rows that moved by up to "
+            f"{events.tolerance / 2:.1%} of their budget stand for those that did not move "
+            "(`small_move` of [report])."
+        )
+
+
+def _more_than(events: Events) -> str:
+    if events.tolerance <= TOLERANCE:
+        return "at all"
+    return f"by more than {events.tolerance / 2:.1%} of their budget"
 
 
 def _check_columns(

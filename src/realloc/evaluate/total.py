@@ -9,7 +9,7 @@ from realloc.base.errors import LogError
 from realloc.decide.totals import GainSum
 from realloc.evaluate.result import Estimate
 
-COLUMNS = ("gain", "sigma", "common_error")
+COLUMNS = ("gain", "gain_error", "common_error")
 
 
 def total_gain(result: Any) -> Estimate:

@@ -133,6 +133,16 @@ def mentioning(listed: Iterable[str], wanted: tuple[str, ...]) -> list[str]:
     return [name for name in ranked if rank(name, wanted) < 2 * len(wanted)]
 
 
+def short_channels(channels: tuple[str, ...]) -> tuple[str, ...]:
+    """Channels without a leading `spend_` or `share_`; as they are, if two would be alike.
+
+    >>> short_channels(("spend_search", "social")), short_channels(("spend_ads", "ads"))
+    (('search', 'social'), ('spend_ads', 'ads'))
+    """
+    short = tuple(re.sub("^(spend|share)_(?=.)", "", name) for name in channels)
+    return short if len(set(short)) == len(short) else channels
+
+
 def shortened(listed: list[str], most: int = 12) -> str:
     """A list for a sentence: the first ones, and how many more."""
     more = f" and {len(listed) - most} more" if len(listed) > most else ""

@@ -7,6 +7,7 @@ from typing import cast
 
 from realloc.base.errors import ConfigError
 from realloc.base.validation import check_types, from_table
+from realloc.logs.names import short_channels
 from realloc.logs.reading.options import PLAIN, ReadOptions
 
 
@@ -88,6 +89,16 @@ class Schema:
             self.currency,
         )
         return tuple(name for name in single if name) + self.channels + self.guardrails
+
+    @property
+    def share_columns(self) -> tuple[str, ...]:
+        """Columns of recommended shares, one per channel: `share_search` for `spend_search`."""
+        return tuple(f"share_{name}" for name in short_channels(self.channels))
+
+    @property
+    def spend_columns(self) -> tuple[str, ...]:
+        """Columns of recommended money, one per channel: `spend_search` for `spend_search`."""
+        return tuple(f"spend_{name}" for name in short_channels(self.channels))
 
     @property
     def columns(self) -> set[str]:

@@ -101,8 +101,18 @@ def _reasons(today: Outlook, config: Config) -> Iterator[str]:
             f"Best moves that lead where the log has nothing: give {SMALL_MOVES}, so that the "
             "next window holds such mixes."
         )
+    if today.reasons.get("no_gain", 0) > often:
+        yield (
+            "Rows without a better mix: as far as the log can tell, theirs is good already. Look "
+            "again after the next window (`realloc update`)."
+        )
+    if today.reasons.get("guardrail", 0) > often:
+        yield (
+            "Best moves that a guardrail forbids: `tolerances` in [decision] says what each "
+            "guardrail may lose per row (0 unless given)."
+        )
     if today.reasons.get("constrained", 0) > often:
         yield (
-            "Best moves that a constraint forbids: the column `binding` of `realloc recommend` "
+            "Best moves that a constraint forbids: the column `limited_by` of `realloc recommend` "
             "names it; [constraints] holds it."
         )

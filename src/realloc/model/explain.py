@@ -15,19 +15,20 @@ from realloc.decide.problem import gain_and_sigma
 from realloc.decide.types import REASONS
 from realloc.logs import Logs
 from realloc.model.config import Config
-from realloc.model.recommend import answer, open_batches
+from realloc.model.recommend import NOTHING, answer, open_batches
 from realloc.model.state import RoundState
 
 SMALL = 1e-12
-CERTIFICATES = {
-    "simulated": "calibrated on simulated worlds",
-    "uncalibrated": "not calibrated",
-}
 
 
-def say_total(gain: float, low: float, high: float, certificate: str | None) -> str:
+def say_calibration(calibration: str) -> str:
+    """What the column `calibration` means."""
+    return "not calibrated" if calibration == NOTHING else f"calibrated on {calibration}"
+
+
+def say_total(gain: float, low: float, high: float, calibration: str | None) -> str:
     """The gain of many rows together, with its interval."""
-    known = f" ({CERTIFICATES[certificate]})" if certificate else ""
+    known = f" ({say_calibration(calibration)})" if calibration else ""
     interval = f"95 % interval {readable(low)} to {readable(high)}"
     return f"Total gain {readable(gain)}, {interval}{known}."
 
@@ -60,13 +61,13 @@ class Explanation:
         for row in self.rows:
             reason = row["reason"]
             lines.append(f"{self.unit} on {row['time']}: {reason} ({REASONS[reason]})")
-            if row["binding"]:
-                lines.append(f"  limited by: {row['binding']}")
+            if row["limited_by"]:
+                lines.append(f"  limited by: {row['limited_by']}")
             lines.append(
                 f"  best first step {row['best_move'] or 'none'}: "
-                f"gain {row['best_gain']:.4g} ± {row['best_sigma']:.2g}, "
-                f"directional support {row['omega']:.2f}, "
-                f"{row['neighbours']} logged moves like it (nearest: {row['neighbour_ids']})"
+                f"gain {row['best_move_gain']:.4g} ± {row['best_move_error']:.2g}, "
+                f"directional support {row['directional_support']:.2f}, "
+                f"{row['similar_moves']} logged moves like it (nearest: {row['similar_rows']})"
             )
             for transfer in self.transfers:
                 if transfer.time == row["time"]:
@@ -80,7 +81,7 @@ class Explanation:
                 lines.append(
                     f"  Total gain {readable(row['gain'])}, "
                     f"lower bound {readable(row['gain_lower'])} "
-                    f"({CERTIFICATES[row['certificate']]})."
+                    f"({say_calibration(row['calibration'])})."
                 )
         return lines
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from realloc.base.numbers import counted, readable
 from realloc.base.simplex import Floats, Mask
 from realloc.decide.totals import GainSum, money_flows, name_flows
-from realloc.decide.types import MOVED, REASONS, Decision
+from realloc.decide.types import MOVED, REASONS, WEAK, Decision
 from realloc.logs import Logs
 from realloc.logs.table import as_floats
 from realloc.model.explain import say_total
@@ -39,12 +39,12 @@ class Outlook:
     gain: float
     gain_low: float  # of the 95 % interval
     gain_high: float
-    certificate: str | None
+    calibration: str | None
     money: float
     moved_money: float
     flows: dict[str, float] = field(default_factory=dict[str, float])
     reasons: dict[str, int] = field(default_factory=dict[str, int])
-    bindings: dict[str, int] = field(default_factory=dict[str, int])
+    limits: dict[str, int] = field(default_factory=dict[str, int])
     segment: GainingSegment | None = None
     outcome: float | None = None  # of these rows in total, where it is what gains are about
 
@@ -55,7 +55,7 @@ class Outlook:
         part = self.moved_money / self.money if self.money else 0.0
         money = f"{readable(self.moved_money)} of {readable(self.money)} ({part:.1%})"
         flows = ", ".join(f"{pair} {readable(to)}" for pair, to in self.flows.items())
-        total = say_total(self.gain, self.gain_low, self.gain_high, self.certificate)
+        total = say_total(self.gain, self.gain_low, self.gain_high, self.calibration)
         if self.outcome:
             total += f" That is {self.gain / self.outcome:.1%} of these rows' outcome."
         lines = [
@@ -73,7 +73,7 @@ class Outlook:
 
     def why_kept(self) -> list[str]:
         """How many rows stay, and why."""
-        if self.bindings.get("significance") == self.rows:
+        if self.limits.get(WEAK) == self.rows:
             return ["Why: the evidence is too weak for any row."]
         return [
             f"{counted(rows, 'row')} {'stays' if rows == 1 else 'stay'}: {REASONS[reason]}."
@@ -87,22 +87,22 @@ def look_ahead(logs: Logs, decision: Decision, single: bool = True) -> Outlook:
     moved = np.isin(decision.reason, MOVED)
     gain = np.where(moved, decision.gain, 0.0)
     further = decision.further
-    total = GainSum.of(gain, further["sigma"], further["common_error"])
+    total = GainSum.of(gain, further["gain_error"], further["common_error"])
     change = (decision.shares - logs.shares) * moved[:, None] * logs.budget[:, None]
     flows = name_flows(money_flows(change), logs.schema.channels)
-    certificates = further["certificate"]
+    calibrations = further["calibration"]
     return Outlook(
         rows=len(logs),
         moved=int(moved.sum()),
         gain=total.gain,
         gain_low=total.gain - total.half,
         gain_high=total.gain + total.half,
-        certificate=str(certificates[0]) if len(certificates) else None,
+        calibration=str(calibrations[0]) if len(calibrations) else None,
         money=float(logs.budget.sum()),
         moved_money=float(np.maximum(change, 0).sum()),
         flows=dict(list(flows.items())[:FLOWS]),
         reasons=dict(Counter(decision.reason.tolist()).most_common()),
-        bindings=dict(Counter(further["binding"][~moved].tolist()).most_common()),
+        limits=dict(Counter(further["limited_by"][~moved].tolist()).most_common()),
         segment=_who_gains(logs, gain),
         outcome=_outcome_total(logs) if single else None,
     )

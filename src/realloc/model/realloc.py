@@ -14,6 +14,7 @@ from realloc.base.errors import LogError
 from realloc.base.numerics.blas import one_blas_thread
 from realloc.base.progress import Progress, guarded, show_progress, silent
 from realloc.base.simplex import Floats
+from realloc.decide.columns import check_names
 from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.types import Decision, recommend
@@ -197,6 +198,7 @@ class ReAlloc:
     ) -> RoundState:
         from realloc.model.round import run_round
 
+        check_names(window.schema)
         check_logs(window, self.config.check).require()
         self.config.constraints.check_channels(window.schema.channels)
         seed = self.config.seed if seed is None else seed

@@ -24,6 +24,9 @@ from realloc.model.config import Config
 
 PLACES = 300_000  # candidate places held at a time
 UNMOVED = 1e-12
+# What intervals were calibrated on:
+SIMULATED = "simulated worlds"
+NOTHING = "nothing"
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +128,6 @@ def answer(
     shift = decided.best_end - problem.start
     arrow = np.char.add(channels[shift.argmin(axis=1)], " → ")
     best_move = np.char.add(arrow, channels[shift.argmax(axis=1)])
-    certificate = certificate_of(model, config.decision)
     return Decision(
         shares=decided.shares,
         gain=decided.gain,
@@ -135,24 +137,24 @@ def answer(
         reason=decided.reason,
         money=problem.limits.round_money(decided.shares),
         further={
-            "sigma": decided.sigma,
+            "gain_error": decided.sigma,
             "common_error": np.full(len(rows), problem.common_error),
-            "binding": decided.binding,
+            "limited_by": decided.binding,
             "best_move": np.where(np.abs(shift).max(axis=1) > 0, best_move, ""),
-            "best_gain": decided.best_gain,
-            "best_sigma": decided.best_sigma,
-            "omega": neighbours.omega,
-            "neighbours": neighbours.count,
-            "neighbour_ids": model.label_neighbours(neighbours.nearest),
-            "certificate": np.full(len(rows), certificate),
+            "best_move_gain": decided.best_gain,
+            "best_move_error": decided.best_sigma,
+            "directional_support": neighbours.omega,
+            "similar_moves": neighbours.count,
+            "similar_rows": model.label_neighbours(neighbours.nearest),
+            "calibration": np.full(len(rows), calibration_of(model, config.decision)),
         },
         searches={decided.search_path: len(rows)},
     )
 
 
-def certificate_of(model: DecisionModel, config: DecisionConfig) -> str:
-    """How the intervals of gains were calibrated."""
-    return "simulated" if model.has_posterior(config) else "uncalibrated"
+def calibration_of(model: DecisionModel, config: DecisionConfig) -> str:
+    """What intervals of gains were calibrated on: no log shows true gains."""
+    return SIMULATED if model.has_posterior(config) else NOTHING
 
 
 def count_transfers(start: Floats, end: Floats) -> Integers:

@@ -130,9 +130,7 @@ def _compare(logged: pa.Table, logs: Logs, answers: pa.Table) -> tuple[int, str 
     prints = np.array(fingerprint(logs), dtype=object)
     different = prints != np.array(logged[FINGERPRINT].to_pylist(), dtype=object)
     names = [FINGERPRINT] if different.any() else []
-    shares = [f"share_{channel}" for channel in logs.schema.channels]
-    spends = [f"spend_{channel}" for channel in logs.schema.channels]
-    for name in (*shares, *spends, *KEPT):
+    for name in (*logs.schema.share_columns, *logs.schema.spend_columns, *KEPT):
         if name in logged.column_names and name in answers.column_names:
             one = logged[name].to_numpy()
             other = answers[name].to_numpy()

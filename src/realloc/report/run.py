@@ -26,8 +26,8 @@ WHERE = "the decision log"
 BIGGEST = 10
 BATCH = "batch"
 NEEDED = ("unit", "time", "moved", "gain", "gain_lower", "support", "moved_share", "reason")
-GAIN_COLUMNS = ("gain", "sigma", "common_error")
-OPTIONAL = ("binding", "sigma", "common_error")
+GAIN_COLUMNS = ("gain", "gain_error", "common_error")
+OPTIONAL = ("limited_by", "gain_error", "common_error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +138,7 @@ class LoggedRows:
         file = pq.ParquetFile(ledger.folder(entry.number) / name)
         amounts = [f"{INPUTS}.{channel}" for channel in schema.channels]
         budget = [] if schema.budget is None else [f"{INPUTS}.{schema.budget}"]
-        shares = [f"share_{channel}" for channel in schema.channels]
+        shares = [*schema.share_columns]
         there = set(file.schema_arrow.names)
         further = [name for name in OPTIONAL if name in there]
         table = file.read(columns=[*NEEDED, *further, *shares, *amounts, *budget])
@@ -189,7 +189,9 @@ class _Sums:
         names = rows.table.column_names
         reasons = rows.table["reason"].to_pylist()
         bound = (
-            rows.table["binding"].to_pylist() if "binding" in names else [""] * len(reasons)
+            rows.table["limited_by"].to_pylist()
+            if "limited_by" in names
+            else [""] * len(reasons)
         )
         self.reasons.update(reasons)
         self.bindings.update(
@@ -208,7 +210,7 @@ class _Sums:
         self.gain += float(np.nansum(gain))
         self.gains.append(gain[moved])
         if self.total is not None:
-            known = {"sigma", "common_error"} <= set(names)
+            known = {"gain_error", "common_error"} <= set(names)
             self.total = (
                 self.total + GainSum.of(*map(rows.column, GAIN_COLUMNS)) if known else None
             )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from realloc.base.numbers import percent, plain, signed, span
 from realloc.base.simplex import Floats
-from realloc.decide.types import MOVED, REASONS, describe_binding
+from realloc.decide.types import MOVED, REASONS
 from realloc.draw import (
     Bullets,
     DataTable,
@@ -128,7 +128,7 @@ def reason_pieces(figures: RunFigures) -> list[PagePiece]:
     ]
     bound = list(figures.bindings.items())[:BINDINGS]
     if bound:
-        rows = [(describe_binding(rule), reason, f"{n:,}") for (reason, rule), n in bound]
+        rows = [(rule, reason, f"{n:,}") for (reason, rule), n in bound]
         caption = "Rules that kept rows where they are"
         pieces.append(DataTable(("rule", "reason", "rows"), rows, caption))
     return pieces

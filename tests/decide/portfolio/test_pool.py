@@ -11,6 +11,7 @@ from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.constraints.limits import Limits
 from realloc.decide.decide import decide
 from realloc.decide.portfolio.pool import Pooled, offer, share_out
+from realloc.decide.types import POOL
 from tests.decide.test_decide import CHANNELS, Everywhere, linear, problem
 
 CONFIG = DecisionConfig()
@@ -72,7 +73,7 @@ def test_rows_that_gave_way_say_so_and_keep_their_shares():
     _, after = pooled(one, {"coupon": today})
     gave = after.reason == "pooled"
     assert gave.any()
-    assert (after.binding[gave] == "pool").all()
+    assert (after.binding[gave] == POOL).all()
     assert np.array_equal(after.shares[gave], START[gave])
     assert (after.gain[gave] == 0).all()
     assert np.allclose(after.gain[after.moved], (after.shares - START)[after.moved, 1])

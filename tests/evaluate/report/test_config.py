@@ -26,6 +26,7 @@ def test_a_date_may_be_written_as_toml_writes_it():
     ("table", "text"),
     [
         ({"tolerance": 1.0}, "Expected `tolerance` of \\[report\\] from 0 to below 1"),
+        ({"small_move": 1.5}, "Expected `small_move` of \\[report\\] from 0 to below 1"),
         ({"margins": {"gmv": -1.0}}, "Expected `margins` of \\[report\\] of at least 0"),
         ({"arms": {"p": {"ads": 0.1}}}, "Expected at least 2 arms"),
         ({"marigns": {}}, "Did you mean 'margins'"),

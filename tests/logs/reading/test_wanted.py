@@ -84,7 +84,7 @@ def test_nobody_else_sees_what_happens_to_the_array():
         ),
         (
             pd.DataFrame(SHARES[:, :2], columns=CHANNELS[:2]),
-            r"\['ads', 'coupon', 'rebate'\] in `to`, but 'share_rebate'",
+            "a column of shares for channel 'rebate' in `to`, but 'share_rebate' is missing",
         ),
     ],
 )
@@ -99,6 +99,13 @@ def test_current_and_wanted_shares_in_one_frame_are_not_guessed_apart():
     )
     with pytest.raises(LogError, match="both 'ads' and 'share_ads' are there. Leave out"):
         read(both)
+
+
+def test_a_recommendation_is_read_although_its_money_is_named_like_the_channel():
+    advice = pd.DataFrame(
+        {"share_ads": [0.4], "share_tv": [0.6], "spend_ads": [4.0], "spend_tv": [6.0]}
+    )
+    assert read_shares(advice, ("spend_ads", "spend_tv"), 1).tolist() == [[0.4, 0.6]]
 
 
 def test_no_rows_need_no_shares():

@@ -27,6 +27,7 @@ from realloc.decide.problem import (
     steepness,
 )
 from realloc.decide.search.ascent import search_ascent
+from realloc.decide.types import POOL
 
 Pools = dict[str, float]  # most money per channel over all rows
 
@@ -71,7 +72,7 @@ class Offer:
             gain=np.where(moved, gain, 0.0),
             sigma=np.where(moved, sigma, 0.0),
             reason=np.where(unchanged, self.decided.reason, reason),
-            binding=np.where(unchanged, self.decided.binding, "pool"),
+            binding=np.where(unchanged, self.decided.binding, POOL),
         )
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, Mask, total_variation
+from realloc.decide.columns import names_of
 from realloc.decide.types import MOVED, Decision, Policy
 from realloc.logs import Logs
 from realloc.model.config import Config
@@ -63,12 +64,23 @@ def advise(policy: Policy, logs: Logs, progress: Progress = silent) -> Advice:
     )
 
 
+def why_kept(policy: Policy, advice: Advice) -> tuple[str, ...]:
+    """Why a model moves none of the rows, and what would help; nothing if it moves some."""
+    if advice.moved.any() or not isinstance(policy, ReAlloc):
+        return ()
+    summary = policy.summary(advice.logs)
+    known = summary.known
+    evidence = f"Evidence that the mix matters: z = {known.evidence:.1f} ({known.needed:g} needed)."
+    kept = summary.today.why_kept() if summary.today else []
+    return (evidence, *kept, *(f"What would help: {text}" for text in summary.advice))
+
+
 def _decide(policy: Policy, logs: Logs, progress: Progress) -> Decision:
     if isinstance(policy, ReAlloc):
         return policy.decide(logs, progress=progress)
     answer = policy.recommend(logs.to_arrow())
     columns = {name: answer[name].to_numpy() for name in answer.column_names}
-    shares = [columns[f"share_{channel}"] for channel in logs.schema.channels]
+    shares = [columns[name] for name in names_of(answer.column_names, logs.schema)]
     return Decision(
         shares=np.stack(shares, axis=1),
         gain=columns["gain"],

@@ -23,6 +23,8 @@ class ReportConfig:
     arms: dict[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
     # Moved share between a recommended move and the drawn arm that may stand for it.
     tolerance: float = 0.02
+    # Moved share up to which a row counts as one that kept its mix; None: as the log suggests.
+    small_move: float | None = None
     # Largest part of the rows, for a launch, whose recommended move was never drawn.
     most_off_menu: float = 0.2
     # What each guardrail may lose a row.
@@ -39,6 +41,11 @@ class ReportConfig:
             raise ConfigError(
                 "Expected `tolerance` of [report] from 0 to below 1 and `most_off_menu` from 0 to "
                 f"1, got {self.tolerance} and {self.most_off_menu}."
+            )
+        if self.small_move is not None and not 0 <= self.small_move < 1:
+            raise ConfigError(
+                "Expected `small_move` of [report] from 0 to below 1 (a part of the budget), got "
+                f"{self.small_move}."
             )
         if min(self.margins.values(), default=0.0) < 0:
             raise ConfigError(

@@ -70,7 +70,11 @@ def rank(
     notes: list[str] = []
     routine = _routine(logs, randomized, notes)
     start = config.start or _start(routine, new, logs)
-    settings = MatchedReplayConfig(categories=config.categories, features=config.features)
+    settings = MatchedReplayConfig(
+        categories=config.categories,
+        features=config.features,
+        small_move=config.small_move,
+    )
     replay = matched_replay(
         routine, policy.gain, start, settings, moved_and_supported, progress
     )

@@ -10,7 +10,7 @@ from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Mask
 from realloc.decide.types import Policy
 from realloc.evaluate.events import find_events
-from realloc.evaluate.report.advice import Advice, advise, config_of, last_rows
+from realloc.evaluate.report.advice import Advice, advise, config_of, last_rows, why_kept
 from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.intake import Taken, take_logs
 from realloc.evaluate.report.quality import check_section, nuisance_section
@@ -107,6 +107,7 @@ def evaluation_report(
         goal=goal_name(config_of(policy).decision, schema),
         errors=tuple(f"{finding.what}." for finding in taken.check.errors),
         moved=int(advice.moved.sum()),
+        why_kept=why_kept(policy, advice),
         lift=worth.lift if worth else None,
         why_no_lift=why_not,
         is_new=new.any,

@@ -63,6 +63,7 @@ class VerdictEvidence:
     goal: str  # its name
     errors: tuple[str, ...] = ()  # of the log check
     moved: int = 0  # units that would be moved
+    why_kept: tuple[str, ...] = ()  # where none is: reasons, and what would help
     lift: Estimate | None = None  # over keeping the mix, on randomized rows
     why_no_lift: str = ""
     is_new: bool = False  # the model did not learn from the rows of the lift
@@ -112,6 +113,7 @@ def _against(evidence: VerdictEvidence) -> list[str]:
     reasons = [f"The log has an error: {error}" for error in evidence.errors]
     if evidence.moved == 0:
         reasons.append("The model moves nothing, so there is nothing to launch.")
+        reasons += evidence.why_kept
     lift = evidence.lift
     if lift is not None and lift.high < 0:
         reasons.append(

@@ -7,6 +7,7 @@ import numpy as np
 
 from realloc.base.errors import LogError
 from realloc.base.simplex import Floats
+from realloc.logs.names import short_channels
 
 OFF = 1e-6  # how far shares may be from summing to 1
 
@@ -14,11 +15,12 @@ OFF = 1e-6  # how far shares may be from summing to 1
 def read_shares(to: Any, channels: tuple[str, ...], rows: int) -> Floats:
     """Shares (n, K) from an array in the channels' order, or from a frame.
 
-    A frame has a column `<channel>` or `share_<channel>` for each channel.
+    A frame has a column `<channel>`, or one named as in recommendations, for each channel.
     """
     native = nw.from_native(to, eager_only=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
-        named = [_column_of(name, channels, native.columns) for name in channels]
+        pairs = zip(channels, short_channels(channels), strict=True)
+        named = [_column_of(name, short, native.columns) for name, short in pairs]
         to = native.select(named).to_numpy()
     try:
         shares = np.asarray(to, dtype=np.float64)
@@ -41,16 +43,19 @@ def read_shares(to: Any, channels: tuple[str, ...], rows: int) -> Floats:
     return shares
 
 
-def _column_of(channel: str, channels: tuple[str, ...], present: list[str]) -> str:
-    named = [name for name in (channel, f"share_{channel}") if name in present]
+def _column_of(channel: str, short: str, present: list[str]) -> str:
+    advised = f"share_{short}"
+    named = [name for name in dict.fromkeys((channel, advised)) if name in present]
     if not named:
         raise LogError(
-            f"Expected a column for each of the channels {list(channels)} in `to`, "
-            f"but 'share_{channel}' is missing."
+            f"Expected a column of shares for channel {channel!r} in `to`, but {advised!r} is "
+            "missing."
         )
+    if len(named) == 2 and channel == f"spend_{short}":
+        return advised  # the other is the money of a recommendation
     if len(named) == 2:
         raise LogError(
             f"Expected one column for each channel in `to`, but both {channel!r} and "
-            f"'share_{channel}' are there. Leave out the ones that are not wanted."
+            f"{advised!r} are there. Leave out the ones that are not wanted."
         )
     return named[0]

@@ -218,7 +218,7 @@ class Answers:
 
     def _explain(self, request: ParsedRequest) -> dict[str, Any]:
         rows = self._recommend(request)
-        if "binding" in rows[0]:  # the model has answered
+        if "limited_by" in rows[0]:  # the model has answered
             table = self.current.columns.table(request.rows)
             unit = table[self.current.schema.unit][0].as_py()
             explanation, _ = self._ask(

@@ -18,8 +18,8 @@ def answer_rows(answers: pa.Table, schema: Schema) -> list[dict[str, Any]]:
         plain = is_number and not column.null_count
         columns[name] = column.to_numpy().tolist() if plain else column.to_pylist()
     ordered = {"unit": columns.pop(schema.unit), "time": columns.pop(schema.time)}
-    for key, prefix in (("shares", "share"), ("spend", "spend")):
-        by_channel = [columns.pop(f"{prefix}_{channel}") for channel in schema.channels]
+    for key, names in (("shares", schema.share_columns), ("spend", schema.spend_columns)):
+        by_channel = [columns.pop(name) for name in names]
         rows = zip(*by_channel, strict=True)
         ordered[key] = [dict(zip(schema.channels, row, strict=True)) for row in rows]
     ordered |= columns

@@ -24,9 +24,10 @@ def join(ledger: Ledger, outcomes: Logs, run: str | None = None) -> pa.Table:
     joined = decisions.join(_facts(outcomes), ["unit", "time"], join_type="inner")
     joined = joined.sort_by([("run", "ascending"), ("row", "ascending")])
     apart = np.zeros(joined.num_rows)  # L1 distance of advised and applied shares
-    for name in outcomes.schema.channels:
-        advised = joined[f"share_{name}"].to_numpy()
-        apart += np.abs(advised - joined[f"applied_{name}"].to_numpy())
+    schema = outcomes.schema
+    for name in schema.share_columns:
+        advised = joined[name].to_numpy()
+        apart += np.abs(advised - joined[_applied(name)].to_numpy())
     return joined.append_column("followed", pa.array(apart / 2 <= FOLLOWED))
 
 
@@ -57,6 +58,10 @@ def _facts(outcomes: Logs) -> pa.Table:
         "outcome": pa.array(outcomes.outcome),
     }
     columns |= {name: pa.array(outcomes.guardrail(name)) for name in schema.guardrails}
-    for k, name in enumerate(schema.channels):
-        columns[f"applied_{name}"] = pa.array(outcomes.shares[:, k])
+    for k, name in enumerate(schema.share_columns):
+        columns[_applied(name)] = pa.array(outcomes.shares[:, k])
     return pa.table(columns)
+
+
+def _applied(share: str) -> str:
+    return "applied_" + share.removeprefix("share_")

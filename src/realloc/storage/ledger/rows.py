@@ -24,9 +24,9 @@ KEPT = (
     "moved_share",
     "steps",
     "reason",
-    "sigma",
+    "gain_error",
     "common_error",
-    "binding",
+    "limited_by",
 )
 
 
@@ -57,9 +57,7 @@ def log_rows(answers: pa.Table, today: Today, first: int, run: Run) -> pa.Table:
         "time": spread(logs.table[schema.time].cast(pa.timestamp("us"))),
         FINGERPRINT: spread(digests),
     }
-    names = [
-        f"{kind}_{channel}" for kind in ("share", "spend") for channel in schema.channels
-    ]
+    names = [*schema.share_columns, *schema.spend_columns]
     given = dict(zip(answers.column_names, answers.columns, strict=True))
     columns |= {name: given[name] for name in (*names, *KEPT) if name in given}
     columns[INPUTS] = spread(pack_inputs(logs))
