@@ -18,6 +18,7 @@ from realloc.draw import (
 )
 from realloc.logs import Logs
 from realloc.model.realloc import ReAlloc
+from realloc.model.sensitivity import FARTHEST
 from realloc.storage.store import Version
 
 FEATURES = 6  # that rows are split by
@@ -60,7 +61,40 @@ def learned_pieces(
     return [
         Part("What the model knows", learned),
         Part("Which moves pay", effect_pieces(model, rows)),
+        *([] if rows is None else [Part("What a hidden cause could do", hidden_pieces(model, rows))]),
     ]
+
+
+def hidden_pieces(model: ReAlloc, rows: Logs) -> list[PagePiece]:
+    """How strong a hidden cause must be, beside the strongest recorded features."""
+    found = model.sensitivity(rows)
+    pieces: list[PagePiece] = [Bullets(found.lines())]
+    if found.moved and found.features:
+        cells = [
+            (
+                one.feature,
+                percent(one.of_outcome),
+                percent(one.of_moves),
+                signed(one.gain_left),
+                percent(one.moves_left),
+                f"{one.times:.1f}" if one.times < FARTHEST else "more than 100",
+            )
+            for one in found.features[:FEATURES]
+        ]
+        heads = (
+            "feature",
+            "explains of the outcome",
+            "of the mix",
+            "gain left",
+            "moves that still gain",
+            "times as strong to undo all",
+        )
+        note = (
+            "Beyond all other features. Gain left: what remains for certain if a cause that nobody "
+            "recorded is as strong as this feature."
+        )
+        pieces.append(DataTable(heads, cells, "A hidden cause as strong as …", note))
+    return pieces
 
 
 def windows_table(record: Version) -> DataTable:
