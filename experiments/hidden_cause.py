@@ -89,9 +89,7 @@ def fit(logs: Logs, seed: int) -> realloc.ReAlloc:
     return realloc.ReAlloc(realloc.Config.fast(seed=seed), quiet=True).fit(logs)
 
 
-def record_cause(
-    world: ZooWorld, logs: Logs, size: tuple[int, int], sample: int
-) -> Logs:
+def record_cause(world: ZooWorld, logs: Logs, size: tuple[int, int], sample: int) -> Logs:
     """The same log with the hidden cause as a feature."""
     state = draw_state(world.parameters, world.seed, sample, *size)
     column = pa.array(state.hidden.astype(np.float32))
@@ -125,7 +123,9 @@ def report(cells: dict[str, Figures]) -> str:
         [group, *(f"{np.mean([one[name] for one in found]):.3f}" for name in names)]
         for group, found in groups.items()
     ]
-    lines = markdown(["world / strength", *(name.replace("_", " ") for name in names)], rows)
+    lines = markdown(
+        ["world / strength", *(name.replace("_", " ") for name in names)], rows
+    )
     for name, bar in (("covers", "at least .95"), ("ratio", "at most 3")):
         values = np.array([one[name] for one in cells.values()])
         low, high = interval(values)
@@ -142,7 +142,9 @@ def main() -> None:
     keys = tuple(f"{w}/{s}/{seed}" for seed in seeds for w in WORLDS for s in STRENGTHS)
     if given.quick:
         study = Study(
-            "hidden_cause_quick", partial(cell, units=QUICK_UNITS), ("unseen_demand/1.0/301",)
+            "hidden_cause_quick",
+            partial(cell, units=QUICK_UNITS),
+            ("unseen_demand/1.0/301",),
         )
     else:
         study = Study("hidden_cause", cell, keys)

@@ -38,7 +38,15 @@ def window(x, shares, outcome, names=("size", "age")):
     every = np.arange(n)
     columns = tuple(names[: x.shape[1]])
     return Window(
-        x.astype(np.float32), shares, outcome, every % 5, every, np.ones(n), every % 7, None, columns
+        x.astype(np.float32),
+        shares,
+        outcome,
+        every % 5,
+        every,
+        np.ones(n),
+        every % 7,
+        None,
+        columns,
     )
 
 
@@ -61,8 +69,10 @@ def test_no_bias_is_larger_than_the_bound_and_the_largest_is_as_large():
     of_outcome = 1 - residuals(np.column_stack([both, cause]), outcome).var() / noise**2
     strength = strength_of(of_outcome, of_move)
     turns = np.linspace(0, np.pi, 60)
-    moves = 0.05 * np.column_stack([np.cos(turns), np.sin(turns)]) @ np.array(
-        [[1, -1, 0], [1, 1, -2]] / np.sqrt([[2], [6]])
+    moves = (
+        0.05
+        * np.column_stack([np.cos(turns), np.sin(turns)])
+        @ np.array([[1, -1, 0], [1, 1, -2]] / np.sqrt([[2], [6]]))
     )
     start = np.full((60, 3), 1 / 3)
     bias = np.abs(moves @ kept @ (slope - known))

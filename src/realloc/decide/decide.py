@@ -81,7 +81,11 @@ def decide(problem: Problem, config: DecisionConfig) -> Decided:
     decided = replace(decided, search_path=search_path)
     if config.fallback:
         decided = _fall_back(problem, base, decided)
-    return _ask_robustness(problem, base, decided, config) if config.min_robustness else decided
+    return (
+        _ask_robustness(problem, base, decided, config)
+        if config.min_robustness
+        else decided
+    )
 
 
 def search(

@@ -11,19 +11,21 @@ A recorded feature shows what is large: how much it explains beyond all the othe
 (Cinelli and Hazlett, 2020, whose bounds these are with one treatment).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from realloc.base.simplex import Floats, tangent_basis
+from realloc.base.simplex import Floats, Rows, tangent_basis
 from realloc.learn.window import Window
 
 MOST_ROWS = 20_000  # that features are compared on
 SHOWN = 12  # features that are kept, the strongest first
 RIDGE = 1e-6  # per row
-THINNEST = 1e-6  # of the largest variance of shares; directions that never vary have as much
+THINNEST = (
+    1e-6  # of the largest variance of shares; directions that never vary have as much
+)
 MOST = 0.99  # that a cause explains of a move
 
 
@@ -135,7 +137,7 @@ class _Regression:
         self.gram[np.diag_indices(len(self.gram))] += RIDGE
         self.left = self._left(np.arange(len(self.gram)))
 
-    def beyond(self, own: Sequence[int] | Floats) -> float:
+    def beyond(self, own: Rows) -> float:
         """The part of what the others leave that these columns explain, along one direction."""
         others = np.setdiff1d(np.arange(len(self.gram)), own)
         without = self._left(others)
@@ -146,7 +148,7 @@ class _Regression:
         explained = root.T @ (without - self.left) @ root
         return float(np.clip(np.linalg.eigvalsh(explained).max(), 0.0, MOST))
 
-    def _left(self, kept: Any) -> Floats:
+    def _left(self, kept: Rows) -> Floats:
         if not len(kept):
             return self.squares
         part = self.cross[kept]

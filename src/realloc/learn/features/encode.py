@@ -106,7 +106,9 @@ class Encoder:
                 f"{name}{suffix}" for name, block in blocks for suffix in block.suffixes
             ),
             report={name: block.unseen for name, block in blocks if block.unseen},
-            owners=tuple(name or "calendar" for name, block in blocks for _ in block.suffixes),
+            owners=tuple(
+                name or "calendar" for name, block in blocks for _ in block.suffixes
+            ),
         )
 
     def remember(self, logs: Logs) -> "Encoder":
