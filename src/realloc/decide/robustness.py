@@ -13,6 +13,10 @@ import numpy as np
 from realloc.base.simplex import Floats, Rows
 from realloc.decide.conservative import OutcomeTerm
 
+# How much farther than an average single moves may be off: what a cause does differs from state to
+# state. Chosen on tuning worlds (docs/decisions/0028).
+SINGLE = 2.0
+
 
 def offsets(
     outcomes: tuple[OutcomeTerm, ...], rows: Rows, start: Floats, end: Floats
@@ -27,7 +31,7 @@ def offsets(
             if term.hidden is None:
                 return np.full(len(rows), np.nan)
             total += abs(term.weight) * term.hidden(rows, start, end[:, None])[:, 0]
-    return total
+    return SINGLE * total
 
 
 def robustness_of(gain: Floats, offset: Floats) -> Floats:
@@ -45,8 +49,8 @@ def robustness_of(gain: Floats, offset: Floats) -> Floats:
 class RobustnessSum:
     """Sums over moved rows that say how strong a cause must be to undo the total gain.
 
-    By Cauchy and Schwarz a cause of strength 1 sets it off by at most √(n Σ offset²); sums of parts
-    add up.
+    By Cauchy and Schwarz a cause of strength 1 sets it off by at most √(n Σ offset²) of average
+    offsets; sums of parts add up.
     """
 
     rows: int = 0
@@ -68,7 +72,7 @@ class RobustnessSum:
     @property
     def offset(self) -> float:
         """How far a cause of strength 1 may set the total off."""
-        return float(np.sqrt(self.rows * self.squared))
+        return float(np.sqrt(self.rows * self.squared)) / SINGLE
 
     @property
     def robustness(self) -> float:

@@ -93,19 +93,26 @@ def as_rows(matrix: Floats) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(row) for row in matrix.tolist())
 
 
-def measure_hidden(rows: Window, usual: Floats, noise: float) -> HiddenCauses:
-    """Of a window with its usual mixes ê (n, K); `noise`: σ."""
+def measure_hidden(
+    rows: Window, usual: Floats, noise: float, size: Floats | None = None
+) -> HiddenCauses:
+    """Of a window with its usual mixes ê (n, K) and levels s (n,); `noise`: σ."""
     left = (rows.shares - usual) @ tangent_basis(rows.shares.shape[1])
     covariance = np.atleast_2d(np.cov(left.T, aweights=rows.weights))
     values, vectors = np.linalg.eigh(covariance)
     values = np.maximum(values, max(THINNEST * values.max(), 1e-12))
     Q = tangent_basis(rows.shares.shape[1])
     metric = Q @ (vectors / values) @ vectors.T @ Q.T
-    return HiddenCauses(noise, as_rows(metric), compare_features(rows))
+    return HiddenCauses(noise, as_rows(metric), compare_features(rows, size))
 
 
-def compare_features(rows: Window) -> tuple[FeatureStrength, ...]:
-    """What each feature explains beyond the others, the strongest first."""
+def compare_features(
+    rows: Window, size: Floats | None = None
+) -> tuple[FeatureStrength, ...]:
+    """What each feature explains beyond the others, the strongest first.
+
+    Also through the level: y + ȳ log s is what the outcome would be relative to one level for all.
+    """
     if rows.columns is None:
         return ()
     part = np.arange(0, len(rows.x), -(-len(rows.x) // MOST_ROWS))
@@ -116,7 +123,10 @@ def compare_features(rows: Window) -> tuple[FeatureStrength, ...]:
     owner = np.array([*rows.columns, *rows.columns])
     of_mix = _Regression(state, shares, w)
     both = np.column_stack([state, shares, np.square(shares)])
-    of_outcome = _Regression(both, rows.outcome[part][:, None], w)
+    outcome = rows.outcome
+    if size is not None:
+        outcome = outcome + outcome.mean() * np.log(size)
+    of_outcome = _Regression(both, outcome[part][:, None], w)
     found: list[FeatureStrength] = []
     for name in dict.fromkeys(rows.columns):
         own = np.flatnonzero(owner == name)

@@ -127,14 +127,16 @@ def learn(
         covariance=None if covariance is None else replace(covariance, level=level),
         mixes=repeated_mixes(student, rows, nuisances, size),
         level=level,
-        hidden=hidden_causes(rows, nuisances, teacher),
+        hidden=hidden_causes(rows, nuisances, teacher, size),
     )
 
 
-def hidden_causes(rows: Window, nuisances: Nuisances, teacher: Teacher) -> HiddenCauses:
+def hidden_causes(
+    rows: Window, nuisances: Nuisances, teacher: Teacher, size: Floats
+) -> HiddenCauses:
     """What a hidden cause could do, by what held-out rows leave unexplained."""
     left = teacher.weighing.together**0.5 * teacher.scaling.outcome
-    return measure_hidden(rows, nuisances.shares, left)
+    return measure_hidden(rows, nuisances.shares, left, size)
 
 
 Learner = Callable[[Learned | None, Window, Config, int, int, Progress], Learned]
