@@ -7,7 +7,13 @@ import pytest
 
 from realloc.decide.config import DecisionConfig
 from realloc.decide.decide import decide
-from realloc.decide.robustness import RobustnessSum, offset_of, offsets, robustness_of
+from realloc.decide.robustness import (
+    SINGLE,
+    RobustnessSum,
+    offset_of,
+    offsets,
+    robustness_of,
+)
 from realloc.decide.types import HIDDEN_CAUSE
 from realloc.learn.hidden_cause import strength_of
 from tests.decide.test_decide import CONFIG, START, kept, linear, problem, reasons
@@ -38,7 +44,7 @@ def test_outcomes_of_the_objective_add_up_and_guardrails_do_not_count():
     watched = linear((0, 1, 0), name="returns", weight=0.0, tolerance=0.0)
     end = START + np.array([-0.1, 0.1, 0.0])
     found = offsets((first, second, watched), np.arange(3), START, end)
-    assert found == pytest.approx(4.0 * np.sqrt(0.02))
+    assert found == pytest.approx(SINGLE * 4.0 * np.sqrt(0.02))
     assert np.isnan(offsets((linear((0, 1, 0)),), np.arange(3), START, end)).all()
 
 
@@ -67,7 +73,7 @@ def test_sums_of_parts_are_the_sum_and_a_total_is_bounded_by_cauchy_and_schwarz(
         gain[20:], robustness[20:]
     )
     assert parts.offset == pytest.approx(total.offset)
-    assert total.offset >= offset.sum()
+    assert SINGLE * total.offset >= offset.sum()
     assert total.robustness == pytest.approx(
         float(robustness_of(np.array([gain.sum()]), np.array([total.offset]))[0])
     )

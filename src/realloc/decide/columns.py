@@ -46,7 +46,7 @@ ROW_COLUMNS = {
     "robustness": AdviceColumn(
         SURE,
         pa.float64(),
-        "part of the unexplained outcome and move that a hidden cause must explain to undo the gain",
+        "part of unexplained outcome and move that a hidden cause must explain to undo the gain",
     ),
     "support": AdviceColumn(
         SURE, pa.float64(), "how well the logs cover the whole move, from 0 to 1"
