@@ -9,9 +9,9 @@ the difference of its two gains, averaged over two logs of other units, so that 
 out. The bound is that of the model without the cause, for a cause as strong as this one is: what it
 explains of the outcome and of the mix beyond all features, as measured where it is recorded.
 
-`covers`: part of the decided moves whose bias is within the bound. `ratio`: median of the bound over the
-bias. `total ratio`: the bound on the bias of all moves together, over that bias. `held`: part
-of the moves whose true gain is above gain_lower, and above gain_lower less the bound.
+`covers`: part of the decided moves whose bias is within the bound. `ratio`: median of the bound
+over the bias. `total ratio`: the bound on the bias of all moves together, over that bias. `held`:
+part of the moves whose true gain is above gain_lower, and above gain_lower less the bound.
 """
 
 from dataclasses import replace
