@@ -43,6 +43,11 @@ ROW_COLUMNS = {
     "common_error": AdviceColumn(
         SURE, pa.float64(), "how far all gains may be off together, in parts of them"
     ),
+    "robustness": AdviceColumn(
+        SURE,
+        pa.float64(),
+        "part of unexplained outcome and move that a hidden cause must explain to undo the gain",
+    ),
     "support": AdviceColumn(
         SURE, pa.float64(), "how well the logs cover the whole move, from 0 to 1"
     ),
