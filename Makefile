@@ -57,6 +57,10 @@ newest:  ## the whole gate with the newest versions that pip finds, in an enviro
 	build/newest/bin/lint-imports
 	build/newest/bin/pytest
 
+examples: .venv/.dev  ## every script in examples/ at its own size, in build/examples (a quarter of an hour)
+	rm -rf build/examples && mkdir -p build/examples
+	cd build/examples && for script in ../../examples/*.py; do echo "== $$script" && ../../$(BIN)/python "$$script" || exit 1; done
+
 # Longer than a test may be; each prints its figures and writes benchmarks/results/.
 bench-read: .venv/.dev  ## 30 million rows checked and read
 	$(BIN)/python benchmarks/read_scale.py
