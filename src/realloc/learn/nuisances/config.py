@@ -10,6 +10,7 @@ from realloc.learn.nuisances.regressor_call import parse_regressor
 MODELS = ("ridge", "network", "boosting")
 SKLEARN = "sklearn."  # further models: calls such as sklearn.svm.SVR(C=2.0)
 OUTCOMES = ("real", "positive", "count")
+MOST_STEPS = 2000  # of a network: a million rows need not be seen twenty times
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,4 +88,5 @@ class NuisanceConfig(Checked):
             rate=self.rate,
             weight_decay=self.weight_decay,
             patience=self.epochs,
+            most_steps=MOST_STEPS,
         )
