@@ -27,6 +27,7 @@ class NuisanceConfig(Checked):
     # real | positive (zeros allowed) | count; the last two are learned on the log scale
     outcome: str = "real"
     periods: bool = True  # take off what outcomes and mixes of one period share
+    level: bool = True  # where units differ in size, learn outcomes relative to that size
     repeats: int = 2  # fits per fold and model, each stopped by another fold, then averaged
     width: int = 64
     depth: int = 2
