@@ -57,6 +57,10 @@ newest:  ## the whole gate with the newest versions that pip finds, in an enviro
 	build/newest/bin/lint-imports
 	build/newest/bin/pytest
 
+docs: .venv/.dev  ## the site, in build/site; a broken link or a warning fails
+	$(PIP) --editable '.[docs]'
+	$(BIN)/python docs/make_site.py
+
 examples: .venv/.dev  ## every script in examples/ at its own size, in build/examples (a quarter of an hour)
 	rm -rf build/examples && mkdir -p build/examples
 	cd build/examples && for script in ../../examples/*.py; do echo "== $$script" && ../../$(BIN)/python "$$script" || exit 1; done
