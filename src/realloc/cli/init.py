@@ -29,6 +29,13 @@ def init(
     channels: Annotated[
         str | None, typer.Option(help="The channel columns, separated by commas.")
     ] = None,
+    channel_column: Annotated[
+        str | None,
+        typer.Option(help="With one row per channel: the column that names the channel."),
+    ] = None,
+    spend_column: Annotated[
+        str | None, typer.Option(help="With one row per channel: the column of its spend.")
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace an existing file.")
     ] = False,
@@ -53,6 +60,8 @@ def init(
         time=time,
         outcome=outcome,
         channels=tuple(name.strip() for name in channels.split(",")) if channels else (),
+        channel_column=channel_column,
+        spend_column=spend_column,
         date_format=date_format,
     )
     with busy("Looking at the columns", quiet):

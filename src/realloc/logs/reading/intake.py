@@ -275,8 +275,9 @@ def _hint(parsed: Parsed, column: str, read: ReadOptions) -> str:
     """How to read the first cell that is no number."""
     if not parsed.bad.any() or parsed.texts is None:
         return ""
-    keys = looks_like(str(parsed.texts[int(np.argmax(parsed.bad))].as_py()))
-    if not keys and to_numbers(parsed.texts, column, allow_text=True).bad.all():
+    first = parsed.texts.slice(int(np.argmax(parsed.bad)), 1)
+    keys = looks_like(str(first[0].as_py()))
+    if not keys and to_numbers(first, column, allow_text=True).bad.all():
         return "Leave the cell empty where there is no value."
     if not keys:
         return f"[read] says {read.to_toml()}, but this cell is plain. Write all cells in one way."
