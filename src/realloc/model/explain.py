@@ -65,7 +65,7 @@ class Explanation:
                 lines.append(f"  limited by: {row['limited_by']}")
             lines.append(
                 f"  best first step {row['best_move'] or 'none'}: "
-                f"gain {row['best_move_gain']:.4g} ± {row['best_move_error']:.2g}, "
+                f"gain {readable(row['best_move_gain'])} ± {readable(row['best_move_error'])}, "
                 f"directional support {row['directional_support']:.2f}, "
                 f"{row['similar_moves']} logged moves like it (nearest: {row['similar_rows']})"
             )
@@ -74,7 +74,7 @@ class Explanation:
                     lines.append(
                         f"  {transfer.source} → {transfer.target}: "
                         f"{transfer.share:.4f} of the budget ({transfer.money:,.2f}), "
-                        f"gain {transfer.gain:.4g} ± {transfer.sigma:.2g}, "
+                        f"gain {readable(transfer.gain)} ± {readable(transfer.sigma)}, "
                         f"support {transfer.support:.2f}"
                     )
             if row["moved"]:

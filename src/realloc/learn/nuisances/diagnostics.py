@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from realloc.base.numbers import plain
 from realloc.learn.nuisances.sample import Floats, NuisanceSample
 from realloc.learn.scaling import Floats32
 
@@ -35,7 +36,7 @@ class Candidates:
 
     def line(self, target: str) -> str:
         """One sentence."""
-        errors = ", ".join(f"{name} {error:.5g}" for name, error in self.errors.items())
+        errors = ", ".join(f"{name} {plain(error)}" for name, error in self.errors.items())
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
         return (
             f"Out-of-fold squared error of the {target}: {errors}. Mean weights: {weights}."
@@ -200,7 +201,7 @@ def _outcome_line(quality: Diagnostics) -> str:
         return f"{text}; the prediction is constant."
     return (
         f"{text}; calibration slope {quality.slope:.3f} (1 is right), "
-        f"intercept {quality.intercept:.4g}."
+        f"intercept {plain(quality.intercept)}."
     )
 
 

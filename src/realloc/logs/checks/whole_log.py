@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from realloc.base.numbers import written
 from realloc.logs.checks import carry_over, exploration, leaks, money, totals
 from realloc.logs.checks.finding import Finding
 from realloc.logs.checks.limits import CheckConfig
@@ -82,8 +83,8 @@ def outcome(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[F
             yield Finding(
                 "constant_outcome",
                 "error",
-                f"Expected an {part} that varies in column {name!r}, got {values[0]:g} in every "
-                "row",
+                f"Expected an {part} that varies in column {name!r}, got "
+                f"{written(float(values[0]))} in every row",
                 "Nothing can be learned about what changes it.",
                 f"Check that {name!r} is the right column.",
                 column=name,

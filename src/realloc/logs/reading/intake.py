@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
+from realloc.base.numbers import written
 from realloc.base.simplex import Floats, Integers, Mask
 from realloc.logs.checks.rules import RULES, First, RuleTally
 from realloc.logs.reading.arrow import compute as pc
@@ -365,7 +366,7 @@ def say(value: Any) -> str:
     if np.asarray(value).dtype == np.int64:
         moment = np.datetime64(int(value), "us").astype("datetime64[s]")
         return str(moment).removesuffix("T00:00:00")
-    return f"{float(value):.6g}"
+    return written(float(value))
 
 
 def _as_text(column: pa.Array, name: str) -> pa.Array:
