@@ -50,7 +50,10 @@ def evaluate(
         )
     model = open_store(store)
     settings, schema = _settings(model, config)
-    with progress_bar("Reading", quiet=quiet) as advance, show_progress(quiet) as progress:
+    with (
+        progress_bar("Reading", quiet=quiet) as advance,
+        show_progress(quiet, piped=True) as progress,
+    ):
         evaluated = evaluation_report(
             model, logs, settings, schema=schema, progress=progress, on_progress=advance
         )

@@ -59,7 +59,7 @@ def fit(
     settings = settings if seed is None else replace(settings, seed=seed)
     window = _read(logs, schema, quiet)
     with place.writer():
-        with show_progress(quiet) as progress:
+        with show_progress(quiet, piped=True) as progress:
             model = ReAlloc(settings, schema).fit(window, progress=progress)
         version = place.commit(model, window, again=again)
     _write_report(model, version, report)
@@ -112,7 +112,7 @@ def update(
                 stdout().print(f"This window was already applied; {store} stays as it is.")
             return
         place.check_window(rows, model, allow_gap=allow_gap, allow_overlap=allow_overlap)
-        with show_progress(quiet) as progress:
+        with show_progress(quiet, piped=True) as progress:
             model.update(rows, progress=progress, churn=churn)
         version = place.commit(
             model, rows, allow_gap=allow_gap, allow_overlap=allow_overlap

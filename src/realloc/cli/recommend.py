@@ -64,7 +64,7 @@ def recommend(
     """
     pools = _pools(pool or [])
     rules = read_config(config)[1] if config is not None else None
-    with show_progress(quiet) as progress:
+    with show_progress(quiet, piped=True) as progress:
         options = Options(
             config=rules,
             pools=pools,
