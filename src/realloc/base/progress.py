@@ -123,9 +123,8 @@ def _lines() -> Generator[Progress]:
                 latest = list(steps.items())[-1:]
             said = [f"{name}: {step.left(now)}" for name, step in latest] or ["working"]
             with suppress(OSError, ValueError, AttributeError):  # the pipe may be gone
-                print(
-                    f"{_duration(now - began):>8}  {said[0]}", file=sys.stderr, flush=True
-                )
+                sys.stderr.write(f"{_duration(now - began):>8}  {said[0]}\n")
+                sys.stderr.flush()
 
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
