@@ -8,6 +8,7 @@ from realloc.logs import CheckConfig, check_logs
 from realloc.model.round import set_apart
 from tests.conftest import SPENDS, make_frame
 from tests.logs.sources import codes
+from tests.small import window
 
 
 def test_a_sound_log_has_no_errors_and_only_honest_warnings(frame):
@@ -86,3 +87,11 @@ def test_what_the_check_lets_pass_is_enough_to_fit_on():
     long = read_logs(make_frame(units=5, days=60), SPENDS)
     assert not check_logs(long).errors
     assert len(np.unique(set_apart(long, 5, seed=1)[1])) == 5
+
+
+def test_a_check_shows_its_verdict_findings_and_channels():
+    check = window().check()
+    shown = check._repr_markdown_()
+    assert "Ready to learn from: 0 errors, 1 warning." in shown
+    assert "- warning: There are only 300 rows." in shown
+    assert "| rebate |" in shown
