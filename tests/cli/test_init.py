@@ -8,7 +8,7 @@ from tests.logs.messy import plain_log
 
 
 def test_init_takes_hints_and_refuses_a_folder_that_is_not_there(run, tmp_path):
-    make_frame().rename(columns={"orders": "bookings"}).to_csv(
+    make_frame().rename(columns={"orders": "hires"}).to_csv(
         tmp_path / "plain.csv", index=False
     )
     asked = run("init", "plain.csv", cwd=tmp_path, code=2).stderr
@@ -19,7 +19,7 @@ def test_init_takes_hints_and_refuses_a_folder_that_is_not_there(run, tmp_path):
         "--channels",
         "ads, coupon,rebate",
         "--outcome",
-        "bookings",
+        "hires",
         cwd=tmp_path,
     )
     assert read_config(tmp_path / "realloc.toml")[0].channels == ("ads", "coupon", "rebate")
@@ -32,7 +32,7 @@ def test_init_takes_hints_and_refuses_a_folder_that_is_not_there(run, tmp_path):
 def test_init_does_not_replace_a_config(run, log):
     out = log.with_name("realloc.toml")
     out.write_text("mine")
-    assert "there is one" in run("init", log, "--out", out, code=2).stderr
+    assert "exists already" in run("init", log, "--out", out, code=2).stderr
     assert out.read_text() == "mine"
     run("init", log, "--out", out, "--force")
     assert read_config(out)[0].channels == ("ads_spend", "coupon_spend", "rebate_spend")

@@ -10,6 +10,7 @@ import typer
 from realloc.base.errors import ConfigError, LogError
 from realloc.cli.console import busy, progress_bar
 from realloc.cli.options import DateFormat, Files, Quiet
+from realloc.cli.outputs import Force, check_free
 from realloc.logs import Check, Finding, Schema, names
 from realloc.logs.checks.check import check_loaded
 from realloc.logs.checks.variation import count
@@ -36,9 +37,7 @@ def init(
     spend_column: Annotated[
         str | None, typer.Option(help="With one row per channel: the column of its spend.")
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace an existing file.")
-    ] = False,
+    force: Force = False,
     date_format: DateFormat = None,
     quiet: Quiet = False,
 ) -> None:
@@ -46,11 +45,7 @@ def init(
 
     Read it, correct it, then check.
     """
-    if out.exists() and not force:
-        raise ConfigError(
-            f"Expected no file at {str(out)!r}, but there is one. "
-            "Use --out for another name, or --force."
-        )
+    check_free(out, force)
     if not out.absolute().parent.is_dir():
         raise ConfigError(
             f"Expected the folder of {str(out)!r} to exist, but it does not. Make it first."
