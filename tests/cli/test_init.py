@@ -1,5 +1,6 @@
 """`realloc init` as a user types it."""
 
+import numpy as np
 import pandas as pd
 
 from realloc import read_config
@@ -79,3 +80,27 @@ def test_the_file_has_a_note_for_each_part_and_asks_what_it_does_not_know(run, t
         "income_idx",
         "last_week_orders",
     )
+
+
+def test_a_test_is_set_up_read_out_and_never_set_up_twice(run, tmp_path):
+    frame = make_frame(units=200).assign(
+        variant=lambda f: np.where(f["item"].str[-1].astype(int) < 5, "holdout", "new")
+    )
+    frame.to_csv(tmp_path / "arms.csv", index=False)
+    run("init", "arms.csv", cwd=tmp_path)
+    none = run("abtest", "arms.csv", "--config", "realloc.toml", cwd=tmp_path, code=2)
+    assert "`realloc init … --abtest --out realloc.toml` adds one" in none.stderr
+    before = (tmp_path / "realloc.toml").read_text()
+    said = run("init", "arms.csv", "--abtest", cwd=tmp_path).stdout
+    assert said.startswith("Added [abtest] to realloc.toml.")
+    written = (tmp_path / "realloc.toml").read_text()
+    assert written.startswith(before.rstrip())
+    assert 'control = "holdout"\ntreatment = "new"\nsplit = 0.5' in written
+    found = run("abtest", "arms.csv", "--config", "realloc.toml", cwd=tmp_path).stdout
+    assert "100 in treatment, 100 in control" in found
+    assert "orders" in found
+    twice = run("init", "arms.csv", "--abtest", cwd=tmp_path, code=2).stderr
+    assert "has one. Correct it there." in twice
+    run("init", "arms.csv", "--abtest", "--out", "both.toml", cwd=tmp_path)
+    both = run("abtest", "arms.csv", "--config", "both.toml", cwd=tmp_path).stdout
+    assert both == found

@@ -10,7 +10,7 @@ import numpy as np
 from realloc.batch.tally import Tally
 from realloc.decide.totals import name_flows
 from realloc.decide.types import REASONS, describe_searches
-from realloc.model.explain import say_total
+from realloc.model.explain import SAME_BUDGET, say_total
 from realloc.model.recommend import calibration_of
 from realloc.monitor.age import Age, age_of
 from realloc.monitor.drift import Drift, measure, worst
@@ -106,6 +106,7 @@ class RunSummary:
         share = "" if self.moved_share is None else f" ({self.moved_share:.1%})"
         yield say_total(self.gain, self.gain_low, self.gain_high, self.calibration)
         yield f"{self.moved_money:,.2f} of {self.money:,.2f} change hands{share}."
+        yield SAME_BUDGET
         for pair, amount in list(self.moved_by_pair.items())[:PAIRS_SHOWN]:
             yield f"{pair:24}{amount:16,.2f}"
         for reason, count in self.reasons.items():

@@ -97,7 +97,8 @@ def read_test(path: Path) -> tuple["AbtestConfig", DecisionConfig]:
     tables = read_toml(path)
     if "abtest" not in tables:
         raise ConfigError(
-            f"Expected a table [abtest] in {path}, but there is none. docs/abtest.md shows one."
+            f"Expected a table [abtest] in {path}, but there is none. `realloc init … --abtest "
+            f"--out {path}` adds one."
         )
     where = f"[abtest] of {path}"
     check_table(tables["abtest"], where)

@@ -34,6 +34,13 @@ def say_total(gain: float, low: float, high: float, calibration: str | None) -> 
     return f"Total gain {readable(gain)}, {interval}{known}."
 
 
+# What is said beside every total.
+SAME_BUDGET = (
+    "Every gain is that of another split of the same budget. What a larger or smaller budget would "
+    "bring is not estimated."
+)
+
+
 @dataclass(frozen=True)
 class Transfer:
     """One transfer. Gains are potential differences, so they add up to the whole gain."""

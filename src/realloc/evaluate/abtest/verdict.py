@@ -72,5 +72,5 @@ def conclude(
 def _describe(effect: Effect) -> str:
     if not effect.metric.is_guardrail:
         return f"{effect} {effect.decision}"
-    margin = f"{plain(effect.metric.margin)} {effect.metric.sign}".strip()
+    margin = f"{plain(effect.metric.margin or 0.0)} {effect.metric.sign}".strip()
     return f"{effect} {effect.decision} (may lose {margin})"

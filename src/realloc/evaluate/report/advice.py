@@ -59,7 +59,8 @@ def advise(policy: Policy, logs: Logs, progress: Progress = silent) -> Advice:
     gain = np.where(moved, decision.gain, 0.0)
     total = None
     if decision.further.keys() >= set(ERRORS):
-        total = GainSum.of(gain, *(moved * decision.further[name] for name in ERRORS))
+        errors = (decision.further[name] for name in ERRORS)
+        total = GainSum.of(gain, *(np.where(moved, error, 0.0) for error in errors))
     return Advice(
         logs=logs,
         shares=np.where(moved[:, None], decision.shares, logs.shares),

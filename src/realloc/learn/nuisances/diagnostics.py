@@ -197,7 +197,7 @@ def _outcome_line(quality: Diagnostics) -> str:
     if quality.outcome_r2 is None:
         return f"The outcome is the same in all {quality.rows} rows: there is nothing to explain."
     text = f"Out of fold, the features explain {quality.outcome_r2:.1%} of the outcome's variance"
-    if quality.slope is None:
+    if quality.slope is None or quality.intercept is None:
         return f"{text}; the prediction is constant."
     return (
         f"{text}; calibration slope {quality.slope:.3f} (1 is right), "
