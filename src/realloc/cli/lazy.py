@@ -31,6 +31,7 @@ MODULES = {
     "freeze": "store",
     "unfreeze": "store",
     "serve": "serve",
+    "console": "open_console",
 }
 
 
