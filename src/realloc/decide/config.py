@@ -3,7 +3,13 @@
 from dataclasses import dataclass, field
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_known, check_range, check_types
+from realloc.base.validation import (
+    Checked,
+    check_known,
+    check_range,
+    check_types,
+    freeze_tables,
+)
 from realloc.decide.search.greedy import SearchConfig
 
 SEARCHES = ("ascent", "greedy")
@@ -11,7 +17,7 @@ UNCERTAINTIES = ("posterior", "members")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecisionConfig:
+class DecisionConfig(Checked):
     """How far to go, how sure to be (table `[decision]`)."""
 
     search: str = (
@@ -33,6 +39,7 @@ class DecisionConfig:
     min_significance: float = 2.3
     confidence: float = 0.95  # that the true gain of a moved row is at least `gain_lower`
     fallback: bool = False  # keep rows whose `gain_lower` is below 0
+    min_robustness: float = 0.0  # keep rows that a weaker hidden cause could undo
     # of outcomes in the objective; by default 1 for the outcome
     weights: dict[str, float] = field(default_factory=dict[str, float])
     # of guardrails: what each may lose per row
@@ -40,6 +47,7 @@ class DecisionConfig:
 
     def __post_init__(self) -> None:
         check_types(self, "[decision]")
+        freeze_tables(self)
         for name, known in (("search", SEARCHES), ("uncertainty", UNCERTAINTIES)):
             check_known(f"`{name}`", getattr(self, name), known, "[decision]")
         if not self.steps or min(self.steps) <= 0 or max(self.steps) > 1:
@@ -53,6 +61,11 @@ class DecisionConfig:
         if not 0.5 <= self.confidence < 1:
             raise ConfigError(
                 f"Expected `confidence` of [decision] from 0.5 to below 1, got {self.confidence}."
+            )
+        if not 0 <= self.min_robustness < 1:
+            raise ConfigError(
+                f"Expected `min_robustness` of [decision] from 0 to below 1, got "
+                f"{self.min_robustness}."
             )
         if self.weights and not any(weight > 0 for weight in self.weights.values()):
             raise ConfigError(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, from_table, nearest
+from realloc.base.validation import Checked, check_types, from_table, nearest
 from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
 from realloc.learn.features.encode import FeatureConfig
@@ -30,7 +30,7 @@ from realloc.model.publish_limits import PublishLimits
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(Checked):
     """Everything that can be set, with defaults; checked when made.
 
     >>> Config(seed=7).money_digits
@@ -78,7 +78,6 @@ class Config:
             nuisances=NuisanceConfig(models=("ridge", "boosting"), repeats=1),
             teacher=TeacherConfig(surfaces=("kernel", "sparse"), members=2),
             kernel=KernelConfig(inducing=400, steps=80),
-            student=StudentConfig(width=64),
         )
 
     @classmethod
@@ -94,7 +93,7 @@ class Config:
         """
         return cls(
             seed=seed,
-            nuisances=NuisanceConfig(periods=False),
+            nuisances=NuisanceConfig(periods=False, level=False),
             teacher=TeacherConfig(surfaces=("network",), weighed=False),
             network=NetworkConfig(centred=False),
             moves=MoveConfig(places=1, reach=0.0),

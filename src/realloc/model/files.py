@@ -14,10 +14,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.base.artifact import Artifact, pack_artifact, read_artifact, write_artifact
+from realloc.base.artifact import (
+    Artifact,
+    pack_artifact,
+    read_artifact,
+    unpack_artifact,
+    write_artifact,
+)
 from realloc.base.errors import ArtifactError, ReallocError
 from realloc.base.validation import from_table
 from realloc.learn.features.encode import Encoder
+from realloc.learn.hidden_cause import HiddenCauses
 from realloc.learn.level import OutcomeLevel
 from realloc.learn.memory.labels import Labels
 from realloc.learn.nuisances.diagnostics import Diagnostics
@@ -34,6 +41,7 @@ from realloc.model.state import Learned, RoundState
 Arrays = dict[str, NDArray[Any]]
 
 KIND = "model"
+PICKLED = "the pickled model"
 WHERE = "the saved model"
 # What a damaged or foreign file can raise while its parts are put together.
 MISFITS = (
@@ -150,6 +158,11 @@ def read_model(path: str | PathLike[str]) -> SavedModel:
     return rebuild_model(read_artifact(path, KIND), path)
 
 
+def unpack_model(files: Mapping[str, bytes]) -> SavedModel:
+    """Read what `pack_model` made, with every check of a saved folder."""
+    return rebuild_model(unpack_artifact(PICKLED, KIND, files), PICKLED)
+
+
 def rebuild_model(artifact: Artifact, path: str | PathLike[str]) -> SavedModel:
     """A model from an artifact that was read from `path`."""
     try:
@@ -209,6 +222,7 @@ def _learned_parts(learned: Learned) -> tuple[dict[str, Any], Arrays]:
         "covariance": None,
         "mixes": None,
         "level": None,
+        "hidden": None if learned.hidden is None else asdict(learned.hidden),
     }
     covariance = learned.covariance
     if covariance is not None:
@@ -296,6 +310,7 @@ def _read_learned(
         covariance=None if covariance is None else replace(covariance, level=level),
         mixes=_read_mixes(meta["mixes"], arrays, sizes),
         level=level,
+        hidden=None if meta["hidden"] is None else HiddenCauses.from_json(meta["hidden"]),
     )
 
 

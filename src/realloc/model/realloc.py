@@ -27,13 +27,21 @@ from realloc.model.churn import Churn, compare_fields
 from realloc.model.config import Config
 from realloc.model.effects import effects, like
 from realloc.model.explain import Explanation, explain_unit
-from realloc.model.files import SavedModel, read_model, write_model
+from realloc.model.files import (
+    PICKLED,
+    SavedModel,
+    pack_model,
+    read_model,
+    unpack_model,
+    write_model,
+)
 from realloc.model.known import Knowledge, what_is_known
 from realloc.model.last_window import LastWindow, look_back
 from realloc.model.outlook import look_ahead
 from realloc.model.plots import ModelPlots
 from realloc.model.recommend import recommend_rows
 from realloc.model.request import read_constraints, read_today
+from realloc.model.sensitivity import Sensitivity, judge_sensitivity
 from realloc.model.state import RoundState
 from realloc.model.summary import ModelSummary, known_pieces
 
@@ -72,6 +80,19 @@ class ReAlloc(Shown):
     def plot(self) -> ModelPlots:
         """Figures: `plot.gains()`, `plot.flows(today)`, `plot.reasons(today)`, `plot.unit(…)`."""
         return ModelPlots(self)
+
+    def __copy__(self) -> "ReAlloc":
+        """A model of its own; what was learned is shared, since nothing changes it in place."""
+        model = ReAlloc()
+        vars(model).update(vars(self))
+        return model
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles and deep copies hold what `save` writes, and are checked alike."""
+        settings = {"given_schema": self.given_schema, "quiet": self.quiet}
+        if self.state is None:
+            return ReAlloc, (self.config, self.schema), settings
+        return _unpickle, (pack_model(PICKLED, self.saved),), settings
 
     def fit(
         self, logs: Any, weights: Floats | None = None, progress: Progress | None = None
@@ -188,6 +209,11 @@ class ReAlloc(Shown):
         names = (by,) if isinstance(by, str) else tuple(by)
         return like(effects(self.fitted, logs, names, self.config.decision), today)
 
+    def sensitivity(self, today: Any) -> Sensitivity:
+        """How strong a cause that nobody recorded would have to be to undo the gain on `today`."""
+        logs, _ = read_today(today, self.known_schema)
+        return judge_sensitivity(self.decide(logs), self.fitted.main.hidden)
+
     def decide_with(self, decision: DecisionConfig, constraints: Constraints) -> Self:
         """The same model with other rules of decision; what it learned stays."""
         self.config = replace(self.config, decision=decision, constraints=constraints)
@@ -269,3 +295,7 @@ def open_saved(saved: SavedModel) -> ReAlloc:
     model = ReAlloc(saved.config, saved.schema)
     model.state = saved.state
     return model
+
+
+def _unpickle(files: dict[str, bytes]) -> ReAlloc:
+    return open_saved(unpack_model(files))

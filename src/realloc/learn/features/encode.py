@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
-from realloc.base.validation import check_types, from_table
+from realloc.base.validation import Checked, check_types, from_table
 from realloc.learn.features import calendar, category, lags, number
 from realloc.logs import Logs
 from realloc.logs.table import as_floats
@@ -23,7 +23,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeatureConfig:
+class FeatureConfig(Checked):
     """How states are encoded (table `[features]`)."""
 
     clip: float = (
@@ -57,6 +57,7 @@ class Encoded:
     names: tuple[str, ...]
     # per feature: part of the rows that training never saw
     report: dict[str, float] = field(default_factory=dict)
+    owners: tuple[str, ...] = ()  # the feature that each column belongs to
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,9 @@ class Encoder:
                 f"{name}{suffix}" for name, block in blocks for suffix in block.suffixes
             ),
             report={name: block.unseen for name, block in blocks if block.unseen},
+            owners=tuple(
+                name or "calendar" for name, block in blocks for _ in block.suffixes
+            ),
         )
 
     def remember(self, logs: Logs) -> "Encoder":

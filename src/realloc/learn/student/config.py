@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, nearest
+from realloc.base.validation import Checked, check_types, nearest
 from realloc.learn.networks.config import TrainConfig
 
 PAIRS = ("difference", "slope")
@@ -11,14 +11,14 @@ WIDEST = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudentConfig:
+class StudentConfig(Checked):
     """The student (table `[student]`)."""
 
     pair: str = "difference"  # or slope
     lambda_pair: float = 1.0
     lambda_jac: float = 1.0
     ema: float = 0.5  # γ: how much of the former student stays
-    width: int = 128
+    width: int = 64
     trunk: int = 32
     epochs: int = 10
     later_epochs: int = 5  # in rounds after the first: it begins where it was

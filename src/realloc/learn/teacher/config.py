@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, nearest
+from realloc.base.validation import Checked, check_types, nearest
 from realloc.learn.networks.config import TrainConfig
 
 SURFACES = ("kernel", "network", "factual", "sparse")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeacherConfig:
+class TeacherConfig(Checked):
     """Which surfaces sit on the committee, and how many members each has (table `[teacher]`)."""
 
     surfaces: tuple[str, ...] = SURFACES
@@ -43,7 +43,7 @@ class TeacherConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelConfig:
+class KernelConfig(Checked):
     """Sizes of the Gaussian-process surface (table `[kernel]`)."""
 
     inducing: int = 1000
@@ -63,7 +63,7 @@ class KernelConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SurfaceTraining:
+class SurfaceTraining(Checked):
     """Size and training of a surface that is a network."""
 
     TABLE: ClassVar[str]
@@ -75,6 +75,7 @@ class SurfaceTraining:
     weight_decay: float
     patience: int
     least_steps: int = 300  # however few the rows: then there are more epochs
+    most_steps: int = 2000  # however many the rows: then there are fewer
 
     def __post_init__(self) -> None:
         check_types(self, self.TABLE)
@@ -93,6 +94,7 @@ class SurfaceTraining:
             weight_decay=self.weight_decay,
             patience=self.patience,
             least_steps=self.least_steps,
+            most_steps=self.most_steps,
         )
 
 
@@ -132,12 +134,12 @@ class NetworkConfig(SurfaceTraining):
 class FactualConfig(SurfaceTraining):
     """The factual surface (table `[factual]`): an S-learner on outcomes.
 
-    It is wide and loosely regularised, for logs that cover much of the simplex.
+    It is loosely regularised, for logs that cover much of the simplex.
     """
 
     TABLE: ClassVar[str] = "[factual]"
 
-    width: int = 128
-    epochs: int = 40
+    width: int = 64
+    epochs: int = 20
     weight_decay: float = 0.5
-    patience: int = 40
+    patience: int = 20
