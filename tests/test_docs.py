@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+PAGES += [ROOT / "SECURITY.md", ROOT / "CODE_OF_CONDUCT.md"]
 PAGES += sorted((ROOT / "docs").rglob("*.md")) + sorted((ROOT / "skills").rglob("*.md"))
 PAGES += [
     ROOT / "docs" / "llms.txt",
