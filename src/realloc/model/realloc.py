@@ -19,6 +19,7 @@ from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.types import Decision, recommend
 from realloc.logs import Logs, Schema, read_logs
+from realloc.logs.plain import PlainLogs
 from realloc.logs.checks.check import check_logs
 from realloc.logs.reading.wanted import read_shares
 from realloc.model.advice import advise
@@ -118,15 +119,20 @@ class ReAlloc:
 
         `constraints`: a `Constraints` or a mapping with its keys, instead of the config's. `pools`:
         most money per channel over all rows. Without them no row's answer depends on another's.
+        A row may also be a dictionary, and rows a list of them: the quickest way to ask about one.
         """
-        self.fitted  # noqa: B018  or the sentence that says so, before anything is read
+        state = self.fitted  # or the sentence that says so, before anything is read
         rules = read_constraints(constraints, self.config)
 
         def decide(logs: Logs) -> Decision:
+            if isinstance(logs, PlainLogs):  # a few rows
+                return self.decide(logs, rules)
             with show_progress(self.quiet) as progress:
                 return self.decide(logs, rules, pools, progress)
 
-        return recommend(decide, today, self.known_schema, self.config.money_digits)
+        by_itself = not (pools or rules.largest_move_per_day or state.looks_back)
+        digits = self.config.money_digits
+        return recommend(decide, today, self.known_schema, digits, one_by_one=by_itself)
 
     def decide(
         self,
