@@ -44,8 +44,16 @@ Names = NDArray[np.str_]
 
 # What a row's best first step may lack, in the order in which it is asked.
 OBSTACLES = np.array(
-    ["", "no_gain", "uncertain", "uncertain", "constrained", "unsupported", "guardrail"]
-    + ["unsupported"]
+    [
+        "",
+        "no_gain",
+        "uncertain",
+        "uncertain",
+        "constrained",
+        "unsupported",
+        "guardrail",
+        "unsupported",
+    ]
 )
 GOOD = 2
 POSSIBLE = 4

@@ -27,7 +27,7 @@ NUMBERS = {int, float, np.int64, np.float64}
 EXACT = 2**53  # whole numbers up to it are exact as floats
 LONGEST = 256  # characters
 ISO = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?", re.ASCII)
-MIDNIGHT = datetime(1970, 1, 1)  # noqa: DTZ001  times of logs carry no zone
+MIDNIGHT = datetime(1970, 1, 1)
 MICRO = timedelta(microseconds=1)
 
 
@@ -77,7 +77,9 @@ class PlainLogs(Logs):
             elif name in columns.flags:
                 arrays[name] = pa.array(columns.flags[name], pa.bool_())
             else:
-                arrays[name] = pa.array(columns.words[name], pa.string()).dictionary_encode()
+                arrays[name] = pa.array(
+                    columns.words[name], pa.string()
+                ).dictionary_encode()
         return pa.table(arrays)
 
     @property
@@ -223,7 +225,7 @@ def _micros(value: Any) -> int:
         except ValueError:
             raise _UnusualError from None
     elif type(value) is date:
-        value = datetime(value.year, value.month, value.day)  # noqa: DTZ001
+        value = datetime(value.year, value.month, value.day)
     elif type(value) is not datetime or value.tzinfo is not None:
         raise _UnusualError
     micros = (value - MIDNIGHT) // MICRO

@@ -19,8 +19,8 @@ from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.types import Decision, recommend
 from realloc.logs import Logs, Schema, read_logs
-from realloc.logs.plain import PlainLogs
 from realloc.logs.checks.check import check_logs
+from realloc.logs.plain import PlainLogs
 from realloc.logs.reading.wanted import read_shares
 from realloc.model.advice import advise
 from realloc.model.churn import Churn, compare_fields

@@ -21,9 +21,13 @@ def test_products_in_tiles_give_a_row_the_same_result_in_any_company(shape, kind
     weights = random.normal(size=shape).astype(kind)
     together = in_tiles(lambda part: multiply(part, weights), x)
     order = random.permutation(200)
-    alone = [in_tiles(lambda part: multiply(part, weights), x[i : i + 1]) for i in range(200)]
+    alone = [
+        in_tiles(lambda part: multiply(part, weights), x[i : i + 1]) for i in range(200)
+    ]
     assert np.array_equal(together, np.concatenate(alone))
-    assert np.array_equal(together[order], in_tiles(lambda part: multiply(part, weights), x[order]))
+    assert np.array_equal(
+        together[order], in_tiles(lambda part: multiply(part, weights), x[order])
+    )
 
 
 def test_without_tiles_the_same_row_gives_other_digits():

@@ -60,7 +60,14 @@ def join(tiles: NDArray[Any], rows: int) -> NDArray[Any]:
 def multiply(tiles: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
     """The product of tiles (…, T, k) with w (…, k, m); a tile of few rows is filled up for it."""
     rows = tiles.shape[-2]
-    return tiles @ w if rows == TILE[tiles.dtype] else (fill(tiles) @ w)[..., :rows, :]
+    tile = TILE[tiles.dtype]
+    if rows == tile:
+        return tiles @ w
+    if w.ndim > 2:
+        return (fill(tiles) @ w)[..., :rows, :]
+    together = tiles.reshape(-1, tiles.shape[-1])  # the few rows of all tiles fill one
+    product = join(cut(together, tile) @ w, len(together))
+    return product.reshape(*tiles.shape[:-1], w.shape[-1])
 
 
 def fill(tiles: NDArray[Any]) -> NDArray[Any]:

@@ -37,7 +37,9 @@ class Rules:
     @cached_property
     def binds(self) -> bool:
         """Whether anything but the whole budget bounds a row in money or shares."""
-        asked = self.frozen.any() or self.low_money.any() or np.isfinite(self.high_money).any()
+        asked = (
+            self.frozen.any() or self.low_money.any() or np.isfinite(self.high_money).any()
+        )
         return bool(asked or self.low_share[:-1].any() or (self.high_share[:-1] < 1).any())
 
     @cached_property

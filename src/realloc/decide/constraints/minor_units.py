@@ -38,7 +38,7 @@ def most_units(bound: Floats, scale: Floats | float) -> Floats:
 
 def round_within(
     bounds: Bounds,
-    units: Integers,
+    rounded: Integers,
     shares: Floats,
     start: Floats,
     largest: Floats,
@@ -46,7 +46,7 @@ def round_within(
 ) -> Integers:
     """Minor units (n, K) of rows whose shares keep the bounds and whose budget is above 0 units.
 
-    `units` are those of the largest remainders.
+    `rounded` are those of the largest remainders.
 
     A frozen channel gets what its current share would. Where rounding would exceed the largest
     move, units are rounded towards the current ones instead.
@@ -55,7 +55,7 @@ def round_within(
     rank = bounds.rules.by_name
     total = np.rint(bounds.budget * 10.0**digits)
     home = simplex.round_money(start, bounds.budget, digits, rank).astype(np.float64)
-    units = units.astype(np.float64)
+    units = rounded.astype(np.float64)
     quota = shares * total[:, None]
     low, high, possible = _whole_bounds(bounds, shares, home, total, digits)
     sums = tree.sums(units)

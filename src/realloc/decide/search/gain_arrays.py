@@ -6,6 +6,8 @@ s(x, p) = ⟨a, z⟩ + Σ_j w_j σ(⟨V_j, z⟩ + s_j),  z = (p − centre) · i
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +85,7 @@ class MixArrays:
 class BeyondSurface:
     """Gains, or their standard deviations, of a surface and of the mixes that repeat."""
 
-    surface: object  # what holds everywhere
+    surface: Any  # what holds everywhere
 
     @property
     def mix_arrays(self) -> MixArrays:
@@ -94,7 +96,7 @@ class BeyondSurface:
 class HasArrays:
     """Gains that are known as numbers."""
 
-    @property
+    @cached_property
     def arrays(self) -> NetworkArrays:
         """The members' mean."""
         raise NotImplementedError

@@ -92,7 +92,7 @@ class Encoder:
         for place, name in enumerate(self.numbers, 1):
             numbers[:, place] = logs.floats(name)
         scaled, unseen = self._columns.encode(numbers, self.clip)
-        report = {name: part for name, part in zip(features, unseen.tolist(), strict=True)}
+        report = dict(zip(features, unseen.tolist(), strict=True))
         blocks = [("", number.Block(scaled, self._number_names))]
         for name, levels in self.categories.items():
             blocks.append((name, category.encode(logs.words(name), levels)))

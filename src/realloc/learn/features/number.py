@@ -97,7 +97,9 @@ class Columns:
     def encode(self, values: Floats, clip: float) -> tuple[Floats32, Floats]:
         """The columns of features (n, F), and the part of the rows that training never saw (F,)."""
         missing = ~np.isfinite(values)
-        with np.errstate(over="ignore", invalid="ignore"):  # far beyond the clip, or missing
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # far beyond the clip, or missing
             scaled = np.clip((values - self.centre) / self.spread, -clip, clip)
         scaled[missing] = 0.0
         outside = (values < self.low) | (values > self.high)

@@ -185,7 +185,7 @@ class Bend:
         """Coefficients of every unit's powers, of tiles of rows: (t, degree + 1, T, U)."""
         followed = w.copy()
         followed[..., self.steep] = 0.0
-        steps = (self.nodes[:, None] * self.reach)[:, None]  # (nodes, 1, U)
+        steps: Floats32 = (self.nodes[:, None] * self.reach)[:, None]  # (nodes, 1, U)
         bent = silu(argument[:, None] + steps)
         bent *= followed[:, None]
         rows = argument.shape[1]

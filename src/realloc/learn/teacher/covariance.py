@@ -39,7 +39,9 @@ class Bump:
         """(…, m)."""
         scaled = points * self.scale
         size = -HALF * np.square(scaled).sum(axis=-1, keepdims=True)
-        exponent = multiply(np.concatenate([scaled, size, np.ones_like(size)], axis=-1), self.fixed)
+        exponent = multiply(
+            np.concatenate([scaled, size, np.ones_like(size)], axis=-1), self.fixed
+        )
         return np.exp(exponent, out=exponent)
 
 
