@@ -44,6 +44,36 @@ class PlainColumns:
     words: dict[str, list[str | None]]
 
 
+    def to_lists(self) -> dict[str, Any]:
+        """As values for JSON."""
+        return dict(vars(self))
+
+
+def join_columns(parts: Sequence[Mapping[str, Any]]) -> PlainColumns:
+    """The columns that `to_lists` gave, one part after the other."""
+
+    def joined(name: str) -> list[Any]:
+        return [value for part in parts for value in part[name]]
+
+    def by_feature(kind: str) -> dict[str, list[Any]]:
+        return {
+            name: [value for part in parts for value in part[kind][name]]
+            for name in parts[0][kind]
+        }
+
+    budget = None if parts[0]["budget"] is None else np.array(joined("budget"), np.float64)
+    numbers = by_feature("numbers")
+    return PlainColumns(
+        units=joined("units"),
+        times=np.array(joined("times"), np.int64),
+        amounts=np.array(joined("amounts"), np.float64),
+        budget=budget,
+        numbers={name: np.array(values, np.float32) for name, values in numbers.items()},
+        flags=by_feature("flags"),
+        words=by_feature("words"),
+    )
+
+
 class PlainLogs(Logs):
     """Logs of such rows; a table is made only for those who ask for one."""
 
