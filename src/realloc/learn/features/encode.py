@@ -56,6 +56,7 @@ class Encoded:
     names: tuple[str, ...]
     # per feature: part of the rows that training never saw
     report: dict[str, float] = field(default_factory=dict)
+    owners: tuple[str, ...] = ()  # the feature that each column belongs to
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Encoder:
             numbers[:, place] = logs.floats(name)
         scaled, unseen = self._columns.encode(numbers, self.clip)
         report = dict(zip(features, unseen.tolist(), strict=True))
-        blocks = [("", number.Block(scaled, self._number_names))]
+        blocks: list[tuple[str, number.Block]] = []
         for name, levels in self.categories.items():
             blocks.append((name, category.encode(logs.words(name), levels)))
         for cycle in self.cycles:
@@ -101,12 +102,15 @@ class Encoder:
         if self.history:
             blocks.extend(lags.encode(logs, self.history, self.clip))
         return Encoded(
-            values=np.concatenate([block.values for _, block in blocks], axis=1),
-            names=tuple(
+            values=np.concatenate([scaled, *(block.values for _, block in blocks)], axis=1),
+            names=self._number_names
+            + tuple(
                 f"{name}{suffix}" for name, block in blocks for suffix in block.suffixes
             ),
             report={name: part for name, part in report.items() if part}
             | {name: block.unseen for name, block in blocks if block.unseen},
+            owners=self._number_owners
+            + tuple(name or "calendar" for name, block in blocks for _ in block.suffixes),
         )
 
     def remember(self, logs: Logs) -> "Encoder":
@@ -156,6 +160,11 @@ class Encoder:
     @cached_property
     def _number_names(self) -> tuple[str, ...]:
         return self._columns.names(("log budget", *self.numbers))
+
+    @cached_property
+    def _number_owners(self) -> tuple[str, ...]:
+        features = ("log budget", *self.numbers)
+        return tuple(features[place // 2] for place in self._columns.kept)
 
     def _check_features(self, logs: Logs) -> None:
         """Each as in training: a number, flag or date, or a category."""
