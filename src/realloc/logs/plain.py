@@ -43,7 +43,6 @@ class PlainColumns:
     flags: dict[str, list[bool | None]]
     words: dict[str, list[str | None]]
 
-
     def to_lists(self) -> dict[str, Any]:
         """As values for JSON."""
         return dict(vars(self))

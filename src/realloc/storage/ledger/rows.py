@@ -101,7 +101,9 @@ def unpack_plain(frames: Sequence[bytes], schema: Schema) -> Iterator[pa.Table]:
         logs = PlainLogs(schema, columns)
         answers = {schema.unit: columns.units}
         for name in alike[0]["answers"]:
-            answers[name] = list(chain.from_iterable(part["answers"][name] for part in alike))
+            answers[name] = list(
+                chain.from_iterable(part["answers"][name] for part in alike)
+            )
         table = pa.table(answers)
         n = len(columns.units)
         today = Today(logs, np.arange(n), table.select([schema.unit]), ())
