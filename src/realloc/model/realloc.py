@@ -14,6 +14,7 @@ from realloc.base.errors import LogError
 from realloc.base.numerics.blas import one_blas_thread
 from realloc.base.progress import Progress, guarded, show_progress, silent
 from realloc.base.simplex import Floats
+from realloc.base.tasks import Engine, LocalEngine
 from realloc.decide.columns import check_names
 from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
@@ -58,8 +59,11 @@ class ReAlloc(Shown):
         config: Config | None = None,
         schema: Schema | None = None,
         quiet: bool = False,
+        jobs: int = 1,
     ) -> None:
+        """`jobs`: outcomes and the support that a fit learns at the same time, a core each."""
         self.config = config or Config()
+        self.engine: Engine = LocalEngine(jobs)
         self.given_schema = schema  # what a further `fit` reads with
         self.schema = schema  # after `fit` also with the features that were chosen
         self.quiet = quiet
@@ -242,16 +246,28 @@ class ReAlloc(Shown):
         progress: Progress | None,
         seed: int | None = None,
     ) -> RoundState:
-        from realloc.model.round import run_round
-
         check_names(window.schema)
         check_logs(window, self.config.check).require()
         self.config.constraints.check_channels(window.schema.channels)
         seed = self.config.seed if seed is None else seed
         if progress is not None:
-            return run_round(former, window, self.config, seed, weights, guarded(progress))
+            return self._run(former, window, seed, weights, guarded(progress))
         with show_progress(self.quiet) as shown:
-            return run_round(former, window, self.config, seed, weights, shown)
+            return self._run(former, window, seed, weights, shown)
+
+    def _run(
+        self,
+        former: RoundState | None,
+        window: Logs,
+        seed: int,
+        weights: Floats | None,
+        progress: Progress,
+    ) -> RoundState:
+        from realloc.model.round import run_round
+
+        return run_round(
+            former, window, self.config, seed, weights, progress, engine=self.engine
+        )
 
     def _read(self, source: Any, weights: Floats | None, schema: Schema | None) -> Logs:
         if isinstance(source, Logs):
