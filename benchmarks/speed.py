@@ -1,4 +1,4 @@
-"""CPU of decisions: one row and many, 2 to 12 channels, zeros, guardrails, rules; and the spread over models.
+"""CPU of decisions: one row and many, 2 to 12 channels, zeros, guardrails, rules; 100 models.
 
     python benchmarks/speed.py [--models 100] [--again]
 
@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the config of the tests
@@ -41,7 +42,11 @@ CASES = {
     "guardrail": {"guardrail": True},
     "zeros_and_guardrail": {"zeros": True, "guardrail": True},
     "floors_and_caps": {
-        "constraints": {"floors": {"ads": 0.1}, "caps": {"rebate": 0.6}, "largest_move": 0.1}
+        "constraints": {
+            "floors": {"ads": 0.1},
+            "caps": {"rebate": 0.6},
+            "largest_move": 0.1,
+        }
     },
     "grid": {"constraints": {"grid": 0.05}},
     "far": {"decision": {"max_length": 0.4}},
@@ -93,10 +98,9 @@ def least(act: Callable[[], object], repeats: int) -> float:
 def measure(case: dict) -> dict:
     """Microseconds a row of decisions and of the bare forward pass, and their ratio."""
     model = fit(case)
-    student = model.fitted.main.student
-    assert isinstance(student, Potential)
-    frame, _ = make_rows(case, 10_000, 1, 7)
-    frame = frame.drop(columns=["orders", "sales"], errors="ignore")
+    student = cast("Potential", model.fitted.main.student)
+    drawn, _ = make_rows(case, 10_000, 1, 7)
+    frame = drawn.drop(columns=["orders", "sales"], errors="ignore")
     constraints = case.get("constraints")
     found: dict = {}
     for name, rows in ROWS.items():
@@ -141,7 +145,9 @@ def one_of_many(number: int) -> dict:
 def summarise(results: dict) -> dict:
     """What the bars ask: growth with K, ratios to K = 3, the spread over models."""
     cases = results["cases"]
-    many = {name: case["ten_thousand"]["microseconds_a_row"] for name, case in cases.items()}
+    many = {
+        name: case["ten_thousand"]["microseconds_a_row"] for name, case in cases.items()
+    }
     summary: dict = {}
     if all(f"K{channels}" in many for channels in CHANNELS):
         ks = [channels for channels in CHANNELS if channels >= 3]

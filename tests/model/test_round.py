@@ -293,7 +293,9 @@ def test_outcomes_and_support_learn_the_same_at_once_as_one_after_the_other():
     one, other = alone.recommend(logs), at_once.recommend(logs)
     assert one.equals(other)
     gains = [
-        model.fitted.outcomes["sales"].student.read(model.fitted.encode(logs)).arrays.heights
+        model.fitted.outcomes["sales"]
+        .student.read(model.fitted.encode(logs))
+        .arrays.heights
         for model in (alone, at_once)
     ]
     assert same_bits(*gains)
