@@ -1,9 +1,18 @@
-from dataclasses import dataclass
+import copy
+import pickle
+from dataclasses import dataclass, field
 
 import pytest
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, from_table, nearest
+from realloc.base.validation import (
+    Checked,
+    ReadOnlyTable,
+    check_types,
+    freeze_tables,
+    from_table,
+    nearest,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,3 +70,54 @@ def test_required_keys_that_are_absent_are_named():
 
 def test_nearest_ignores_case():
     assert nearest("ORDERS", ["orders", "budget"]) == " Did you mean 'orders'?"
+
+
+# Pickles, copies, hashes
+
+
+@dataclass(frozen=True)
+class Limits(Checked):
+    most: float = 1.0
+    by_channel: dict[str, float] = field(default_factory=dict)
+    nested: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def __post_init__(self):
+        check_types(self, "the limits")
+        freeze_tables(self)
+
+
+LIMITS = Limits(2.0, {"ads": 0.2}, {"a": {"b": 1.0}})
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
+)
+def test_pickles_and_copies_of_a_config_are_equal_and_hash_alike(again):
+    other = again(LIMITS)
+    assert other == LIMITS
+    assert hash(other) == hash(LIMITS)
+    assert {LIMITS: 1}[other] == 1
+    assert other != Limits(2.0, {"ads": 0.3})
+
+
+def test_a_pickled_config_is_checked_when_it_is_read():
+    changed = pickle.dumps(LIMITS).replace(b"most", b"mist")
+    with pytest.raises(ConfigError, match="Unknown key `mist` in the pickled Limits"):
+        pickle.loads(changed)
+
+
+def test_tables_of_a_config_do_not_change():
+    given = {"ads": 0.2}
+    config = Limits(by_channel=given)
+    given["ads"] = 0.9
+    assert config.by_channel == {"ads": 0.2}
+    for change in (
+        lambda table: table.update(ads=0.5),
+        lambda table: table.__setitem__("ads", 0.5),
+        lambda table: table.pop("ads"),
+        lambda table: table.clear(),
+    ):
+        with pytest.raises(TypeError, match=r"dataclasses\.replace"):
+            change(config.by_channel)
+    assert isinstance(LIMITS.nested["a"], ReadOnlyTable)
+    assert config.by_channel | {"tv": 0.1} == {"ads": 0.2, "tv": 0.1}

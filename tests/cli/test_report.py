@@ -14,6 +14,8 @@ def test_a_run_and_its_store_become_a_page(run, tmp_path):
     page = (tmp_path / "report.html").read_text()
     assert page == (tmp_path / "run.html").read_text()
     assert "<h2>Biggest moves</h2>" in page
+    run("report", "--store", "store", "--against", 1, "--out", "two.html", cwd=tmp_path)
+    assert "Rows with another mix" in (tmp_path / "two.html").read_text()
 
 
 def test_a_folder_that_is_no_store_is_refused(run, tmp_path):

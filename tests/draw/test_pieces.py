@@ -42,6 +42,11 @@ def test_names_are_set_as_code():
     assert VerdictBox("Wait.", "wait").__html__() == '<p class="verdict wait">Wait.</p>'
 
 
+def test_tiles_are_a_list_in_markdown():
+    tiles = Tiles([Tile("Moved", "5 %", "of all *rows*"), Tile("Gain", "+3")])
+    assert tiles.markdown() == "- Moved: **5 %** (of all \\*rows\\*)\n- Gain: **+3**"
+
+
 def test_columns_of_numbers_after_the_first_go_right():
     table = DataTable(
         ("name", "value", "text"), [("1", "+2", "3 of <4"), ("b", "", "none")]

@@ -257,7 +257,7 @@ def test_control_a_pickle_that_is_read_is_seen(good):
         outside = good / "control"
         outside.mkdir()
         content = Opened(good / "good", outside).evil()
-        said = use(None, watched, good / "good", {"load": lambda: pickle.loads(content)})  # noqa: S301
+        said = use(None, watched, good / "good", {"load": lambda: pickle.loads(content)})
         return {"said": said, "seen": watched.seen, "left": os.listdir(outside)}
 
     found = in_fork(open_it)

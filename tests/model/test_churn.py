@@ -108,3 +108,10 @@ def test_people_and_machines_can_read_it():
         "A refit with another seed differs by 40% and 22%, which is noise. New data explains 30%."
     )
     assert json.loads(json.dumps(measured.to_json()))["data_field"] == measured.data_field
+
+
+def test_it_shows_noise_apart_from_news_and_says_what_was_not_measured():
+    before, after = fields(), fields(seed=1)
+    known = compare_fields(before, after, fields(seed=2))._repr_markdown_()
+    assert "| by a refit with another seed |" in known
+    assert "not known" in compare_fields(before, after)._repr_html_()

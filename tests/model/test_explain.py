@@ -159,3 +159,15 @@ def test_at_most_one_transfer_fewer_than_channels_is_needed_and_no_channel_gives
             assert len(found) <= K - 1 or max(step for _, _, step in found[K - 1 :]) < 1e-12
             assert not {k for k, _, _ in found} & {l for _, l, _ in found}
     assert transfers_of(start, start) == []
+
+
+def test_an_explanation_shows_itself_with_its_mixes_and_transfers():
+    unit, rows = unit_with("moved")
+    told = advised().explain(FRAME, unit)
+    row = rows.sort_values("date").iloc[0]
+    recommended = [row[f"share_{name}"] for name in CHANNELS]
+    assert np.allclose(told.rows[0]["recommended"], recommended, atol=1e-9)
+    shown = told._repr_html_()
+    assert "<svg" in shown
+    assert REASONS["moved"] in shown
+    assert "Transfers, the largest first" in told._repr_markdown_()

@@ -2,7 +2,9 @@
 interruption.
 """
 
+import copy
 import hashlib
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,7 +16,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from realloc import LogError, ReAlloc, Schema, read_logs
+from realloc import Config, LogError, ReAlloc, Schema, read_logs
+from realloc.base.errors import ArtifactError
 from realloc.logs import CheckConfig
 from tests.conftest import SHARES, SPENDS, as_shares, make_frame
 from tests.small import (
@@ -505,3 +508,48 @@ def test_frames_of_different_kinds_may_follow_each_other():
     )
     model.update(pa.Table.from_pandas(window(1).to_pandas())).update(window(2))
     assert model.state.rounds == 3
+
+
+# Pickles and copies
+
+
+def advice_of(model):
+    return model.recommend(window(99))
+
+
+def test_a_pickled_model_answers_alike_learns_alike_and_reads_alike():
+    model = ReAlloc(CONFIG, schema_of(window()), quiet=True).fit(window().to_pandas())
+    again = pickle.loads(pickle.dumps(model))
+    assert advice_of(again).equals(advice_of(model))
+    assert again.quiet
+    assert again.given_schema == model.given_schema
+    rows = window(1)
+    assert same_bits(again.update(rows).field(today()), model.update(rows).field(today()))
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy])
+def test_other_rules_of_a_copy_leave_the_model_as_it_was(again):
+    model = fitted()
+    before = advice_of(model)
+    strict = replace(CONFIG.decision, threshold=1e9)
+    other = again(model).decide_with(strict, CONFIG.constraints)
+    assert not any(advice_of(other)["moved"].to_pylist())
+    assert advice_of(model).equals(before)
+
+
+def test_a_pickle_with_a_changed_byte_is_refused():
+    content = bytearray(pickle.dumps(fitted()))
+    content[content.index(b"student.directions") + 20_000] ^= 1
+    with pytest.raises(ArtifactError, match=r"the pickled model.*it was changed"):
+        pickle.loads(bytes(content))
+
+
+def test_a_model_that_was_not_fitted_keeps_its_settings():
+    again = pickle.loads(pickle.dumps(ReAlloc(CONFIG, SPENDS, quiet=True)))
+    assert (again.config, again.schema, again.quiet) == (CONFIG, SPENDS, True)
+    assert repr(again) == "<ReAlloc not fitted yet>"
+
+
+def test_configs_are_equal_and_hash_by_what_they_say():
+    assert Config() == Config()
+    assert len({Config(), Config(seed=0), Config(seed=1), CONFIG}) == 3

@@ -221,3 +221,12 @@ def test_every_key_in_advice_is_read_from_a_config_file(tmp_path):
     schema, config = read_config(path)
     assert config.features.lags == 7
     assert schema.features == ("size",)
+
+
+def test_a_model_and_its_summary_show_themselves_in_notebooks():
+    assert "Not fitted yet: call `fit`." in ReAlloc(CONFIG)._repr_markdown_()
+    model = fitted()
+    assert "300 rows" in model._repr_html_()
+    shown = model.summary(today())._repr_html_()
+    assert "What it would do today" in shown
+    assert "<svg" in shown

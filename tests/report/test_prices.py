@@ -1,4 +1,5 @@
 from realloc.decide.constraints.constraints import Constraints, Group
+from realloc.draw import DataTable, Paragraph
 from realloc.report.prices import price_pieces, price_rules, without_each
 from tests.report.conftest import RULES
 from tests.small import fitted, window
@@ -38,8 +39,9 @@ def test_a_rule_that_binds_costs_gain_and_one_that_never_binds_costs_nothing():
 
 def test_the_table_says_on_how_many_rows_it_was_estimated():
     logs = window(1)
-    pieces = price_pieces(*price_rules(fitted(), logs, RULES), 10_000)
-    assert pieces[0].note == "Estimated on 300 of 10,000 rows, evenly spread."
-    assert price_pieces(*price_rules(fitted(), logs, Constraints()), 300)[
-        0
-    ].text.startswith("There are no constraints")
+    table = price_pieces(*price_rules(fitted(), logs, RULES), 10_000)[0]
+    assert isinstance(table, DataTable)
+    assert table.note == "Estimated on 300 of 10,000 rows, evenly spread."
+    without_rules = price_pieces(*price_rules(fitted(), logs, Constraints()), 300)[0]
+    assert isinstance(without_rules, Paragraph)
+    assert without_rules.text.startswith("There are no constraints")

@@ -17,7 +17,7 @@ import os
 import platform
 import reprlib
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -95,6 +95,18 @@ def pack_artifact(
     files = {WEIGHTS: _pack(tensors, folder)}
     files[MANIFEST] = _make_manifest(kind, files, meta, folder)
     return files
+
+
+def unpack_artifact(
+    path: str | os.PathLike[str], kind: str, files: Mapping[str, bytes]
+) -> Artifact:
+    """Check and unpack what `pack_artifact` made; errors name it by `path`."""
+    folder = Path(path)
+    if set(files) != set(NAMES):
+        raise ArtifactError(
+            f"Expected {' and '.join(NAMES)} in {_show(folder)}, got {sorted(files)}. {AGAIN}"
+        )
+    return _put_together(files[MANIFEST], lambda _: files[WEIGHTS], folder, kind)
 
 
 def read_artifact(path: str | os.PathLike[str], kind: str) -> Artifact:
@@ -197,7 +209,7 @@ def _check_replaceable(folder: Path) -> None:
         return
     try:
         _check_names(folder)
-        _read_manifest(folder)
+        _check_manifest(_read_manifest(folder), folder / MANIFEST)
     except ArtifactError as problem:
         raise ArtifactError(
             f"Expected {_show(folder)} to be free or an artifact that can be replaced, "
@@ -298,7 +310,19 @@ def _read_folder(folder: Path, kind: str) -> Artifact:
         raise ArtifactError(
             f"Expected an artifact of kind {kind!r} at {_show(folder)}, but {came}. Check the path."
         )
-    manifest, digest = _read_manifest(folder)
+
+    def read_weights(length: int) -> bytes:
+        _check_names(folder)
+        return read_plain(folder / WEIGHTS, length, length)
+
+    return _put_together(_read_manifest(folder), read_weights, folder, kind)
+
+
+def _put_together(
+    content: bytes, read_weights: Callable[[int], bytes], folder: Path, kind: str
+) -> Artifact:
+    """The artifact of a manifest and of weights, which are read once their length is known."""
+    manifest = _check_manifest(content, folder / MANIFEST)
     if manifest["format"] < FORMAT:
         raise ArtifactError(
             f"{_show(folder)} was written by an earlier realloc "
@@ -309,16 +333,15 @@ def _read_folder(folder: Path, kind: str) -> Artifact:
             f"Expected an artifact of kind {kind!r} at {_show(folder)}, "
             f"got one of kind {reprlib.repr(manifest['kind'])}. Check the path."
         )
-    _check_names(folder)
     path = folder / WEIGHTS
     expected = manifest["files"][WEIGHTS]
-    content = read_plain(path, expected["bytes"], expected["bytes"])
-    if sha256(content) != expected["sha256"]:
+    weights = read_weights(expected["bytes"])
+    if sha256(weights) != expected["sha256"]:
         raise ArtifactError(
             f"Expected the SHA-256 of {MANIFEST} in {_show(path)}, got another: "
             f"it was changed. {AGAIN}"
         )
-    return Artifact(manifest["meta"], _unpack(content, path), digest)
+    return Artifact(manifest["meta"], _unpack(weights, path), sha256(content))
 
 
 def _check_names(folder: Path) -> None:
@@ -333,15 +356,17 @@ def _check_names(folder: Path) -> None:
         )
 
 
-def _read_manifest(folder: Path) -> tuple[dict[str, Any], str]:
-    """The manifest of a folder, and the SHA-256 of its bytes."""
-    path = folder / MANIFEST
-    content = read_plain(path, 2, LONGEST_JSON)
+def _read_manifest(folder: Path) -> bytes:
+    return read_plain(folder / MANIFEST, 2, LONGEST_JSON)
+
+
+def _check_manifest(content: bytes, path: Path) -> dict[str, Any]:
+    """The manifest of these bytes, without its digest."""
     table = _parse(content, path)
     version = table.get("format")
     if type(version) is int and version > FORMAT:
         raise ArtifactError(
-            f"{_show(folder)} was written by a newer realloc "
+            f"{_show(path.parent)} was written by a newer realloc "
             f"(format {version}, this one reads up to {FORMAT}): upgrade realloc."
         )
     if type(version) is not int or version < 1 or set(table) != KEYS:
@@ -360,7 +385,7 @@ def _read_manifest(folder: Path) -> tuple[dict[str, Any], str]:
         raise ArtifactError(
             f"Expected a manifest of realloc in {_show(path)}, but its values are others. {AGAIN}"
         )
-    return table, sha256(content)
+    return table
 
 
 def _is_manifest(table: Mapping[str, Any]) -> bool:

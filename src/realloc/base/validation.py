@@ -6,7 +6,7 @@ import math
 import reprlib
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Never, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from realloc.base.errors import ConfigError
 
@@ -27,6 +27,46 @@ RANGES: dict[str, Callable[[float], bool]] = {
     "from 0 to 1": lambda value: 0 <= value <= 1,
     "between 0 and 1": lambda value: 0 < value < 1,
 }
+
+
+class Checked:
+    """A frozen config whose pickles and copies are checked like a table from a file."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]
+        values = {field.name: getattr(self, field.name) for field in fields}
+        return from_table, (type(self), values, f"the pickled {type(self).__name__}")
+
+
+class ReadOnlyTable(dict[str, Any]):
+    """A table inside a frozen config: equal to a dict, hashable, never changed.
+
+    >>> hash(ReadOnlyTable({"ads": 0.2})) == hash(ReadOnlyTable({"ads": 0.2}))
+    True
+    """
+
+    def _refuse(self, *_: Any, **__: Any) -> Never:
+        raise TypeError(
+            "Expected a config that stays as it was made. "
+            "Make another: dataclasses.replace(config, key=value)."
+        )
+
+    __setitem__ = __delitem__ = __ior__ = _refuse  # pyright: ignore[reportAssignmentType]
+    update = setdefault = pop = popitem = clear = _refuse  # pyright: ignore[reportAssignmentType]
+
+    def __hash__(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ReadOnlyTable, (dict(self),)
+
+
+def freeze_tables(instance: Any) -> None:
+    """Replace the dicts of a frozen config by tables that cannot change."""
+    for field in dataclasses.fields(instance):
+        value = getattr(instance, field.name)
+        if isinstance(value, dict):
+            object.__setattr__(instance, field.name, _frozen(value))
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -97,6 +137,12 @@ def from_table(cls: type[T], table: Any, where: str) -> T:
         for key, value in table.items()
     }
     return cls(**values)
+
+
+def _frozen(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return ReadOnlyTable({key: _frozen(item) for key, item in value.items()})
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -3,7 +3,13 @@
 from dataclasses import dataclass, field
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_known, check_range, check_types
+from realloc.base.validation import (
+    Checked,
+    check_known,
+    check_range,
+    check_types,
+    freeze_tables,
+)
 from realloc.decide.search.greedy import SearchConfig
 
 SEARCHES = ("ascent", "greedy")
@@ -11,7 +17,7 @@ UNCERTAINTIES = ("posterior", "members")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecisionConfig:
+class DecisionConfig(Checked):
     """How far to go, how sure to be (table `[decision]`)."""
 
     search: str = (
@@ -40,6 +46,7 @@ class DecisionConfig:
 
     def __post_init__(self) -> None:
         check_types(self, "[decision]")
+        freeze_tables(self)
         for name, known in (("search", SEARCHES), ("uncertainty", UNCERTAINTIES)):
             check_known(f"`{name}`", getattr(self, name), known, "[decision]")
         if not self.steps or min(self.steps) <= 0 or max(self.steps) > 1:

@@ -183,8 +183,12 @@ class Tiles:
 
     def markdown(self) -> str:
         """As Markdown."""
-        rows = [(tile.label, f"**{tile.value}**", tile.note) for tile in self.tiles]
-        return DataTable(("", "", ""), rows).markdown()
+        lines = [
+            f"- {as_markdown(tile.label)}: **{as_markdown(tile.value)}**"
+            + (f" ({as_markdown(tile.note)})" if tile.note else "")
+            for tile in self.tiles
+        ]
+        return "\n".join(lines)
 
     def __rich__(self) -> RenderableType:
         from rich.table import Table

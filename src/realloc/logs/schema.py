@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, fields
 from typing import cast
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, from_table
+from realloc.base.validation import Checked, check_types, from_table
 from realloc.logs.names import short_channels
 from realloc.logs.reading.options import PLAIN, ReadOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schema:
+class Schema(Checked):
     """Names of a log's columns by the part they play. Lists are kept as tuples.
 
     >>> Schema(unit="item_id", time="date", outcome="orders", channels=["ads", "coupon"]).channels

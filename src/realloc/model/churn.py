@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from realloc.base.numbers import counted, percent
 from realloc.base.simplex import Floats, edge_directions
+from realloc.draw import Bullets, DataTable, PagePiece, Shown
 
 
 @dataclass(frozen=True)
-class Churn:
+class Churn(Shown):
     """Changes at the shares of the new window.
 
     Changes of the field are parts of the former field's size, changes of best moves parts of rows.
@@ -34,6 +36,18 @@ class Churn:
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
         return {**asdict(self), "data_field": self.data_field}
+
+    def pieces(self) -> list[PagePiece]:
+        """What changed, in words and as a table."""
+        changes = [
+            ("in all", self.field, self.best_move),
+            ("by a refit with another seed", self.refit_field, self.refit_best_move),
+            ("by new data", self.data_field, None),
+        ]
+        rows = [(name, _part(field), _part(moved)) for name, field, moved in changes]
+        heads = ("change", "of the field's size", "of best moves")
+        caption = f"Compared on {counted(self.rows, 'row')}"
+        return [Bullets(self.lines()), DataTable(heads, rows, caption)]
 
     def lines(self) -> list[str]:
         """For people."""
@@ -64,6 +78,10 @@ def compare_fields(former: Floats, fresh: Floats, again: Floats | None = None) -
         refit_field=None if again is None else _size(fresh - again) / size,
         refit_best_move=None if again is None else _best_moved(again, fresh),
     )
+
+
+def _part(value: float | None) -> str:
+    return "not known" if value is None else percent(value)
 
 
 def _size(field: Floats) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, from_table, nearest
+from realloc.base.validation import Checked, check_types, from_table, nearest
 from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
 from realloc.learn.features.encode import FeatureConfig
@@ -30,7 +30,7 @@ from realloc.model.publish_limits import PublishLimits
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(Checked):
     """Everything that can be set, with defaults; checked when made.
 
     >>> Config(seed=7).money_digits

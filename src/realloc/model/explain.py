@@ -7,12 +7,13 @@ import numpy as np
 
 from realloc.base.errors import LogError
 from realloc.base.imports import need
-from realloc.base.numbers import readable
+from realloc.base.numbers import percent, plain, readable, signed
 from realloc.base.simplex import Floats
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.decide import decide
 from realloc.decide.problem import gain_and_sigma
 from realloc.decide.types import REASONS
+from realloc.draw import DataTable, Figure, MixRow, PagePiece, Shown, mix_bars
 from realloc.logs import Logs
 from realloc.model.config import Config
 from realloc.model.recommend import NOTHING, answer, open_batches
@@ -48,12 +49,28 @@ class Transfer:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Shown):
     """All rows of one unit: what is advised, and the transfers that lead there."""
 
     unit: str
     rows: tuple[dict[str, Any], ...]
     transfers: tuple[Transfer, ...]
+    channels: tuple[str, ...]
+
+    def pieces(self) -> list[PagePiece]:
+        """Every mix now and recommended, why, and the transfers."""
+        pieces: list[PagePiece] = [self.plot(), _reasons_table(self.rows)]
+        if self.transfers:
+            pieces.append(_transfers_table(self.transfers))
+        return pieces
+
+    def plot(self) -> Figure:
+        """The mixes now and recommended, as a figure."""
+        mixes = [
+            MixRow(row["time"], row["now"], row["recommended"], row["reason"])
+            for row in self.rows
+        ]
+        return mix_bars(self.channels, mixes, f"{self.unit}: mix, now and recommended")
 
     def lines(self) -> list[str]:
         """The explanation as sentences."""
@@ -91,6 +108,47 @@ class Explanation:
         return pandas.DataFrame([asdict(transfer) for transfer in self.transfers])
 
 
+def _reasons_table(rows: tuple[dict[str, Any], ...]) -> DataTable:
+    cells = [
+        (
+            row["time"],
+            REASONS[row["reason"]],
+            row["limited_by"],
+            signed(row["gain"]) if row["moved"] else "",
+            signed(row["gain_lower"]) if row["moved"] else "",
+            f"{row['support']:.2f}",
+            row["similar_rows"],
+        )
+        for row in rows
+    ]
+    heads = (
+        "time",
+        "why",
+        "limited by",
+        "gain",
+        "at least",
+        "support",
+        "nearest logged rows",
+    )
+    return DataTable(heads, cells)
+
+
+def _transfers_table(transfers: tuple[Transfer, ...]) -> DataTable:
+    rows = [
+        (
+            transfer.time,
+            f"{transfer.source} → {transfer.target}",
+            percent(transfer.share),
+            f"{transfer.money:,.2f}",
+            f"{signed(transfer.gain)} ± {plain(transfer.sigma)}",
+            f"{transfer.support:.2f}",
+        )
+        for transfer in transfers
+    ]
+    heads = ("time", "transfer", "share", "money", "gain", "support")
+    return DataTable(heads, rows, "Transfers, the largest first")
+
+
 def explain_unit(
     state: RoundState, logs: Logs, unit: Any, config: Config, constraints: Constraints
 ) -> Explanation:
@@ -113,6 +171,8 @@ def explain_unit(
             explained.append(
                 {
                     "time": str(times[i]),
+                    "now": tuple(batch.problem.start[i].tolist()),
+                    "recommended": tuple(decided.shares[i].tolist()),
                     "reason": str(columns.reason[i]),
                     "moved": bool(decided.moved[i]),
                     "gain": float(columns.gain[i]),
@@ -143,7 +203,7 @@ def explain_unit(
                     )
                 )
                 shares = reached
-    return Explanation(str(unit), tuple(explained), tuple(transfers))
+    return Explanation(str(unit), tuple(explained), tuple(transfers), own.schema.channels)
 
 
 def transfers_of(start: Floats, end: Floats) -> list[tuple[int, int, float]]:

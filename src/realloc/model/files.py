@@ -14,7 +14,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from realloc.base.artifact import Artifact, pack_artifact, read_artifact, write_artifact
+from realloc.base.artifact import (
+    Artifact,
+    pack_artifact,
+    read_artifact,
+    unpack_artifact,
+    write_artifact,
+)
 from realloc.base.errors import ArtifactError, ReallocError
 from realloc.base.validation import from_table
 from realloc.learn.features.encode import Encoder
@@ -34,6 +40,7 @@ from realloc.model.state import Learned, RoundState
 Arrays = dict[str, NDArray[Any]]
 
 KIND = "model"
+PICKLED = "the pickled model"
 WHERE = "the saved model"
 # What a damaged or foreign file can raise while its parts are put together.
 MISFITS = (
@@ -148,6 +155,11 @@ def pack_model(path: str | PathLike[str], model: SavedModel) -> dict[str, bytes]
 def read_model(path: str | PathLike[str]) -> SavedModel:
     """Read what `write_model` wrote."""
     return rebuild_model(read_artifact(path, KIND), path)
+
+
+def unpack_model(files: Mapping[str, bytes]) -> SavedModel:
+    """Read what `pack_model` made, with every check of a saved folder."""
+    return rebuild_model(unpack_artifact(PICKLED, KIND, files), PICKLED)
 
 
 def rebuild_model(artifact: Artifact, path: str | PathLike[str]) -> SavedModel:

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types
+from realloc.base.validation import Checked, check_types
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishLimits:
+class PublishLimits(Checked):
     """When a run refuses to publish, unless forced."""
 
     # Part of the usable rows that may move; 1 means no limit.

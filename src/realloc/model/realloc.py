@@ -19,6 +19,7 @@ from realloc.decide.columns import check_names
 from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.types import Decision, recommend
+from realloc.draw import PagePiece, Paragraph, Shown
 from realloc.logs import Logs, Schema, read_logs
 from realloc.logs.checks.check import check_logs
 from realloc.logs.reading.wanted import read_shares
@@ -27,10 +28,18 @@ from realloc.model.churn import Churn, compare_fields
 from realloc.model.config import Config
 from realloc.model.effects import effects, like
 from realloc.model.explain import Explanation, explain_unit
-from realloc.model.files import SavedModel, read_model, write_model
+from realloc.model.files import (
+    PICKLED,
+    SavedModel,
+    pack_model,
+    read_model,
+    unpack_model,
+    write_model,
+)
 from realloc.model.known import Knowledge, what_is_known
 from realloc.model.last_window import LastWindow, look_back
 from realloc.model.outlook import look_ahead
+from realloc.model.plots import ModelPlots
 from realloc.model.recommend import (
     OfferedBatch,
     offer_rows,
@@ -39,10 +48,10 @@ from realloc.model.recommend import (
 )
 from realloc.model.request import read_constraints, read_today
 from realloc.model.state import RoundState
-from realloc.model.summary import ModelSummary
+from realloc.model.summary import ModelSummary, known_pieces
 
 
-class ReAlloc:
+class ReAlloc(Shown):
     """Learn the value of moving budget between channels, and recommend moves.
 
     Deciding needs numpy alone; torch is imported by `fit` and `update`.
@@ -63,7 +72,32 @@ class ReAlloc:
         self.last_window: LastWindow | None = None  # of this process's last round
 
     def __repr__(self) -> str:
-        return f"<ReAlloc {self._known.sentence if self.state else 'not fitted yet'}>"
+        return f"<ReAlloc {self.known.sentence if self.state else 'not fitted yet'}>"
+
+    def pieces(self) -> list[PagePiece]:
+        """What was learned; `summary()` also says what the model would do."""
+        if self.state is None:
+            return [Paragraph("Not fitted yet: call `fit`.", "missing")]
+        text = "What it would do, and what would help: `model.summary(today)`."
+        return [*known_pieces(self.known), Paragraph(text, "note")]
+
+    @property
+    def plot(self) -> ModelPlots:
+        """Figures: `plot.gains()`, `plot.flows(today)`, `plot.reasons(today)`, `plot.unit(…)`."""
+        return ModelPlots(self)
+
+    def __copy__(self) -> "ReAlloc":
+        """A model of its own; what was learned is shared, since nothing changes it in place."""
+        model = ReAlloc()
+        vars(model).update(vars(self))
+        return model
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles and deep copies hold what `save` writes, and are checked alike."""
+        settings = {"given_schema": self.given_schema, "quiet": self.quiet}
+        if self.state is None:
+            return ReAlloc, (self.config, self.schema), settings
+        return _unpickle, (pack_model(PICKLED, self.saved),), settings
 
     def fit(
         self, logs: Any, weights: Floats | None = None, progress: Progress | None = None
@@ -173,7 +207,7 @@ class ReAlloc:
 
         Without `today` each unit's last row of the last window, or a sample of them, stands for it.
         """
-        known = self._known
+        known = self.known
         window = self.last_window
         logs = window.today if window else None
         if today is not None:
@@ -245,7 +279,8 @@ class ReAlloc:
         return read_logs(source, schema)
 
     @property
-    def _known(self) -> Knowledge:
+    def known(self) -> Knowledge:
+        """What was learned, in a few numbers."""
         channels = self.known_schema.channels
         return what_is_known(self.fitted, channels, self.config.decision, self.last_window)
 
@@ -274,3 +309,7 @@ def open_saved(saved: SavedModel) -> ReAlloc:
     model = ReAlloc(saved.config, saved.schema)
     model.state = saved.state
     return model
+
+
+def _unpickle(files: dict[str, bytes]) -> ReAlloc:
+    return open_saved(unpack_model(files))

@@ -3,21 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-from realloc.base.numbers import counted, percent, signed, span
+from realloc.base.numbers import counted, signed, span
 from realloc.draw import (
-    Bullets,
     DataTable,
     PagePiece,
-    PairGain,
     Paragraph,
     Part,
-    Tile,
-    Tiles,
-    VerdictBox,
-    gain_matrix,
 )
 from realloc.logs import Logs
 from realloc.model.realloc import ReAlloc
+from realloc.model.summary import known_pieces
 from realloc.storage.store import Version
 
 FEATURES = 6  # that rows are split by
@@ -29,32 +24,7 @@ def learned_pieces(
     model: ReAlloc, record: Version | None = None, rows: Logs | None = None
 ) -> list[PagePiece]:
     """What was learned; `rows` to say on which moves and for whom it pays."""
-    known = model.summary().known
-    enough = known.significant
-    tone = "good" if enough else "bad"
-    verdict = "The logs hold enough evidence to move budget."
-    if not enough:
-        verdict = "The logs hold too little evidence: every mix is kept."
-    explained = "not known" if known.explained is None else percent(max(known.explained, 0))
-    tiles = [
-        Tile("Learned from", f"{known.rows:,} rows", f"round {known.rounds}"),
-        Tile(
-            "Evidence that the mix matters",
-            f"z = {known.evidence:.1f}",
-            f"{known.needed:g} needed",
-            tone,
-        ),
-        Tile(
-            f"Explained of {known.outcome!r}",
-            explained,
-            "of its variance, on units left out",
-        ),
-    ]
-    learned: list[PagePiece] = [
-        VerdictBox(verdict, tone),
-        Tiles(tiles),
-        Bullets(known.lines()),
-    ]
+    learned = known_pieces(model.known)
     if record is not None:
         learned.append(windows_table(record))
     return [
@@ -80,13 +50,7 @@ def effect_pieces(model: ReAlloc, rows: Logs | None) -> list[PagePiece]:
             "yet. Run `realloc recommend`."
         )
         return [Paragraph(text, "missing")]
-    unit = f"{rows.schema.outcome} per row"
-    pairs = {
-        (row["from"], row["to"]): PairGain(row["value"], row["low"], row["high"])
-        for row in model.effects(rows).to_pylist()
-    }
-    drawn = gain_matrix(rows.schema.channels, pairs, unit=unit)
-    return [drawn, *_segment_pieces(model, rows)]
+    return [model.plot.gains(rows), *_segment_pieces(model, rows)]
 
 
 def _segment_pieces(model: ReAlloc, rows: Logs) -> list[PagePiece]:

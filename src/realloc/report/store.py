@@ -7,6 +7,7 @@ from realloc.base.validation import from_table
 from realloc.decide.constraints.constraints import Constraints
 from realloc.draw import DataTable, PagePiece, Paragraph, Part, page
 from realloc.model.realloc import ReAlloc
+from realloc.report.compare import compare_versions, difference_pieces
 from realloc.report.learned import learned_pieces
 from realloc.report.prices import price_pieces, price_rules
 from realloc.report.rows import sample_rows
@@ -89,6 +90,29 @@ def write_report(
     """Write the page of a store; `decisions`: the folder of its decision log, if elsewhere."""
     ledger = Ledger(decisions or store / DECISIONS)
     _write(store_report(Store(store, allow_network=allow_network), ledger), out)
+
+
+def compare_report(store: Store, ledger: Ledger, number: int) -> str:
+    """The page that compares a version with the current one, on rows of the newest run."""
+    entry = newest_run(ledger)
+    if entry is None:
+        raise ConfigError(
+            "Expected a batch whose rows both versions can decide on, but none was decided yet. "
+            "Run `realloc recommend` first."
+        )
+    current = store.open()
+    found = compare_versions(store.open(number), current, sample_rows(ledger, entry))
+    subtitle = f"On {found.rows:,} rows of run {entry.run}, evenly spread."
+    title = f"Version {number} and version {current[1].number}"
+    return page(title, difference_pieces(found), subtitle)
+
+
+def write_comparison(
+    store: Path, number: int, out: Path, allow_network: bool = False
+) -> None:
+    """Write the page that compares a version with the current one."""
+    opened = Store(store, allow_network=allow_network)
+    _write(compare_report(opened, Ledger(store / DECISIONS), number), out)
 
 
 def write_fit_report(model: ReAlloc, record: Version, out: Path) -> None:

@@ -28,3 +28,4 @@ def test_the_page_stands_alone_and_escapes_names():
     assert "nan" not in page
     for effect in found.effects:
         assert effect.decision in page
+    assert found.verdict in found._repr_html_()

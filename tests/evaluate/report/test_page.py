@@ -12,16 +12,16 @@ def test_names_in_sentences_are_set_as_code_and_nothing_from_the_data_becomes_ma
         lines=("The unit <b>x</b> is new.",),
         missing=("Name `guardrails` in the schema.",),
     )
-    found = to_html(
-        EvaluationReport(
-            TEST_SMALL,
-            ("Run `realloc abtest`.",),
-            VerdictEvidence(goal="orders"),
-            (section,),
-        )
+    report = EvaluationReport(
+        TEST_SMALL,
+        ("Run `realloc abtest`.",),
+        VerdictEvidence(goal="orders"),
+        (section,),
     )
+    found = to_html(report)
     assert "Name <code>guardrails</code> in the schema." in found
     assert "<li>Run <code>realloc abtest</code>.</li>" in found
     assert "<b>" not in found
     assert "A &amp; B" in found
     assert "Test small." in found
+    assert "> **Test small.**" in report._repr_markdown_()

@@ -7,6 +7,7 @@ from realloc import LogError, check_source, read_logs
 from realloc.logs import CheckConfig, check_logs
 from tests.conftest import SPENDS, make_frame
 from tests.logs.sources import codes
+from tests.small import window
 
 
 def test_a_sound_log_has_no_errors_and_only_honest_warnings(frame):
@@ -73,3 +74,11 @@ def test_findings_read_as_sentences(frame):
         "error: Expected amounts of at least 0 in column 'ads', got -3 "
         "(1 row; the table, row 6, unit 'i000'" in text
     )
+
+
+def test_a_check_shows_its_verdict_findings_and_channels():
+    check = window().check()
+    shown = check._repr_markdown_()
+    assert "Ready to learn from: 0 errors, 1 warning." in shown
+    assert "- warning: There are only 300 rows." in shown
+    assert "| rebate |" in shown

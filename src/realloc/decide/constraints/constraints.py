@@ -13,7 +13,13 @@ from itertools import combinations
 from typing import Any
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_known, check_types, from_table
+from realloc.base.validation import (
+    Checked,
+    check_known,
+    check_types,
+    freeze_tables,
+    from_table,
+)
 
 WHERE = "[constraints]"
 SLACK = 1e-12  # float error of a sum is no conflict
@@ -22,7 +28,7 @@ FINEST_GRID = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class Group(Checked):
     """Bounds on what several channels hold together (table `[[constraints.groups]]`)."""
 
     channels: tuple[str, ...]
@@ -58,7 +64,7 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Constraints:
+class Constraints(Checked):
     """Everything a recommendation must keep (table `[constraints]`); checked when made.
 
     >>> Constraints(floors={"ads": 0.2}, frozen=("tv",), largest_move=0.1).named()
@@ -101,9 +107,7 @@ class Constraints:
         )
         object.__setattr__(self, "groups", made)
         check_types(self, WHERE)
-        for name in ("floors", "caps", "floors_money", "caps_money"):
-            # later changes of the caller's dict do not leak in
-            object.__setattr__(self, name, dict(getattr(self, name)))
+        freeze_tables(self)  # later changes of the caller's dict do not leak in
         self._check_numbers()
         self._check_channels()
         self._check_groups()

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_known, check_range, check_types, from_table
+from realloc.base.validation import (
+    Checked,
+    check_known,
+    check_range,
+    check_types,
+    from_table,
+)
 
 EFFECTS = {"percent": "%", "points": "pt", "absolute": ""}
 DIRECTIONS = ("up", "down")
@@ -15,7 +21,7 @@ CORRECTIONS = ("holm", "benjamini_hochberg", "none")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(Checked):
     """A mean per unit (`value`) or a ratio of totals (`numerator` / `denominator`),
     and what would be good of it.
     """
@@ -100,7 +106,7 @@ class Metric:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AbtestConfig:
+class AbtestConfig(Checked):
     """A randomized test (table `[abtest]`)."""
 
     unit: str

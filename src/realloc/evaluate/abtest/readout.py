@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from realloc.draw import PagePiece, Shown
 from realloc.evaluate.abtest.arms import Arms, read_arms
 from realloc.evaluate.abtest.calibration import Calibration, calibrate
 from realloc.evaluate.abtest.config import AbtestConfig
@@ -27,7 +28,7 @@ CORRECTIONS = {"holm": "Holm", "benjamini_hochberg": "Benjamini and Hochberg"}
 
 
 @dataclass(frozen=True)
-class Readout:
+class Readout(Shown):
     """What a test says, for a person (`print`, `to_html`) and for a script (`to_frame`,
     `to_json`).
     """
@@ -38,6 +39,12 @@ class Readout:
     decision: str  # launch, keep_control, go_on, no_verdict
     verdict: str
     notes: tuple[str, ...]
+
+    def pieces(self) -> list[PagePiece]:
+        """What the page shows."""
+        from realloc.evaluate.abtest.page import to_pieces
+
+        return to_pieces(self)
 
     def __getitem__(self, name: str) -> Effect:
         return pick({effect.name: effect for effect in self.effects}, name)

@@ -7,12 +7,12 @@ import numpy as np
 
 from realloc.base.errors import ConfigError
 from realloc.base.simplex import Floats
-from realloc.base.validation import check_known, check_types
+from realloc.base.validation import Checked, check_known, check_types, freeze_tables
 from realloc.logs import Schema
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportConfig:
+class ReportConfig(Checked):
     """Where randomized rows are, what they drew from,
     and how rows are matched (table `[report]`).
     """
@@ -37,6 +37,7 @@ class ReportConfig:
 
     def __post_init__(self) -> None:
         check_types(self, "[report]")
+        freeze_tables(self)
         if not 0 <= self.tolerance < 1 or not 0 <= self.most_off_menu <= 1:
             raise ConfigError(
                 "Expected `tolerance` of [report] from 0 to below 1 and `most_off_menu` from 0 to "

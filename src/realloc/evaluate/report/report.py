@@ -9,6 +9,7 @@ from realloc.base.errors import LogError
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Mask
 from realloc.decide.types import Policy
+from realloc.draw import PagePiece, Shown
 from realloc.evaluate.events import find_events
 from realloc.evaluate.report.advice import Advice, advise, config_of, last_rows, why_kept
 from realloc.evaluate.report.config import ReportConfig
@@ -35,7 +36,7 @@ from realloc.model.realloc import ReAlloc
 
 
 @dataclass(frozen=True)
-class EvaluationReport:
+class EvaluationReport(Shown):
     """Verdict, reasons, rules and sections.
 
     For a person (`print`, `to_html`) and for a script (`to_json`).
@@ -46,6 +47,12 @@ class EvaluationReport:
     evidence: VerdictEvidence
     sections: tuple[Section, ...]
     rules: tuple[str, ...] = RULES
+
+    def pieces(self) -> list[PagePiece]:
+        """What the page shows."""
+        from realloc.evaluate.report.page import to_pieces
+
+        return to_pieces(self)
 
     def __getitem__(self, title: str) -> Section:
         return pick({section.title: section for section in self.sections}, title)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
-from realloc.base.validation import check_types, from_table
+from realloc.base.validation import Checked, check_types, from_table
 from realloc.learn.features import calendar, category, lags, number
 from realloc.logs import Logs
 from realloc.logs.table import as_floats
@@ -23,7 +23,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeatureConfig:
+class FeatureConfig(Checked):
     """How states are encoded (table `[features]`)."""
 
     clip: float = (

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types
+from realloc.base.validation import Checked, check_types
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoveConfig:
+class MoveConfig(Checked):
     """Which moves are labelled (table `[moves]`)."""
 
     steps: tuple[float, ...] = (0.01, 0.02, 0.05)
@@ -28,7 +28,7 @@ class MoveConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemoryConfig:
+class MemoryConfig(Checked):
     """The size of the memory (table `[memory]`)."""
 
     capacity: int = 20_000

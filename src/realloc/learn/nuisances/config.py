@@ -3,15 +3,17 @@
 from dataclasses import dataclass
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, nearest
+from realloc.base.validation import Checked, check_types, nearest
 from realloc.learn.networks.config import TrainConfig
+from realloc.learn.nuisances.regressor_call import parse_regressor
 
 MODELS = ("ridge", "network", "boosting")
+SKLEARN = "sklearn."  # further models: calls such as sklearn.svm.SVR(C=2.0)
 OUTCOMES = ("real", "positive", "count")
 
 
 @dataclass(frozen=True, kw_only=True)
-class NuisanceConfig:
+class NuisanceConfig(Checked):
     """How m(H,B) and e(H,B) are learned.
 
     >>> NuisanceConfig(outcome="count").models
@@ -19,7 +21,8 @@ class NuisanceConfig:
     """
 
     folds: int = 5
-    models: tuple[str, ...] = MODELS  # candidates that are stacked
+    # candidates that are stacked; also regressors of scikit-learn (nuisances/regressor.py)
+    models: tuple[str, ...] = MODELS
     # real | positive (zeros allowed) | count; the last two are learned on the log scale
     outcome: str = "real"
     periods: bool = True  # take off what outcomes and mixes of one period share
@@ -51,7 +54,9 @@ class NuisanceConfig:
                 f"Expected one or more different `models` in {where}, got {list(self.models)}."
             )
         for name in self.models:
-            if name not in MODELS:
+            if name.startswith(SKLEARN):
+                parse_regressor(name)
+            elif name not in MODELS:
                 raise ConfigError(
                     f"Unknown model {name!r} in `models` of {where}.{nearest(name, MODELS)}"
                 )

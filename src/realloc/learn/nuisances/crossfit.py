@@ -16,6 +16,7 @@ from realloc.learn.nuisances.config import NuisanceConfig
 from realloc.learn.nuisances.diagnostics import Candidates, Diagnostics, diagnose
 from realloc.learn.nuisances.jobs import FitJob, Prediction, plan_jobs
 from realloc.learn.nuisances.network import fit_networks
+from realloc.learn.nuisances.regressor import fit_regressor
 from realloc.learn.nuisances.ridge import fit_starts, predict_ridge
 from realloc.learn.nuisances.sample import (
     Floats,
@@ -95,7 +96,8 @@ def _fit(
         entropy = np.random.SeedSequence([seed, zlib.crc32(name.encode())])
         model_seed = int(entropy.generate_state(1)[0])
         report = partial(progress, f"nuisances: {name}")
-        fitted.append(FITS[name](sample, jobs, starts, config, model_seed, report))
+        fit = FITS.get(name) or partial(fit_regressor, name)
+        fitted.append(fit(sample, jobs, starts, config, model_seed, report))
     return fitted
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, nearest
+from realloc.base.validation import Checked, check_types, nearest
 from realloc.learn.networks.config import TrainConfig
 
 PAIRS = ("difference", "slope")
@@ -11,7 +11,7 @@ WIDEST = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudentConfig:
+class StudentConfig(Checked):
     """The student (table `[student]`)."""
 
     pair: str = "difference"  # or slope

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, nearest
+from realloc.base.validation import Checked, check_types, nearest
 
 COORDINATES = ("auto", "log_ratio", "partial", "sphere")
 OMEGAS = ("logged", "memory")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SupportConfig:
+class SupportConfig(Checked):
     """Where the logs hold evidence (table `[support]`)."""
 
     level: float = 0.95  # part of the logged actions that lies inside the region

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, nearest
+from realloc.base.validation import Checked, check_types, nearest
 from realloc.learn.networks.config import TrainConfig
 
 SURFACES = ("kernel", "network", "factual", "sparse")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeacherConfig:
+class TeacherConfig(Checked):
     """Which surfaces sit on the committee, and how many members each has (table `[teacher]`)."""
 
     surfaces: tuple[str, ...] = SURFACES
@@ -43,7 +43,7 @@ class TeacherConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelConfig:
+class KernelConfig(Checked):
     """Sizes of the Gaussian-process surface (table `[kernel]`)."""
 
     inducing: int = 1000
@@ -63,7 +63,7 @@ class KernelConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SurfaceTraining:
+class SurfaceTraining(Checked):
     """Size and training of a surface that is a network."""
 
     TABLE: ClassVar[str]

@@ -5,8 +5,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from realloc.base.errors import LogError
+from realloc.base.numbers import counted, percent
 from realloc.base.numerics.blas import one_blas_thread
 from realloc.base.version import __version__
+from realloc.draw import Bullets, DataTable, PagePiece, Shown, VerdictBox
 from realloc.logs.checks.finding import Finding, Level
 from realloc.logs.checks.limits import CheckConfig
 from realloc.logs.checks.variation import Variation, measure
@@ -19,7 +21,7 @@ ORDER: tuple[Level, ...] = ("error", "warning", "info")
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Shown):
     """Findings, errors first, and how the log varies (None where it could not be read)."""
 
     findings: tuple[Finding, ...]
@@ -61,11 +63,40 @@ class Check:
             "variation": asdict(self.variation) if self.variation else None,
         }
 
+    def pieces(self) -> list[PagePiece]:
+        """The verdict, every finding with what to do, and how the channels vary."""
+        errors = counted(len(self.errors), "error")
+        warnings = counted(len(self.warnings), "warning")
+        verdict = "Ready to learn from" if self.ok else "Not ready to learn from"
+        tone = "bad" if self.errors else "wait" if self.warnings else "good"
+        pieces: list[PagePiece] = [VerdictBox(f"{verdict}: {errors}, {warnings}.", tone)]
+        if self.findings:
+            pieces.append(Bullets([f"{f.level}: {f.sentence}" for f in self.findings]))
+        if self.variation:
+            pieces.append(_channels_table(self.variation))
+        return pieces
+
     def __str__(self) -> str:
         lines = [self.variation.sentence] if self.variation else []
         lines.append(f"errors: {len(self.errors)}, warnings: {len(self.warnings)}")
         lines += [f"{finding.level}: {finding.sentence}" for finding in self.findings]
         return "\n".join(lines)
+
+
+def _channels_table(variation: Variation) -> DataTable:
+    heads = ("channel", "rows used", "mean share", "5 to 95 % of rows", "within units")
+    rows = [
+        (
+            channel.channel,
+            percent(channel.rows_used),
+            percent(channel.mean_share),
+            f"{percent(channel.p05)} to {percent(channel.p95)}",
+            f"{100 * channel.spread_within:.1f} points",
+        )
+        for channel in variation.channels
+    ]
+    note = "Within units: the standard deviation of a unit's share over time."
+    return DataTable(heads, rows, variation.sentence, note)
 
 
 def check_logs(logs: Logs, config: CheckConfig | None = None) -> Check:

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types
+from realloc.base.validation import Checked, check_types
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckConfig:
+class CheckConfig(Checked):
     """Where the check draws its lines (table `[check]`)."""
 
     fewest_rows: int = 50  # fewer: no fit

@@ -5,14 +5,14 @@ import re
 from dataclasses import asdict, dataclass
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types
+from realloc.base.validation import Checked, check_types
 
 THOUSANDS = ("", ".", ",", " ", "'")
 DATE_PARTS = re.compile("YYYY|YY|MMM|MM|DD")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadOptions:
+class ReadOptions(Checked):
     """How text is written (table `[read]`). Plain CSV and ISO dates need none of it.
 
     >>> ReadOptions(delimiter=";", decimal=",", thousands=".").to_toml()

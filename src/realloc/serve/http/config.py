@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from realloc.base.errors import ConfigError
-from realloc.base.validation import check_types, from_table
+from realloc.base.validation import Checked, check_types, from_table
 from realloc.model.config import read_toml
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServeConfig:
+class ServeConfig(Checked):
     """Limits of the service (table `[serve]`)."""
 
     # Days since the version was made; an older model moves nothing. 0: no limit
