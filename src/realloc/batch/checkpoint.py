@@ -112,7 +112,7 @@ def _pack_parquet(table: pa.Table) -> bytes:
 
 
 @dataclass(frozen=True)
-class Part:
+class ChunkFile:
     """A file of a finished chunk."""
 
     name: str
@@ -127,8 +127,8 @@ class Finished:
     run: str
     tally: Tally
     rows: int
-    answers: Part
-    logged: Part
+    answers: ChunkFile
+    logged: ChunkFile
 
 
 @dataclass(frozen=True)
@@ -196,13 +196,13 @@ class Checkpoint:
         record = parse_object(self.place.read(self._record(number)))
         if record.pop("digest") != digest_of(record):
             raise ValueError
-        answers, logged = Part(**record["answers"]), Part(**record["logged"])
+        answers, logged = ChunkFile(**record["answers"]), ChunkFile(**record["logged"])
         tally = Tally(**record["tally"])
         return Finished(record["run"], tally, record["rows"], answers, logged)
 
-    def _write(self, name: str, kind: str, content: bytes) -> Part:
+    def _write(self, name: str, kind: str, content: bytes) -> ChunkFile:
         digest = sha256(content)
-        part = Part(f"{name}-{digest[:12]}.{kind}", len(content), digest)
+        part = ChunkFile(f"{name}-{digest[:12]}.{kind}", len(content), digest)
         # It may be there, of a run that was stopped, and it may be damaged since.
         if (
             not self.place.create(part.name, content)
