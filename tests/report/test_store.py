@@ -21,6 +21,7 @@ def test_the_page_holds_every_part_and_loads_nothing(store, ledger):
         "What each constraint costs",
         "What the model knows",
         "Which moves pay",
+        "What a hidden cause could do",
         "Versions",
     ]
     assert "floor of ads: 35 % of the budget" in page

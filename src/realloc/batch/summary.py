@@ -12,6 +12,7 @@ from realloc.decide.totals import name_flows
 from realloc.decide.types import REASONS, describe_searches
 from realloc.model.explain import say_total
 from realloc.model.recommend import calibration_of
+from realloc.model.sensitivity import say_robustness
 from realloc.monitor.age import Age, age_of
 from realloc.monitor.drift import Drift, measure, worst
 from realloc.serve.load import LoadedModel
@@ -90,6 +91,7 @@ class RunSummary:
     output: Output | None = None
     decision_log: LoggedAs | None = None
     calibration: str | None = None  # None: no model answered
+    robustness: float | None = None  # of the total gain, to hidden causes; None: no gain
 
     def to_json(self) -> dict[str, Any]:
         """The figures as plain values."""
@@ -105,6 +107,8 @@ class RunSummary:
         """The figures for the console."""
         share = "" if self.moved_share is None else f" ({self.moved_share:.1%})"
         yield say_total(self.gain, self.gain_low, self.gain_high, self.calibration)
+        if self.robustness is not None:
+            yield say_robustness(self.gain, self.robustness)
         yield f"{self.moved_money:,.2f} of {self.money:,.2f} change hands{share}."
         for pair, amount in list(self.moved_by_pair.items())[:PAIRS_SHOWN]:
             yield f"{pair:24}{amount:16,.2f}"
@@ -165,6 +169,7 @@ def summarise(
         gain_low=tally.gain - tally.total.half,
         gain_high=tally.gain + tally.total.half,
         calibration=_calibration(loaded),
+        robustness=tally.robust.robustness if tally.robust.rows else None,
         reasons=dict(sorted(tally.reasons.items(), key=lambda pair: -pair[1])),
         searches=tally.searches,
         support_coverage=coverage,

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from realloc.decide.robustness import RobustnessSum
 from realloc.decide.totals import GainSum, money_flows
 from realloc.logs.reading.read import Today
 from realloc.monitor.drift import Counts, add_counts
@@ -24,6 +25,9 @@ SUMS = (
     "gain",
     "gain_common",
     "gain_single",
+    "robust_rows",
+    "robust_gain",
+    "robust_squared",
 )
 
 
@@ -41,6 +45,10 @@ class Tally:
     gain: float = 0.0
     gain_common: float = 0.0
     gain_single: float = 0.0
+    # The sums of a `RobustnessSum`.
+    robust_rows: int = 0
+    robust_gain: float = 0.0
+    robust_squared: float = 0.0
     # Usable rows whose own mix the logs support; None: not known.
     supported: int | None = None
     reasons: dict[str, int] = field(default_factory=dict[str, int])
@@ -58,6 +66,11 @@ class Tally:
     def total(self) -> GainSum:
         """The gain of all rows together."""
         return GainSum(self.gain, self.gain_common, self.gain_single)
+
+    @property
+    def robust(self) -> RobustnessSum:
+        """How strong a hidden cause must be to undo the gain."""
+        return RobustnessSum(self.robust_rows, self.robust_gain, self.robust_squared)
 
     def add(self, other: "Tally") -> "Tally":
         """Both together; the first of each finding is this one's."""
@@ -94,6 +107,9 @@ def count_chunk(
     budget = np.stack([column(name) for name in schema.spend_columns], axis=1).sum(axis=1)
     change = np.where(moved[:, None], share - logs.shares, 0.0) * budget[:, None]
     total = GainSum.of(*(column(name).astype(np.float64) for name in GAIN_COLUMNS))
+    robust = RobustnessSum.of(
+        *(column(name).astype(np.float64) for name in ("gain", "robustness"))
+    )
     reasons = Counter(answers["reason"].to_pylist())
     supported = None
     if level is not None:
@@ -111,6 +127,9 @@ def count_chunk(
         gain=total.gain,
         gain_common=total.common,
         gain_single=total.single,
+        robust_rows=robust.rows,
+        robust_gain=robust.gain,
+        robust_squared=robust.squared,
         reasons={reason: reasons[reason] for reason in sorted(reasons)},
         flows=money_flows(change).tolist(),
         findings={finding.code: finding.rows for finding in today.findings},

@@ -39,6 +39,7 @@ class DecisionConfig(Checked):
     min_significance: float = 2.3
     confidence: float = 0.95  # that the true gain of a moved row is at least `gain_lower`
     fallback: bool = False  # keep rows whose `gain_lower` is below 0
+    min_robustness: float = 0.0  # keep rows that a weaker hidden cause could undo
     # of outcomes in the objective; by default 1 for the outcome
     weights: dict[str, float] = field(default_factory=dict[str, float])
     # of guardrails: what each may lose per row
@@ -60,6 +61,11 @@ class DecisionConfig(Checked):
         if not 0.5 <= self.confidence < 1:
             raise ConfigError(
                 f"Expected `confidence` of [decision] from 0.5 to below 1, got {self.confidence}."
+            )
+        if not 0 <= self.min_robustness < 1:
+            raise ConfigError(
+                f"Expected `min_robustness` of [decision] from 0 to below 1, got "
+                f"{self.min_robustness}."
             )
         if self.weights and not any(weight > 0 for weight in self.weights.values()):
             raise ConfigError(

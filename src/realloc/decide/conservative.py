@@ -48,6 +48,8 @@ class OutcomeTerm:
     common_error: float = 0.0  # how far all gains together may be off, in parts of them
     # (starts (n, K), longest move) → gains that are cheap and close enough to compare ends by
     local_gain: Callable[[Floats, float], MoveFunction | None] | None = None
+    # how far a hidden cause of strength 1 may set a gain off (`robustness.py`)
+    hidden: MoveFunction | None = None
     network: NetworkArrays | None = None  # the surface of `gain`, where numbers say it
 
     def gain_and_error(

@@ -28,6 +28,7 @@ from realloc.decide.search.compiled import CompiledSearch, Explained, compile_se
 from realloc.decide.search.first_steps import FirstSteps, try_first_steps
 from realloc.decide.search.greedy import SLACK, search_greedy
 from realloc.decide.types import (
+    HIDDEN_CAUSE,
     LEADS_OUTSIDE,
     LOWER_BOUND,
     MOVED,
@@ -78,7 +79,13 @@ def decide(problem: Problem, config: DecisionConfig) -> Decided:
         search_path = f"numpy: {compiled}"
     decided = name_reasons(problem, base, shares, conflict, explained, config)
     decided = replace(decided, search_path=search_path)
-    return _fall_back(problem, base, decided) if config.fallback else decided
+    if config.fallback:
+        decided = _fall_back(problem, base, decided)
+    return (
+        _ask_robustness(problem, base, decided, config)
+        if config.min_robustness
+        else decided
+    )
 
 
 def search(
@@ -234,6 +241,22 @@ def name_obstacle(
 def _fall_back(problem: Problem, base: Floats, decided: Decided) -> Decided:
     """The paper's conditional improvement: keep the row unless its lower bound is at least 0."""
     back = (decided.reason == "moved") & (decided.gain - problem.radius * decided.sigma < 0)
+    return _take_back(problem, base, decided, back, LOWER_BOUND)
+
+
+def _ask_robustness(
+    problem: Problem, base: Floats, decided: Decided, config: DecisionConfig
+) -> Decided:
+    """Keep rows whose gain a weak hidden cause could undo."""
+    robustness = problem.robustness(decided.shares, decided.gain)
+    weak = (decided.reason == "moved") & ~(robustness >= config.min_robustness)
+    return _take_back(problem, base, decided, weak, HIDDEN_CAUSE)
+
+
+def _take_back(
+    problem: Problem, base: Floats, decided: Decided, back: Mask, binding: str
+) -> Decided:
+    """The decisions with some moves (n,) given up, except for what a constraint demands."""
     required = total_variation(base, problem.start) > UNMOVED
     gain, sigma = gain_and_sigma(problem, np.arange(len(base)), problem.start, base)
     return replace(
@@ -242,5 +265,5 @@ def _fall_back(problem: Problem, base: Floats, decided: Decided) -> Decided:
         gain=np.where(back, np.where(required, gain, 0.0), decided.gain),
         sigma=np.where(back, np.where(required, sigma, 0.0), decided.sigma),
         reason=np.where(back, np.where(required, "required", "uncertain"), decided.reason),
-        binding=np.where(back, LOWER_BOUND, decided.binding),
+        binding=np.where(back, binding, decided.binding),
     )

@@ -21,6 +21,7 @@ from realloc.decide.conservative import (
     weigh_slopes,
 )
 from realloc.decide.constraints.limits import Limits
+from realloc.decide.robustness import offsets, robustness_of
 from realloc.decide.search.greedy import SearchConfig, SupportFunction
 
 UNMOVED = 1e-12  # shares that differ by less did not move
@@ -46,6 +47,11 @@ class Problem:
         return max(
             (term.common_error for term in self.outcomes if term.weight), default=0.0
         )
+
+    def robustness(self, shares: Floats, gain: Floats) -> Floats:
+        """How strong a hidden cause must be to undo the gains (n,) of moves to `shares` (n, K)."""
+        rows = np.arange(len(shares))
+        return robustness_of(gain, offsets(self.outcomes, rows, self.start, shares))
 
 
 def approximate_locally(problem: Problem, base: Floats, config: DecisionConfig) -> Problem:

@@ -19,3 +19,5 @@ class Window:
     periods: Rows  # codes of the rows' times
     # The units themselves, where `units` are blocks of their time.
     owners: Rows | None = None
+    # The feature that each column of x belongs to.
+    columns: tuple[str, ...] | None = None

@@ -24,6 +24,7 @@ from realloc.base.artifact import (
 from realloc.base.errors import ArtifactError, ReallocError
 from realloc.base.validation import from_table
 from realloc.learn.features.encode import Encoder
+from realloc.learn.hidden_cause import HiddenCauses
 from realloc.learn.level import OutcomeLevel
 from realloc.learn.memory.labels import Labels
 from realloc.learn.nuisances.diagnostics import Diagnostics
@@ -221,6 +222,7 @@ def _learned_parts(learned: Learned) -> tuple[dict[str, Any], Arrays]:
         "covariance": None,
         "mixes": None,
         "level": None,
+        "hidden": None if learned.hidden is None else asdict(learned.hidden),
     }
     covariance = learned.covariance
     if covariance is not None:
@@ -308,6 +310,7 @@ def _read_learned(
         covariance=None if covariance is None else replace(covariance, level=level),
         mixes=_read_mixes(meta["mixes"], arrays, sizes),
         level=level,
+        hidden=None if meta["hidden"] is None else HiddenCauses.from_json(meta["hidden"]),
     )
 
 

@@ -47,6 +47,7 @@ from realloc.model.recommend import (
     take_offers,
 )
 from realloc.model.request import read_constraints, read_today
+from realloc.model.sensitivity import Sensitivity, judge_sensitivity
 from realloc.model.state import RoundState
 from realloc.model.summary import ModelSummary, known_pieces
 
@@ -227,6 +228,11 @@ class ReAlloc(Shown):
         logs, _ = read_today(today, self.known_schema)
         names = (by,) if isinstance(by, str) else tuple(by)
         return like(effects(self.fitted, logs, names, self.config.decision), today)
+
+    def sensitivity(self, today: Any) -> Sensitivity:
+        """How strong a cause that nobody recorded would have to be to undo the gain on `today`."""
+        logs, _ = read_today(today, self.known_schema)
+        return judge_sensitivity(self.decide(logs), self.fitted.main.hidden)
 
     def decide_with(self, decision: DecisionConfig, constraints: Constraints) -> Self:
         """The same model with other rules of decision; what it learned stays."""

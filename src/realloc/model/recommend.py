@@ -181,6 +181,7 @@ def answer(
         further={
             "gain_error": decided.sigma,
             "common_error": np.full(len(rows), problem.common_error),
+            "robustness": problem.robustness(decided.shares, decided.gain),
             "limited_by": decided.binding,
             "best_move": np.where(np.abs(shift).max(axis=1) > 0, best_move, ""),
             "best_move_gain": decided.best_gain,

@@ -13,6 +13,7 @@ from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, Integers, Rows
 from realloc.decide.model import GainModel
 from realloc.learn.features.encode import Encoder, fit_encoder
+from realloc.learn.hidden_cause import HiddenCauses, measure_hidden
 from realloc.learn.level import fit_level
 from realloc.learn.memory.buffer import may_stay, remember
 from realloc.learn.memory.moves import label_moves
@@ -92,7 +93,9 @@ def learn(
     """Stages I and II for one outcome."""
     surfaces = config.teacher.surfaces
     config = for_size(config, len(rows.x))
-    level = fit_level(rows, draw(seed, "level", 0)) if former is None else former.level
+    level = None if former is None else former.level
+    if former is None and config.nuisances.level:
+        level = fit_level(rows, draw(seed, "level", 0))
     size = np.ones(len(rows.x)) if level is None else level(rows.x)
     rows = replace(rows, outcome=rows.outcome / size)
     if config.nuisances.takes_off_periods:
@@ -126,7 +129,16 @@ def learn(
         covariance=None if covariance is None else replace(covariance, level=level),
         mixes=repeated_mixes(student, rows, nuisances, size),
         level=level,
+        hidden=hidden_causes(rows, nuisances, teacher, size),
     )
+
+
+def hidden_causes(
+    rows: Window, nuisances: Nuisances, teacher: Teacher, size: Floats
+) -> HiddenCauses:
+    """What a hidden cause could do, by what held-out rows leave unexplained."""
+    left = teacher.weighing.together**0.5 * teacher.scaling.outcome
+    return measure_hidden(rows, nuisances.shares, left, size)
 
 
 Learner = Callable[[Learned | None, Window, Config, int, int, Progress], Learned]
@@ -284,8 +296,9 @@ def open_window(
     """Encode a log that is large enough to learn from."""
     units, folds = set_apart(logs, config.nuisances.folds, seed)
     weights = np.ones(len(logs)) if weights is None else check_weights(weights, len(logs))
+    encoded = encoder.encode(logs)
     return Window(
-        x=encoder.encode(logs).values,
+        x=encoded.values,
         shares=np.array(logs.shares),
         outcome=np.array(logs.outcome),
         folds=folds,
@@ -293,6 +306,7 @@ def open_window(
         owners=logs.unit_codes,
         periods=np.unique(logs.times, return_inverse=True)[1],
         weights=weights / weights.mean(),
+        columns=encoded.owners,
     )
 
 

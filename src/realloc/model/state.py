@@ -18,6 +18,7 @@ from realloc.decide.gain_std import GainStd
 from realloc.decide.model import GainModel, GainsAt, States
 from realloc.decide.search.gain_arrays import HasArrays
 from realloc.learn.features.encode import Encoder
+from realloc.learn.hidden_cause import HiddenCauses
 from realloc.learn.level import OutcomeLevel
 from realloc.learn.memory.labels import Labels
 from realloc.learn.nuisances.diagnostics import Diagnostics
@@ -50,6 +51,8 @@ class Learned:
     mixes: RepeatedMixes | None = None
     # What student and covariance are relative to, since the first round.
     level: OutcomeLevel | None = None
+    # What a cause that nobody recorded could do to gains; of the last window.
+    hidden: HiddenCauses | None = None
 
     @property
     def common_error(self) -> float:
@@ -66,6 +69,14 @@ class Learned:
         """The same, cheap to compare ends near `start` (n, K) by."""
         near = gains.near(start, radius)
         return None if near is None else _beyond(near, self.mixes)
+
+    def hidden_offset(self, x: States) -> MoveFunction | None:
+        """How far a hidden cause of strength 1 may set gains off."""
+        hidden = self.hidden
+        if hidden is None:
+            return None
+        size = np.ones(len(x)) if self.level is None else self.level(x)
+        return lambda rows, p, ends: hidden.offset(p, ends) * size[rows, None]
 
     def sigma(
         self, gains: GainsAt, x: States, start: Floats, uncertainty: str
@@ -152,6 +163,7 @@ class RoundState:
                     weight=objective.get(name, 0.0),
                     tolerance=None if is_main else config.tolerances.get(name, 0.0),
                     local_gain=local,
+                    hidden=learned.hidden_offset(x),
                     network=gains.arrays if isinstance(gains, HasArrays) else None,
                     common_error=(
                         learned.common_error if config.uncertainty == "posterior" else 0.0

@@ -13,6 +13,7 @@ from realloc.draw import (
 from realloc.logs import Logs
 from realloc.model.realloc import ReAlloc
 from realloc.model.summary import known_pieces
+from realloc.report.hidden import hidden_pieces
 from realloc.storage.store import Version
 
 FEATURES = 6  # that rows are split by
@@ -27,10 +28,14 @@ def learned_pieces(
     learned = known_pieces(model.known)
     if record is not None:
         learned.append(windows_table(record))
-    return [
+    pieces: list[PagePiece] = [
         Part("What the model knows", learned),
         Part("Which moves pay", effect_pieces(model, rows)),
     ]
+    if rows is not None:
+        hidden = hidden_pieces(model.sensitivity(rows))
+        pieces.append(Part("What a hidden cause could do", hidden))
+    return pieces
 
 
 def windows_table(record: Version) -> DataTable:

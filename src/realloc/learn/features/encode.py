@@ -57,6 +57,7 @@ class Encoded:
     names: tuple[str, ...]
     # per feature: part of the rows that training never saw
     report: dict[str, float] = field(default_factory=dict)
+    owners: tuple[str, ...] = ()  # the feature that each column belongs to
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,9 @@ class Encoder:
                 f"{name}{suffix}" for name, block in blocks for suffix in block.suffixes
             ),
             report={name: block.unseen for name, block in blocks if block.unseen},
+            owners=tuple(
+                name or "calendar" for name, block in blocks for _ in block.suffixes
+            ),
         )
 
     def remember(self, logs: Logs) -> "Encoder":
