@@ -41,8 +41,8 @@ def refusal(summary: RunSummary, where: str | Path) -> PublishError:
     """What a run says that may not publish its results."""
     return PublishError(
         f"Nothing was published: {'; '.join(summary.broken_limits)}. The results lie in "
-        f"{str(where)!r}. Look at them, then publish with `--force`, or change [publish] of the "
-        "config."
+        f"{str(where)!r}. Look at them, then publish with `--beyond-limits`, or change [publish] "
+        "of the config."
     )
 
 
