@@ -108,6 +108,9 @@ bench-batch: .venv/.dev  ## 500 K rows from Parquet to Parquet with everything o
 faults-batch: .venv/.dev  ## kills, failing disks, races and flipped bits of batches and the decision log (part of `make faults`)
 	$(BIN)/python -m benchmarks.faults_batch
 
+bench-shards: .venv/.dev  ## one run, and eight shards with a commit, over a million rows
+	$(BIN)/python benchmarks/shards.py $(ARGS)
+
 bench-real: .venv/.dev  ## Olympus, Conjura, Hillstrom and Meridian, where ../shared/data is there (an hour; resumable)
 	$(PIP) --editable '.[peers]'
 	$(BIN)/python experiments/real_olympus.py
