@@ -24,7 +24,7 @@ from starlette.routing import Route
 from realloc.base.errors import LedgerError, ReallocError, StoreError
 from realloc.console import writes
 from realloc.console.guard import Guard, RequestRefused, read_cookie
-from realloc.console.pages import trust
+from realloc.console.pages import review, trust
 from realloc.console.pages.item import item, what_if
 from realloc.console.pages.items import csv_chunks, items, read_selection, write_parquet
 from realloc.console.pages.overview import overview
@@ -45,19 +45,25 @@ Write = Callable[[Visit], str]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
-STATIC = ("console.css", "whatif.js")
+STATIC = ("console.css", "whatif.js", "review.js")
 FOREVER = {"cache-control": "private, max-age=31536000, immutable"}
 MOST_FIELDS = 500  # of an address or a form
 PAGES: dict[str, Page] = {
     "/": overview,
     "/items": items,
     "/item": item,
+    "/review": review.review,
     "/versions": trust.versions,
     "/monitor": trust.monitor,
     "/log": trust.log,
     "/evaluations": trust.evaluations,
 }
-WRITES: dict[str, Write] = {"/versions/rollback": writes.roll_back}
+WRITES: dict[str, Write] = {
+    "/versions/rollback": writes.roll_back,
+    "/review/decide": review.decide,
+    "/review/bulk": review.decide_many,
+    "/review/undo": review.undo,
+}
 
 
 def make_console(
@@ -81,7 +87,11 @@ def make_console(
     ]
     app = Starlette(
         routes=routes,
-        exception_handlers={HTTPException: desk.not_found, ReallocError: desk.problem},
+        exception_handlers={
+            HTTPException: desk.not_found,
+            RequestRefused: desk.refused,
+            ReallocError: desk.problem,
+        },
     )
     return Guard(app, hosts, tokens, sessions)
 
@@ -208,6 +218,11 @@ class _Desk:
         status = problem.status_code if isinstance(problem, HTTPException) else 404
         text = "There is no such page. The menu lists all of them."
         return await self._say(request, "Not found", text, status)
+
+    async def refused(self, request: Request, problem: Exception) -> Response:
+        """A form or address that cannot be read."""
+        status = problem.status if isinstance(problem, RequestRefused) else 400
+        return await self._say(request, "This was refused", str(problem), status)
 
     async def problem(self, request: Request, problem: Exception) -> Response:
         """What cannot be shown is said in a sentence."""

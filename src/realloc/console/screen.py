@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FILES = files("realloc.console")
 MENU = (
-    ("Decide", (("/", "Overview"), ("/items", "Items"))),
+    ("Decide", (("/", "Overview"), ("/items", "Items"), ("/review", "Review"))),
     (
         "Trust",
         (

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pyarrow import ArrowException
+
 from realloc.base.errors import LedgerError, ReallocError
 from realloc.console.run_rows import RunRows
 from realloc.model.realloc import ReAlloc
@@ -126,7 +128,15 @@ class ConsoleSource:
 
     def figures(self, entry: Entry) -> RunFigures:
         """A run in a few numbers."""
-        return self._figures.get(entry.digest, lambda: figures_of_run(self.ledger, entry))
+        try:
+            return self._figures.get(
+                entry.digest, lambda: figures_of_run(self.ledger, entry)
+            )
+        except (OSError, ArrowException) as problem:
+            raise LedgerError(
+                f"Cannot read the rows of run {entry.run!r}: a file of entry {entry.number} is "
+                "missing or damaged. `realloc audit` names it."
+            ) from problem
 
     def model(self, number: int | None) -> tuple[ReAlloc, Version]:
         """A version's model and record."""

@@ -1,6 +1,6 @@
 """Items: the rows of a run, filtered and sorted, page by page; and the selection as a file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -15,9 +15,11 @@ from realloc.decide.types import REASONS
 from realloc.storage.ledger.entry import Entry
 
 
-def read_selection(visit: Visit, rows: RunRows) -> RowSelection:
+def read_selection(
+    visit: Visit, rows: RunRows, query: Mapping[str, str] | None = None
+) -> RowSelection:
     """The selection of an address; a category comes as `column=value`."""
-    given = dict(visit.query)
+    given = dict(visit.query if query is None else query)
     column, _, value = given.get("category", "").partition("=")
     if column:
         given |= {"column": column, "value": value}
