@@ -25,6 +25,7 @@ from realloc.base.errors import LedgerError, ReallocError, StoreError
 from realloc.console import writes
 from realloc.console.guard import Guard, RequestRefused, read_cookie
 from realloc.console.pages import review, trust
+from realloc.console.pages.constraints import constraints
 from realloc.console.pages.item import item, what_if
 from realloc.console.pages.items import csv_chunks, items, read_selection, write_parquet
 from realloc.console.pages.overview import overview
@@ -53,6 +54,7 @@ PAGES: dict[str, Page] = {
     "/items": items,
     "/item": item,
     "/review": review.review,
+    "/constraints": constraints,
     "/versions": trust.versions,
     "/monitor": trust.monitor,
     "/log": trust.log,

@@ -50,8 +50,9 @@ def read_approvals(source: ConsoleSource, run: Entry) -> dict[int, Approval]:
         if entry.kind != KIND or told.get("of_run") != run.run:
             continue
         for values in told["after"]["rows"]:
+            own: dict[str, Any] = {**values, "shares": tuple(values["shares"])}
             found[values["row"]] = Approval(
-                **{**values, "shares": tuple(values["shares"])},
+                **own,
                 who=told["who"],
                 why=told["why"],
                 entry=entry.number,

@@ -212,7 +212,7 @@ class RunRows:
         found = self._ask(
             "SELECT * FROM rows WHERE row IN (SELECT unnest(?)) ORDER BY row", [[*numbers]]
         )
-        digests: dict[int, str] = {}
+        digests: dict[int, bytes | None] = {}
         for file, start in zip(self.files, self._starts, strict=True):
             rows = self._ask(
                 f"SELECT file_row_number AS row, {FINGERPRINT} AS digest "

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FILES = files("realloc.console")
 MENU = (
     ("Decide", (("/", "Overview"), ("/items", "Items"), ("/review", "Review"))),
+    ("Plan", (("/constraints", "Constraints"),)),
     (
         "Trust",
         (

@@ -73,6 +73,7 @@ class ConsoleSource:
         self._rows = Recent(RUNS_KEPT)
         self._figures = Recent(2 * RUNS_KEPT)
         self._models = Recent(MODELS_KEPT)
+        self._found = Recent(2 * RUNS_KEPT)
 
     def freshness(self) -> Freshness:
         """The state of the store now; a damaged one is said, not raised."""
@@ -151,6 +152,10 @@ class ConsoleSource:
             raise LedgerError("No model was asked in this run: every mix was kept.")
         model, _ = self.model(entry.version)
         return copy(model).decide_with(*rules_of(entry))
+
+    def remember(self, name: Any, make: Callable[[], T]) -> T:
+        """Something about a run that takes long to find; found once."""
+        return self._found.get(name, make)
 
     def warm(self) -> None:
         """Read the newest run, so that the first page need not wait; what fails is said later."""
