@@ -1,11 +1,12 @@
 """The console as a web application: routes to pages, logins, files; `Guard` stands around it."""
 
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl
 
+from pyarrow import RecordBatch
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
@@ -130,26 +131,24 @@ class _Desk:
     async def csv(self, request: Request) -> Response:
         """The selection as CSV."""
         visit = await self.visit(request)
-        rows = await run_in_threadpool(
-            lambda: self.source.rows(self.source.run(visit.text("run")))
-        )
-        chunks = csv_chunks(rows, read_selection(visit, rows))
+        chunks = csv_chunks(await run_in_threadpool(self._export, visit))
         headers = {"content-disposition": 'attachment; filename="items.csv"'}
         return StreamingResponse(chunks, media_type="text/csv", headers=headers)
 
     async def parquet(self, request: Request) -> Response:
         """The selection as Parquet."""
         visit = await self.visit(request)
-        rows = await run_in_threadpool(
-            lambda: self.source.rows(self.source.run(visit.text("run")))
-        )
-        selection = read_selection(visit, rows)
+        batches = await run_in_threadpool(self._export, visit)
         with tempfile.NamedTemporaryFile(suffix=".parquet", delete=False) as file:
             path = Path(file.name)
-        await run_in_threadpool(write_parquet, rows, selection, path)
+        await run_in_threadpool(write_parquet, batches, path)
         return FileResponse(
             path, filename="items.parquet", background=BackgroundTask(path.unlink)
         )
+
+    def _export(self, visit: Visit) -> Iterator[RecordBatch]:
+        rows = self.source.rows(self.source.run(visit.text("run")))
+        return rows.export(read_selection(visit, rows))
 
     async def what_if(self, request: Request) -> Response:
         """What the sliders ask."""

@@ -195,7 +195,7 @@ class RunRows:
             f"SELECT {', '.join(columns)} FROM rows WHERE {where} ORDER BY row",
             params=values,
         )
-        yield from found.to_arrow_reader(AT_ONCE)
+        return iter(found.to_arrow_reader(AT_ONCE))
 
     def inputs(self, number: int) -> Logs:
         """What a row was decided from."""
