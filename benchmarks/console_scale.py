@@ -87,7 +87,7 @@ def make_log(root: Path, rows: int, runs: int) -> Store:
     files = write_copies(root, table, rows // table.num_rows)
     for number in range(runs):
         named: Entry = replace(entry, run=f"run-{number:03d}", segments=(), rows=0)
-        ledger.append(named, files)
+        ledger.append(named, [path.read_bytes() for path in files])
     return store
 
 
