@@ -21,6 +21,7 @@ from realloc.cli.options import (
     Report,
     StorePath,
 )
+from realloc.cli.outputs import Force, check_free
 from realloc.logs import Logs, Schema, read_logs
 from realloc.model.config import read_config
 from realloc.model.realloc import ReAlloc
@@ -44,11 +45,13 @@ def fit(
     ] = False,
     allow_network: AllowNetwork = False,
     report: Report = None,
+    force: Force = False,
     details: Details = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn from logs: the first round into a store."""
+    check_free(report, force, "--report")
     place = Store(store, allow_network=allow_network)
     if not place.empty and not again:
         raise ConfigError(
@@ -59,7 +62,7 @@ def fit(
     settings = settings if seed is None else replace(settings, seed=seed)
     window = _read(logs, schema, quiet)
     with place.writer():
-        with show_progress(quiet) as progress:
+        with show_progress(quiet, piped=True) as progress:
             model = ReAlloc(settings, schema).fit(window, progress=progress)
         version = place.commit(model, window, again=again)
     _write_report(model, version, report)
@@ -91,6 +94,7 @@ def update(
     ] = False,
     allow_network: AllowNetwork = False,
     report: Report = None,
+    force: Force = False,
     details: Details = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -99,6 +103,7 @@ def update(
 
     A window that was applied before changes nothing.
     """
+    check_free(report, force, "--report")
     place = Store(store, allow_network=allow_network)
     if place.empty:
         place.load()  # its sentence, before the folder is made
@@ -112,7 +117,7 @@ def update(
                 stdout().print(f"This window was already applied; {store} stays as it is.")
             return
         place.check_window(rows, model, allow_gap=allow_gap, allow_overlap=allow_overlap)
-        with show_progress(quiet) as progress:
+        with show_progress(quiet, piped=True) as progress:
             model.update(rows, progress=progress, churn=churn)
         version = place.commit(
             model, rows, allow_gap=allow_gap, allow_overlap=allow_overlap

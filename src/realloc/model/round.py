@@ -31,15 +31,11 @@ from realloc.learn.teacher.posterior import to_kernel
 from realloc.learn.teacher.repeated_mixes import RepeatedMixes, fit_mixes
 from realloc.learn.window import Window
 from realloc.logs import Logs, unit_folds
+from realloc.logs.split import LEAST_LONG, LEAST_UNITS, cut_blocks
 from realloc.model.config import Config
 from realloc.model.state import Learned, RoundState
 
 LEAST_ROWS = 50
-LEAST_UNITS = 10
-# Fewer units: at least so many, their histories cut into so many blocks of at least so many rows.
-LEAST_LONG = 5
-BLOCKS = 30
-BLOCK_ROWS = 30
 
 
 def run_round(
@@ -328,21 +324,6 @@ def set_apart(logs: Logs, folds: int, seed: int) -> tuple[Rows, Integers]:
         )
     rank = np.random.default_rng(draw(seed, "blocks", 0)).permutation(count)
     return blocks, (rank % folds)[blocks]
-
-
-def cut_blocks(logs: Logs) -> Integers:
-    """A block number per row: every unit's history in up to BLOCKS / units equal parts, none below
-    BLOCK_ROWS if it can be.
-    """
-    blocks = np.zeros(len(logs), np.int64)
-    first = 0
-    for unit in np.unique(logs.unit_codes):
-        rows = np.flatnonzero(logs.unit_codes == unit)
-        rows = rows[np.argsort(logs.times[rows], kind="stable")]
-        parts = max(1, min(-(-BLOCKS // logs.unit_count), len(rows) // BLOCK_ROWS))
-        blocks[rows] = first + np.arange(len(rows)) * parts // len(rows)
-        first += parts
-    return blocks
 
 
 def check_weights(weights: Any, rows: int) -> Floats:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
+from realloc.base.numbers import written
 from realloc.base.simplex import Floats, Integers, Mask
 from realloc.logs.checks.rules import RULES, First, RuleTally
 from realloc.logs.reading.arrow import compute as pc
@@ -275,8 +276,9 @@ def _hint(parsed: Parsed, column: str, read: ReadOptions) -> str:
     """How to read the first cell that is no number."""
     if not parsed.bad.any() or parsed.texts is None:
         return ""
-    keys = looks_like(str(parsed.texts[int(np.argmax(parsed.bad))].as_py()))
-    if not keys and to_numbers(parsed.texts, column, allow_text=True).bad.all():
+    first = parsed.texts.slice(int(np.argmax(parsed.bad)), 1)
+    keys = looks_like(str(first[0].as_py()))
+    if not keys and to_numbers(first, column, allow_text=True).bad.all():
         return "Leave the cell empty where there is no value."
     if not keys:
         return f"[read] says {read.to_toml()}, but this cell is plain. Write all cells in one way."
@@ -364,7 +366,7 @@ def say(value: Any) -> str:
     if np.asarray(value).dtype == np.int64:
         moment = np.datetime64(int(value), "us").astype("datetime64[s]")
         return str(moment).removesuffix("T00:00:00")
-    return f"{float(value):.6g}"
+    return written(float(value))
 
 
 def _as_text(column: pa.Array, name: str) -> pa.Array:

@@ -37,7 +37,7 @@ Rows = list[dict[str, Any]]
 KEYS = {
     "recommend": {"rows"},
     "batch": {"rows"},
-    "explain": {"row"},
+    "explain": {"rows"},
     "field": {"rows"},
     "whatif": {"rows", "to"},
 }
@@ -86,6 +86,8 @@ class Answers:
 
     def _parse(self, route: str, body: bytes) -> ParsedRequest:
         table = parse(body)
+        if "rows" not in table and "row" in table:  # the other spelling
+            table["rows"] = [table.pop("row")]
         config = self.versions.config
         required = KEYS[route]
         optional = set() if route in ("field", "whatif") else {"constraints"}
@@ -94,7 +96,7 @@ class Answers:
             raise HttpError(
                 422, "bad_keys", f"Expected the keys {keys} and no unknown one."
             )
-        rows = [table.pop("row")] if route == "explain" else table.pop("rows")
+        rows = table.pop("rows")
         if type(rows) is not list or not rows:
             raise bad_rows("Expected `rows` to be a list of at least one row.")
         limit = config.batch_rows if route == "batch" else config.rows
@@ -103,6 +105,8 @@ class Answers:
                 f"Expected at most {limit} rows in a request. Split it, or use /v1/batch."
             )
             raise HttpError(413, "too_many_rows", sentence)
+        if route == "explain" and len(rows) > 1:
+            raise bad_rows(f"Expected one row to explain, got {len(rows)}.")
         if "constraints" in table:
             self._check_constraints(table["constraints"])
         return ParsedRequest(route, rows, table)
