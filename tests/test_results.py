@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from benchmarks.speed import table
 
 import zoo
 
@@ -64,5 +65,17 @@ def test_latencies_and_refusals_are_those_of_the_load_test():
 
 def test_the_table_of_the_zoo_is_that_of_the_committed_cells():
     page = (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8").split("## Results")[1]
-    table = zoo.overview(load("experiments/results/zoo_evaluation.json")["cells"])
-    assert "\n".join(table) in page
+    overview = zoo.overview(load("experiments/results/zoo_evaluation.json")["cells"])
+    assert "\n".join(overview) in page
+
+
+def test_the_table_of_decisions_is_that_of_the_speed_run():
+    results = load("benchmarks/results/speed.json")
+    for line in table(results):
+        assert line in PAGE
+    models = results["summary"]["models"]
+    assert (
+        f"Over {models['count']} small models the slowest hundredth takes "
+        f"{models['p99_to_median']:.1f} times the median" in PAGE
+    )
+    assert models["not_compiled"] == 0
