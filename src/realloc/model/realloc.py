@@ -25,6 +25,7 @@ from realloc.logs.reading.wanted import read_shares
 from realloc.model.advice import advise
 from realloc.model.churn import Churn, compare_fields
 from realloc.model.config import Config
+from realloc.model.curve import Curve, draw_curve
 from realloc.model.effects import effects, like
 from realloc.model.explain import Explanation, explain_unit
 from realloc.model.files import (
@@ -35,6 +36,7 @@ from realloc.model.files import (
     unpack_model,
     write_model,
 )
+from realloc.model.importance import Importance, importance
 from realloc.model.known import Knowledge, what_is_known
 from realloc.model.last_window import LastWindow, look_back
 from realloc.model.outlook import look_ahead
@@ -213,6 +215,19 @@ class ReAlloc(Shown):
         """How strong a cause that nobody recorded would have to be to undo the gain on `today`."""
         logs, _ = read_today(today, self.known_schema)
         return judge_sensitivity(self.decide(logs), self.fitted.main.hidden)
+
+    def importance(self, today: Any) -> Importance:
+        """Which features make gains differ between rows, best asked about rows not learned from."""
+        logs, _ = read_today(today, self.known_schema)
+        return importance(self.fitted, logs, self.config.decision)
+
+    def curve(self, today: Any, unit: Any, channel: str) -> Curve:
+        """What other shares of a channel would be worth to a unit, and how far the logs reach.
+
+        The other channels keep their proportions; the unit stands as in its last row of `today`.
+        """
+        logs, _ = read_today(today, self.known_schema)
+        return draw_curve(self.fitted, logs, unit, channel, self.config.decision)
 
     def decide_with(self, decision: DecisionConfig, constraints: Constraints) -> Self:
         """The same model with other rules of decision; what it learned stays."""
