@@ -11,6 +11,7 @@ from rich.markup import escape
 from realloc.base.errors import ConfigError
 from realloc.base.numbers import counted
 from realloc.base.progress import show_progress
+from realloc.base.tasks import LocalEngine, processors
 from realloc.cli.console import indented, print_json, progress_bar, stdout
 from realloc.cli.options import (
     AllowNetwork,
@@ -63,7 +64,8 @@ def fit(
     window = _read(logs, schema, quiet)
     with place.writer():
         with show_progress(quiet, piped=True) as progress:
-            model = ReAlloc(settings, schema).fit(window, progress=progress)
+            model = ReAlloc(settings, schema, jobs=processors())
+            model.fit(window, progress=progress)
         version = place.commit(model, window, again=again)
     _write_report(model, version, report)
     _show(model, version, store, details=details, as_json=as_json)
@@ -118,6 +120,7 @@ def update(
             return
         place.check_window(rows, model, allow_gap=allow_gap, allow_overlap=allow_overlap)
         with show_progress(quiet, piped=True) as progress:
+            model.engine = LocalEngine(processors())
             model.update(rows, progress=progress, churn=churn)
         version = place.commit(
             model, rows, allow_gap=allow_gap, allow_overlap=allow_overlap

@@ -311,7 +311,7 @@ def check_split(flags: RowFlags, rows: CompactRows) -> CompactRows:
         flags.flag("missing_budget", keep & missing, schema.budget)
         flags.flag("zero_budget", keep & (budget == 0), schema.budget)
         keep &= (budget != 0) & ~missing
-        wrong = keep & (np.abs(total - 1) > 1e-6 + 2e-7 * len(schema.channels))
+        wrong = keep & ~sums_to_one(total, len(schema.channels))
         if wrong.any():
             advice = _explain_sum(total[wrong], budget[wrong])
             flags.flag("shares_sum", wrong, None, total, advice)
@@ -329,6 +329,11 @@ def check_split(flags: RowFlags, rows: CompactRows) -> CompactRows:
     aside = ~keep & ~dropped
     flags.intake.aside.append(CompactRows(rows.units[aside], rows.times[aside], {}))
     return rows.take(keep)
+
+
+def sums_to_one(total: Floats, channels: int) -> Mask:
+    """Whether shares that total so much (n,) may be float32 shares of a whole."""
+    return ~(np.abs(total - 1) > 1e-6 + 2e-7 * channels)  # one that is missing is no error
 
 
 def _dropped(flags: RowFlags) -> Mask:
