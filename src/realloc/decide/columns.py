@@ -43,6 +43,13 @@ ROW_COLUMNS = {
     "common_error": AdviceColumn(
         SURE, pa.float64(), "how far all gains may be off together, in parts of them"
     ),
+    "worth": AdviceColumn(SURE, pa.float64(), "money per unit of the outcome, if given"),
+    "money_gain": AdviceColumn(
+        SURE, pa.float64(), "the gain in money, less what the move costs; if worth is given"
+    ),
+    "money_gain_lower": AdviceColumn(
+        SURE, pa.float64(), "lower bound of money_gain; do not add these up"
+    ),
     "robustness": AdviceColumn(
         SURE,
         pa.float64(),
