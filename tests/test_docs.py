@@ -7,7 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
-PAGES += sorted((ROOT / "docs").rglob("*.md"))
+PAGES += sorted((ROOT / "docs").rglob("*.md")) + sorted((ROOT / "skills").rglob("*.md"))
+PAGES += [ROOT / "docs" / "llms.txt"]
 IDS = [page.stem for page in PAGES]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NUMBER = re.compile(r"(?<![\w.])[+\-−]?\d*\.?\d+")
@@ -15,7 +16,7 @@ SCRIPT = re.compile(r"\bpython (?:-m )?((?:experiments|benchmarks|docs)[\w./]*)"
 OUTSIDE = (
     r"\bissues? \d",
     r"\.\./shared",
-    r"\b(?!CONTRIBUTING|CHANGELOG|README)[A-Z]{5,}\.md\b",
+    r"\b(?!CONTRIBUTING|CHANGELOG|README|SKILL|SECURITY)[A-Z]{5,}\.md\b",
 )
 
 

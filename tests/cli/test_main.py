@@ -1,5 +1,6 @@
 """The commands as a user types them: what they print, what they write, and their exit codes."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -87,3 +88,43 @@ def test_an_unexpected_failure_is_exit_code_1_and_says_how_to_report(run, monkey
         "unexpected RuntimeError: the sky fell. Run again with REALLOC_DEBUG=1"
         in run("check", "x.csv", code=1).stderr
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("realloc re", {"recommend", "report"}),
+        ("realloc recommend --ou", {"--out"}),
+        ("realloc --ver", {"--version"}),
+    ],
+)
+def test_a_shell_completes_commands_and_options(words, expected):
+    done = subprocess.run(
+        [REALLOC],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ
+        | {
+            "_REALLOC_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        },
+    )
+    assert set(done.stdout.split()) == expected
+
+
+def test_completing_a_command_imports_none_of_them():
+    code = (
+        "import sys; from realloc.cli.lazy import LazyGroup\n"
+        "items = LazyGroup(name='realloc').shell_complete(None, 're')\n"
+        "print([item.value for item in items], 'realloc.cli.recommend' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "['recommend', 'report'] False\n"
+
+
+def test_the_script_that_teaches_a_shell_can_be_printed(run):
+    assert "complete" in run("--show-completion", "bash").stdout

@@ -14,13 +14,14 @@ from realloc.decide.problem import score_ends
 from realloc.decide.search.greedy import transfers
 from realloc.model.files import write_model
 from realloc.model.recommend import open_batches
+from realloc.world.zoo import ZooWorld
 from tests.small import CONFIG, today, window
 
 PAPER = Config.paper(seed=7)
 # the preset in sizes that take a second
 SMALL = replace(
     PAPER,
-    nuisances=replace(CONFIG.nuisances, periods=False),
+    nuisances=replace(CONFIG.nuisances, periods=False, level=False),
     teacher=replace(PAPER.teacher, members=2),
     network=replace(PAPER.network, least_steps=0, epochs=4, width=16, trunk=8),
     student=replace(PAPER.student, least_steps=0, epochs=4, width=16, trunk=8),
@@ -46,6 +47,13 @@ def test_one_network_teaches_on_the_printed_loss():
     assert min(PAPER.network.factual, PAPER.network.residual, PAPER.network.gradient) > 0
     assert fitted().fitted.main.committee.weights == (1.0,)
     assert fitted().fitted.main.covariance is None
+
+
+def test_outcomes_are_learned_as_they_are():
+    logs = ZooWorld("shop_sizes", seed=3).draw(60, periods=10, seed=0).logs
+    levelled = replace(SMALL, nuisances=replace(SMALL.nuisances, level=True))
+    assert ReAlloc(levelled, quiet=True).fit(logs).fitted.main.level is not None
+    assert ReAlloc(SMALL, quiet=True).fit(logs).fitted.main.level is None
 
 
 def test_the_memory_holds_feasible_moves_from_logged_shares():

@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import typer
@@ -31,6 +32,8 @@ MODULES = {
     "freeze": "store",
     "unfreeze": "store",
     "serve": "serve",
+    "mcp": "mcp",
+    "dbt": "dbt",
 }
 
 
@@ -67,6 +70,16 @@ class LazyGroup(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Their names."""
         return list(MODULES)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Names of commands that begin like this; their options are asked of the command."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [
+            SimpleNamespace(value=name, type="plain", help=first_sentence(name))
+            for name in MODULES
+            if name.startswith(incomplete)
+        ]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """One line for each, from the source of its module."""

@@ -97,7 +97,7 @@ def check_names(schema: Schema) -> None:
 
 def arrange(answers: pa.Table, schema: Schema) -> pa.Table:
     """Columns in their order and with their words: keys, shares and spends, the others."""
-    known = _known(schema)
+    known = known_columns(schema)
     names = [name for name in answers.column_names if name not in known]
     names += [name for name in known if name in answers.column_names]
     answers = answers.select(names)
@@ -113,7 +113,8 @@ def complete(answers: pa.Table, schema: Schema) -> pa.Table:
     return arrange(answers, schema)
 
 
-def _known(schema: Schema) -> dict[str, AdviceColumn]:
+def known_columns(schema: Schema) -> dict[str, AdviceColumn]:
+    """Every column that a recommendation can have beside its keys, in order."""
     shares = dict.fromkeys((*schema.share_columns, "share"), SHARE)
     spends = dict.fromkeys((*schema.spend_columns, "spend"), SPEND)
     keys = {schema.unit, schema.time, schema.channel_column}

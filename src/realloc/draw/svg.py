@@ -114,7 +114,7 @@ def fit(words: str, width: float) -> str:
     """As much of a text as fits, with a sign that some is missing.
 
     >>> fit("spring campaign", 70.0)
-    'spring c…'
+    'spring ca…'
     """
     most = max(2, int(width / LETTER))
     return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"

@@ -17,10 +17,11 @@ from realloc.logs.split import require_logs
 
 TOLERANCE = 1e-6  # shares that differ by less are the same up to rounding
 # Where fewer rows hold their shares, as with continuous spends, those that moved least stand for
-# them: this part of the rows, up to this part of the budget.
+# them: a fifth of the rows, or up to half where so many move a tiny part of the budget only.
 FEWEST_HELD = 0.05
 LEAST_MOVED = 0.2
-SMALL_MOVE = 0.02
+SMALL_MOVE = 0.02  # part of the budget, never more
+TINY_MOVE = 0.005
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +75,9 @@ def with_small_moves(events: Events, rows: Mask) -> Events:
     moved_by = events.moved_by[rows & np.isfinite(events.moved_by)]
     if not len(moved_by) or (moved_by <= TOLERANCE).mean() >= FEWEST_HELD:
         return events
-    least = float(np.quantile(moved_by, LEAST_MOVED))
-    return replace(events, tolerance=min(least, 2 * SMALL_MOVE))
+    least, middle = np.quantile(moved_by, (LEAST_MOVED, 0.5)).tolist()
+    tolerance = max(least, min(middle, 2 * TINY_MOVE))
+    return replace(events, tolerance=min(tolerance, 2 * SMALL_MOVE))
 
 
 def at_previous(logs: Logs, events: Events, rows: Rows | None = None) -> Logs:

@@ -78,7 +78,6 @@ class Config(Checked):
             nuisances=NuisanceConfig(models=("ridge", "boosting"), repeats=1),
             teacher=TeacherConfig(surfaces=("kernel", "sparse"), members=2),
             kernel=KernelConfig(inducing=400, steps=80),
-            student=StudentConfig(width=64),
         )
 
     @classmethod
@@ -94,7 +93,7 @@ class Config(Checked):
         """
         return cls(
             seed=seed,
-            nuisances=NuisanceConfig(periods=False),
+            nuisances=NuisanceConfig(periods=False, level=False),
             teacher=TeacherConfig(surfaces=("network",), weighed=False),
             network=NetworkConfig(centred=False),
             moves=MoveConfig(places=1, reach=0.0),

@@ -93,7 +93,9 @@ def learn(
     """Stages I and II for one outcome."""
     surfaces = config.teacher.surfaces
     config = for_size(config, len(rows.x))
-    level = fit_level(rows, draw(seed, "level", 0)) if former is None else former.level
+    level = None if former is None else former.level
+    if former is None and config.nuisances.level:
+        level = fit_level(rows, draw(seed, "level", 0))
     size = np.ones(len(rows.x)) if level is None else level(rows.x)
     rows = replace(rows, outcome=rows.outcome / size)
     if config.nuisances.takes_off_periods:

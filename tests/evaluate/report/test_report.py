@@ -110,10 +110,10 @@ def test_one_date_leaves_what_needs_no_second_one():
 
 
 def test_without_exact_controls_small_moves_stand_for_them():
-    frame = few().copy()
-    frame.loc[~frame["explored"], "ads"] += np.random.default_rng(0).uniform(
-        0.001, 0.002, (~frame["explored"]).sum()
-    )
+    frame = later().copy()
+    routine = ~frame["explored"]
+    jitter = np.random.default_rng(0).uniform(0.001, 0.002, routine.sum())
+    frame.loc[routine, "ads"] = (frame.loc[routine, "ads"] + jitter).clip(upper=1)
     frame["coupon"] = 1 - frame["ads"]
     found = evaluation_report(fitted(), frame)
     assert any("Hardly any row kept its mix" in line for line in found[RANKING].lines)

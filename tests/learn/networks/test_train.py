@@ -7,7 +7,14 @@ import torch
 
 from realloc.learn.networks.config import TrainConfig
 from realloc.learn.networks.stack import Shape, Stack
-from realloc.learn.networks.train import TrainSplit, evaluate, one_cycle, train
+from realloc.learn.networks.train import (
+    TrainSplit,
+    evaluate,
+    losses_of_others,
+    one_cycle,
+    split_by_fold,
+    train,
+)
 
 N, D = 600, 3
 QUICK = TrainConfig(epochs=25, batch=64, rate=3e-2)
@@ -229,3 +236,28 @@ def test_where_rows_are_many_there_are_fewer_epochs(most, epochs):
     config = TrainConfig(epochs=4, batch=200, patience=4, most_steps=most)
     fit(x, y, thirds(), config, on_epoch=lambda *_: seen.append(1))
     assert len(seen) == epochs
+
+
+def test_rows_that_judge_a_member_afterwards_do_not_choose_its_epoch():
+    x, y = rows()
+    fold = torch.arange(N) % 3
+    config = TrainConfig(epochs=6, batch=64, rate=3e-2)
+    wild = torch.where(fold == 0, -3 * y, y)  # what member 0 is judged by, and nobody else
+    members = 3
+    clean, _, _ = fit(x, y, split_by_fold(fold, members), config)
+    stack = Stack(members, Shape(inputs=D, outputs=1, width=16, depth=2), 0)
+    outcomes = torch.stack([wild, y, y])
+
+    def loss(rows):
+        return (stack(x[rows])[..., 0] - outcomes.gather(1, rows)).square().mean(1)
+
+    train(stack, loss, split_by_fold(fold, members), config, 0)
+    assert torch.equal(weights_of(stack, 0), weights_of(clean, 0))
+
+
+def test_the_losses_of_others_leave_out_the_own_fold():
+    losses = torch.tensor([1.0, 2.0, 6.0, 3.0])
+    folds = torch.tensor([0, 1, 2, 0])
+    found = losses_of_others(losses, folds).tolist()
+    assert found == pytest.approx([4.0, 10 / 3, 2.0, 4.0])
+    assert losses_of_others(losses, torch.zeros(4)).tolist() == losses.tolist()

@@ -1,6 +1,7 @@
 """One training loop for everything: AdamW, one learning-rate cycle, early stopping by member.
 
-Each member keeps the weights of its best epoch, judged by its own held-out rows.
+Each member keeps the weights of its best epoch, judged by its own held-out rows; or by those of
+the other folds' members, where its own rows judge it afterwards.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,14 +23,17 @@ class TrainSplit:
 
     train: Sequence[Tensor]
     held_out: Sequence[Tensor]
+    # (M,) the fold of each member's held-out rows, where they judge it after training
+    judged: Tensor | None = None
 
 
 def split_by_fold(folds: Tensor, members: int) -> TrainSplit:
-    """Member i is judged by fold i (n,), counted round where there are more members."""
+    """Member i never sees fold i (n,), counted round, which judges it after training."""
     held = [i % (int(folds.max()) + 1) for i in range(members)]
     return TrainSplit(
         [torch.where(folds != fold)[0] for fold in held],
         [torch.where(folds == fold)[0] for fold in held],
+        judged=torch.tensor(held),
     )
 
 
@@ -41,7 +45,7 @@ def train(
     seed: int,
     on_epoch: OnEpoch | None = None,
 ) -> Tensor:
-    """Train all members at once, leave each at its best epoch, return held-out losses (M,)."""
+    """Train all members at once, leave each at its best epoch, return the losses that chose it."""
     generator = torch.Generator().manual_seed(seed)
     parameters = [p for p in module.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(
@@ -69,6 +73,8 @@ def train(
             optimizer.step()
             schedule.step()
         held_out = evaluate(loss, split.held_out, config.batch)
+        if split.judged is not None:
+            held_out = losses_of_others(held_out, split.judged)
         # A stale member stays as it is while others go on: it depends on its own rows only.
         better = (held_out < best) & (stale < patience)
         best = torch.where(better, held_out, best)
@@ -83,6 +89,13 @@ def train(
         for weights, p in zip(best_weights, parameters, strict=True):
             p.copy_(weights)
     return best
+
+
+def losses_of_others(losses: Tensor, folds: Tensor) -> Tensor:
+    """For each member, the mean loss of the members of other folds; its own without any."""
+    others = folds[:, None] != folds
+    mean = (others * losses).sum(1) / others.sum(1)
+    return torch.where(others.any(1), mean, losses)
 
 
 def one_cycle(

@@ -10,6 +10,7 @@ from realloc.learn.nuisances.regressor_call import parse_regressor
 MODELS = ("ridge", "network", "boosting")
 SKLEARN = "sklearn."  # further models: calls such as sklearn.svm.SVR(C=2.0)
 OUTCOMES = ("real", "positive", "count")
+MOST_STEPS = 2000  # of a network: a million rows need not be seen twenty times
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,7 @@ class NuisanceConfig(Checked):
     # real | positive (zeros allowed) | count; the last two are learned on the log scale
     outcome: str = "real"
     periods: bool = True  # take off what outcomes and mixes of one period share
+    level: bool = True  # where units differ in size, learn outcomes relative to that size
     repeats: int = 2  # fits per fold and model, each stopped by another fold, then averaged
     width: int = 64
     depth: int = 2
@@ -87,4 +89,5 @@ class NuisanceConfig(Checked):
             rate=self.rate,
             weight_decay=self.weight_decay,
             patience=self.epochs,
+            most_steps=MOST_STEPS,
         )

@@ -18,7 +18,7 @@ class StudentConfig(Checked):
     lambda_pair: float = 1.0
     lambda_jac: float = 1.0
     ema: float = 0.5  # γ: how much of the former student stays
-    width: int = 128
+    width: int = 64
     trunk: int = 32
     epochs: int = 10
     later_epochs: int = 5  # in rounds after the first: it begins where it was

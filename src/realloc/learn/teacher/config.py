@@ -75,6 +75,7 @@ class SurfaceTraining(Checked):
     weight_decay: float
     patience: int
     least_steps: int = 300  # however few the rows: then there are more epochs
+    most_steps: int = 2000  # however many the rows: then there are fewer
 
     def __post_init__(self) -> None:
         check_types(self, self.TABLE)
@@ -93,6 +94,7 @@ class SurfaceTraining(Checked):
             weight_decay=self.weight_decay,
             patience=self.patience,
             least_steps=self.least_steps,
+            most_steps=self.most_steps,
         )
 
 
@@ -132,12 +134,12 @@ class NetworkConfig(SurfaceTraining):
 class FactualConfig(SurfaceTraining):
     """The factual surface (table `[factual]`): an S-learner on outcomes.
 
-    It is wide and loosely regularised, for logs that cover much of the simplex.
+    It is loosely regularised, for logs that cover much of the simplex.
     """
 
     TABLE: ClassVar[str] = "[factual]"
 
-    width: int = 128
-    epochs: int = 40
+    width: int = 64
+    epochs: int = 20
     weight_decay: float = 0.5
-    patience: int = 40
+    patience: int = 20

@@ -21,6 +21,7 @@ from realloc.serve.http.http_error import Headers, HttpError, internal_failure
 from realloc.serve.http.openapi import describe
 from realloc.serve.http.queue import RequestQueue, count_rows
 from realloc.serve.http.rate import RateLimit
+from realloc.serve.http.trace import trace_of
 from realloc.serve.http.versions import Versions
 
 log = logging.getLogger("realloc.serve.http")
@@ -124,7 +125,9 @@ class App:
         seconds = time.perf_counter() - begun
         self.metrics.requests.labels(route, status).inc()
         self.metrics.seconds.labels(route).observe(seconds)
-        log.info("%s %s %d %.1f ms %s", method, route, status, seconds * 1000, request_id)
+        trace = trace_of(scope["headers"])
+        named = f"{request_id} trace {trace}" if trace else request_id
+        log.info("%s %s %d %.1f ms %s", method, route, status, seconds * 1000, named)
 
     async def _respond(self, scope: Message, receive: Receive, request_id: str) -> Response:
         headers = _read_headers(scope)
