@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from realloc.batch.tally import Tally
 from realloc.base.numbers import readable
+from realloc.batch.tally import Tally
 from realloc.decide.totals import name_flows
 from realloc.decide.types import REASONS, describe_searches
 from realloc.model.explain import say_total
@@ -193,7 +193,7 @@ def summarise(
     )
 
 
-def _worth(tally: Tally) -> dict[str, float]:
+def _worth(tally: Tally) -> dict[str, Any]:
     if not tally.worth_gain:
         return {}
     half = tally.money_total.half

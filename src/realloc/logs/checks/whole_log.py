@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from realloc.logs.checks import carry_over, exploration, leaks, money, totals
+from realloc.logs.checks import carry_over, exploration, interference, leaks, money, totals
 from realloc.logs.checks.finding import Finding
 from realloc.logs.checks.limits import CheckConfig
 from realloc.logs.checks.variation import Variation, measure
@@ -188,6 +188,7 @@ CHECKS: tuple[LogCheck, ...] = (
     exploration.shares,
     exploration.overlap,
     carry_over.carry_over,
+    interference.interference,
     outcome_by_unit,
     money.budgets,
     money.currency,
