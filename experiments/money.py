@@ -83,11 +83,12 @@ def report(cells: dict[str, Figures]) -> str:
     ]
     lines = markdown(heads, rows)
     for name in ("cap", "cost"):
-        ratios = np.array([one[name] / one[f"blind_{name}"] for one in cells.values()])
+        moving = [one for one in cells.values() if one[f"blind_{name}"] > 0]
+        ratios = np.array([one[name] / one[f"blind_{name}"] for one in moving])
         low, high = interval(ratios)
         lines.append(
-            f"- {name}: {ratios.mean():.2f} times as much [{low:.2f}, {high:.2f}] over "
-            f"{len(ratios)} logs"
+            f"- {name}: {ratios.mean():.2f} times as much [{low:.2f}, {high:.2f}] over the "
+            f"{len(ratios)} of {len(cells)} logs in which anything moves"
         )
     return "\n".join([*lines, "", describe(cells), ""])
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from realloc.base.simplex import Floats, Integers, Mask, Rows
+from realloc.base.simplex import Floats, Integers, Rows
 from realloc.logs.checks.carry_over import (
     FOLDS,
     Centre,
@@ -73,11 +73,8 @@ def neighbour_strength(logs: Logs, name: str) -> tuple[float, float] | None:
     period = np.unique(logs.times, return_inverse=True)[1]
     now = _neighbours(logs.shares, group, period)
     later = _later(logs, now)
-    known: Mask = np.isfinite(now).all(axis=1) & np.isfinite(later).all(axis=1)
-    rows = np.flatnonzero(known)
-    groups = group[rows]
-    kept = groups % -(-len(rows) // MOST_ROWS) == 0 if len(rows) else known[rows]
-    rows = rows[kept]
+    rows = np.flatnonzero(np.isfinite(now + later).all(axis=1))
+    rows = rows[group[rows] % max(1, -(-len(rows) // MOST_ROWS)) == 0]
     if len(rows) < FEWEST_ROWS or len(np.unique(group[rows])) < FEWEST_GROUPS:
         return None
     groups = np.unique(group[rows], return_inverse=True)[1]
