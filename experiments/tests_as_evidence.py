@@ -3,11 +3,11 @@
     python experiments/tests_as_evidence.py        # two worlds, two seeds; resumable
 
 Worlds of the zoo with demand or quality that nobody recorded. A test moves 5 % of the budget of
-every row of the log from one channel to another; its readout is the true mean effect plus noise, with
-a standard error of a fifth of the mean size of such effects. `before` and `after` are root mean
-squared errors of gains of moves towards other rows' shares (at most .2 long) on other units, and
-`fell` is how much less the second is. `wrong`: one test of each log in turn comes out with its sign
-turned and twice the size; how many of them are left out, and how many right ones with them.
+every row of the log from one channel to another; its readout is the true mean effect plus noise,
+with a standard error of a fifth of the mean size of such effects. `before` and `after` are root
+mean squared errors of gains of moves towards other rows' shares (at most .2 long) on other units,
+and `fell` is how much less the second is. `wrong`: one test of each log in turn comes out with its
+sign turned and twice the size; how many of them are left out, and how many right ones with them.
 """
 
 from dataclasses import replace
