@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' Makefile)
 
 demo: .venv/.core  ## simulate, check, fit, recommend and compare with the truth, on built-in data (a minute or two)
-	$(BIN)/realloc demo
+	$(BIN)/realloc demo --force
 
 help:  ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## /\1\t/p' Makefile | sort | awk -F '\t' '{printf "%-18s %s\n", $$1, $$2}'
@@ -44,7 +44,7 @@ wheel: .venv/bin/python  ## build the wheel and run the demo from it in a fresh 
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir build/wheel .
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/pip install --quiet --no-compile --constraint constraints.txt build/wheel/*.whl
-	cd build/wheel && venv/bin/realloc demo
+	cd build/wheel && venv/bin/realloc demo --force
 	ls -l build/wheel/*.whl
 
 newest:  ## the whole gate with the newest versions that pip finds, in an environment of its own

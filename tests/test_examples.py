@@ -155,7 +155,10 @@ def test_the_commands_of_the_block_run(page, number, calls, folder):
     prepare(folder, {shlex.split(call)[1] for call in calls})
     for call in calls:
         verb = shlex.split(call)[1]
-        if verb != "serve":  # runs until it is stopped; tests/serve starts it
+        if verb not in (
+            "serve",
+            "console",
+        ):  # run until stopped; their own tests start them
             run(shrink(call), codes=(0, 2) if verb == "monitor" else (0,))
         if verb == "init":
             with (folder / "realloc.toml").open("a") as config:

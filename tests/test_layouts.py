@@ -136,7 +136,16 @@ def test_every_verb_answers_as_in_the_wide_layout(layout, kind, tmp_path, run): 
     assert told["usable"] == told["rows"] == len(wide_rows)
     if kind in ("parquet", "csv"):
         out = tmp_path / f"recs.{kind}"
-        words = ("--store", store.path, "--out", out, "--force", "--jobs", 1, "--quiet")
+        words = (
+            "--store",
+            store.path,
+            "--out",
+            out,
+            "--beyond-limits",
+            "--jobs",
+            1,
+            "--quiet",
+        )
         said = run("recommend", asked, *words).stdout
         assert f"{len(wide_rows)} rows, {int(expected.moved.sum())} moved" in said
         assert_same(read(out), expected, long_rows)
@@ -325,8 +334,8 @@ def test_a_long_csv_goes_from_init_to_recommendations(tmp_path, run):  # noqa: F
     toml.write_text(toml.read_text() + TOML[TOML.index("[nuisances]") :])
     assert "Ready to learn from" in type_in("check", "logs.csv", "--config", "realloc.toml")
     type_in("fit", "logs.csv", "--config", "realloc.toml", "--store", "store", "--quiet")
-    answers = ("recommend", "today.csv", "--store", "store", "--out", "recs.csv", "--force")
-    assert "60 rows" in type_in(*answers)
+    answers = ("recommend", "today.csv", "--store", "store", "--out", "recs.csv")
+    assert "60 rows" in type_in(*answers, "--beyond-limits")
     recs = read(tmp_path / "recs.csv")
     assert recs.channel.tolist() == today("long spends").channel.tolist()
     assert np.allclose(recs.groupby(KEYS).share.sum(), 1.0, rtol=0, atol=1e-9)

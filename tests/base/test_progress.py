@@ -3,10 +3,12 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 from rich.console import Console
 
+import realloc.base.progress as progress_module
 from realloc.base.progress import _duration, guarded, show_progress, silent
 
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
@@ -254,3 +256,34 @@ def test_a_real_terminal_on_stderr_shows_bars_and_survives_ctrl_c():
 )
 def test_durations_read_well(seconds, text):
     assert _duration(seconds) == text
+
+
+def test_where_nobody_watches_a_line_says_the_step_the_part_and_the_time_left(
+    monkeypatch, capsys
+):
+    monkeypatch.setattr(progress_module, "FIRST_LINE", 0.05)
+    monkeypatch.setattr(progress_module, "NEXT_LINE", 0.05)
+    with show_progress(piped=True) as progress:
+        progress("teacher", 0, 100)
+        time.sleep(0.12)
+        progress("teacher", 50, 100)
+        time.sleep(0.12)
+        progress("teacher", 100, 100)
+        time.sleep(0.12)
+    lines = [line.split("s  ", 1)[1] for line in capsys.readouterr().err.splitlines()]
+    assert lines[0] == "teacher: 0 of 100 (0%)"
+    assert any(re.fullmatch(r"teacher: 50 of 100 \(50%\), about .* left", x) for x in lines)
+    assert lines[-1] == "working"
+
+
+def test_a_short_job_writes_no_line(capsys):
+    with show_progress(piped=True) as progress:
+        progress("teacher", 1, 2)
+    with show_progress(quiet=True, piped=True) as progress:
+        assert progress is silent
+    assert capsys.readouterr().err == ""
+
+
+def test_a_step_that_cannot_say_how_far_it_is_says_how_long_it_takes():
+    step = progress_module._Step(began=10.0, first=0, done=0, total=1)
+    assert step.left(now=32.0) == "22.0 s so far"

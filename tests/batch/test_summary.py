@@ -8,6 +8,7 @@ from tests.batch.test_limits import CALM, drift_of, drifted
 
 def test_lines_give_the_totals_and_say_what_is_not_known():
     lines = list(replace(CALM, drift=None).lines())
+    assert lines[2].endswith("a larger or smaller budget would bring is not estimated.")
     assert lines[:2] == [
         "Total gain 1, 95 % interval 0.5 to 1.5 (calibrated on simulated worlds).",
         "10.00 of 100.00 change hands (10.0%).",

@@ -1,5 +1,6 @@
 """`realloc init` as a user types it."""
 
+import numpy as np
 import pandas as pd
 
 from realloc import read_config
@@ -8,7 +9,7 @@ from tests.logs.messy import plain_log
 
 
 def test_init_takes_hints_and_refuses_a_folder_that_is_not_there(run, tmp_path):
-    make_frame().rename(columns={"orders": "bookings"}).to_csv(
+    make_frame().rename(columns={"orders": "hires"}).to_csv(
         tmp_path / "plain.csv", index=False
     )
     asked = run("init", "plain.csv", cwd=tmp_path, code=2).stderr
@@ -19,7 +20,7 @@ def test_init_takes_hints_and_refuses_a_folder_that_is_not_there(run, tmp_path):
         "--channels",
         "ads, coupon,rebate",
         "--outcome",
-        "bookings",
+        "hires",
         cwd=tmp_path,
     )
     assert read_config(tmp_path / "realloc.toml")[0].channels == ("ads", "coupon", "rebate")
@@ -32,7 +33,7 @@ def test_init_takes_hints_and_refuses_a_folder_that_is_not_there(run, tmp_path):
 def test_init_does_not_replace_a_config(run, log):
     out = log.with_name("realloc.toml")
     out.write_text("mine")
-    assert "there is one" in run("init", log, "--out", out, code=2).stderr
+    assert "exists already" in run("init", log, "--out", out, code=2).stderr
     assert out.read_text() == "mine"
     run("init", log, "--out", out, "--force")
     assert read_config(out)[0].channels == ("ads_spend", "coupon_spend", "rebate_spend")
@@ -79,3 +80,27 @@ def test_the_file_has_a_note_for_each_part_and_asks_what_it_does_not_know(run, t
         "income_idx",
         "last_week_orders",
     )
+
+
+def test_a_test_is_set_up_read_out_and_never_set_up_twice(run, tmp_path):
+    frame = make_frame(units=200).assign(
+        variant=lambda f: np.where(f["item"].str[-1].astype(int) < 5, "holdout", "new")
+    )
+    frame.to_csv(tmp_path / "arms.csv", index=False)
+    run("init", "arms.csv", cwd=tmp_path)
+    none = run("abtest", "arms.csv", "--config", "realloc.toml", cwd=tmp_path, code=2)
+    assert "`realloc init … --abtest --out realloc.toml` adds one" in none.stderr
+    before = (tmp_path / "realloc.toml").read_text()
+    said = run("init", "arms.csv", "--abtest", cwd=tmp_path).stdout
+    assert said.startswith("Added [abtest] to realloc.toml.")
+    written = (tmp_path / "realloc.toml").read_text()
+    assert written.startswith(before.rstrip())
+    assert 'control = "holdout"\ntreatment = "new"\nsplit = 0.5' in written
+    found = run("abtest", "arms.csv", "--config", "realloc.toml", cwd=tmp_path).stdout
+    assert "100 in treatment, 100 in control" in found
+    assert "orders" in found
+    twice = run("init", "arms.csv", "--abtest", cwd=tmp_path, code=2).stderr
+    assert "has one. Correct it there." in twice
+    run("init", "arms.csv", "--abtest", "--out", "both.toml", cwd=tmp_path)
+    both = run("abtest", "arms.csv", "--config", "both.toml", cwd=tmp_path).stdout
+    assert both == found

@@ -43,7 +43,7 @@ def test_answers_are_those_of_the_model_and_the_summary_counts_them(folder):
         folder / "store",
         "--out",
         folder / "recs.parquet",
-        "--force",  # 40 rows of eight units lie apart from the training window
+        "--beyond-limits",  # 40 rows of eight units lie apart from the training window
     )
     assert done.returncode == 0, done.stderr
     found = pq.read_table(folder / "recs.parquet").to_pandas()

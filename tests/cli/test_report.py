@@ -7,7 +7,14 @@ from tests.small import fitted, today, window
 def test_a_run_and_its_store_become_a_page(run, tmp_path):
     Store(tmp_path / "store").commit(fitted(), window())
     today().to_parquet(tmp_path / "today.parquet")
-    words = ("today.parquet", "--store", "store", "--out", "recs.parquet", "--force")
+    words = (
+        "today.parquet",
+        "--store",
+        "store",
+        "--out",
+        "recs.parquet",
+        "--beyond-limits",
+    )
     run("recommend", *words, "--report", "run.html", cwd=tmp_path)
     done = run("report", "--store", "store", cwd=tmp_path)
     assert done.stdout.startswith("Report → report.html, ")

@@ -109,6 +109,7 @@ def test_every_output_has_a_card_of_its_own(run, tmp_path):
             seed,
             "--out",
             tmp_path / f"{name}.parquet",
+            "--force",
         )
     cards = {
         path.name: json.loads(path.read_text()) for path in tmp_path.glob("*world.json")
@@ -125,9 +126,16 @@ def test_simulate_never_overwrites_a_file_of_yours(run, tmp_path):
     mine = tmp_path / "logs.parquet"
     mine.write_bytes(b"years of work")
     failed = run("simulate", "--units", 5, "--out", mine, code=2)
-    assert "it may be yours" in failed.stderr
+    assert "exists already" in failed.stderr
     assert mine.read_bytes() == b"years of work"
     assert list(tmp_path.iterdir()) == [mine]
+    other = tmp_path / "photos"
+    other.mkdir()
+    (other / "1.jpg").write_bytes(b"summer")
+    lake = ("simulate", "--world", "platform", "--units", 5, "--out", other)
+    assert "exists already" in run(*lake, code=2).stderr
+    assert "it may be yours" in run(*lake, "--force", code=2).stderr
+    assert (other / "1.jpg").read_bytes() == b"summer"
 
 
 def test_an_interrupted_simulation_leaves_nothing(run, tmp_path, monkeypatch):

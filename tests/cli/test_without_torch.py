@@ -57,7 +57,7 @@ def test_recommend_runs_and_answers_as_the_library_does(environment, store, tmp_
         tmp_path / "recs.parquet",
         "--jobs",
         "2",
-        "--force",
+        "--beyond-limits",
     ]
     done = subprocess.run(
         [sys.executable, "-c", MAIN, "recommend", tmp_path / "today.parquet", *options],

@@ -166,7 +166,7 @@ def test_the_interval_holds_the_known_lift_and_is_far_from_zero():
     assert found["dr_lift"].low <= LOGGING_LIFT <= found["dr_lift"].high
     assert found["dr_lift_over_hold"].low <= 0.1 * SLOPE <= found["dr_lift_over_hold"].high
     assert found.verdict == "better"
-    assert found.reason.startswith("DR lift over logging 0.4")
+    assert found.reason.startswith("DR lift over logging +0.4")
     assert (
         policy_value(ROWS, target_arms(ROWS, np.full(len(ROWS), 2)), MODEL).verdict
         == "worse"

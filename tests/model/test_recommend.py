@@ -7,8 +7,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from realloc import ConfigError, ReAlloc, load
+from realloc import ConfigError, LogError, ReAlloc, load
 from realloc.base.simplex import close
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.types import LEADS_OUTSIDE, LOWER_BOUND, REASONS, STARTS_OUTSIDE
@@ -118,9 +120,9 @@ def test_the_kind_of_frame_and_the_order_of_rows_are_kept():
     model = advised()
     expected = model.recommend(frame)
     assert expected.item.tolist() == frame.item.tolist()
-    for given in (pl.from_pandas(frame), pa.Table.from_pandas(frame)):
-        found = model.recommend(given)
-        assert type(found) is type(given)
+    for handed_in in (pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        found = model.recommend(handed_in)
+        assert type(found) is type(handed_in)
         back = found.to_pandas()
         assert back.item.tolist() == frame.item.tolist()
         assert np.array_equal(back[SHARES].to_numpy(), expected[SHARES].to_numpy())
@@ -489,3 +491,33 @@ def test_unsupported_rows_say_so():
     outside = found.support <= 1 - CONFIG.support.level
     assert (found.reason[outside] == "unsupported").all()
     assert outside.any()
+
+
+ROWS = today(30).assign(date=lambda frame: frame.date.astype(str)).to_dict(orient="records")
+
+
+@given(
+    st.lists(st.sampled_from(ROWS), min_size=1, max_size=4),
+    st.sampled_from([None, {"floors": {"ads": 0.3}}, {"grid": 0.05, "frozen": ["rebate"]}]),
+    st.sampled_from([{}, {"e1": None}, {"budget": 0.0}, {"ads": 2.0}, {"more": 1}]),
+)
+def test_a_row_alone_gets_the_answer_of_a_table(rows, constraints, changed):
+    """Whether it is read without a table or is unusual; and a list gets that of each row."""
+    model = fitted()
+    rows = [rows[0] | changed, *rows[1:]]
+    table = pa.Table.from_pylist(
+        [row | {"more": 1} if changed == {"more": 1} else row for row in rows]
+    )
+    expected = model.recommend(table, constraints).to_pylist()
+    assert model.recommend(rows, constraints) == expected
+    alone = model.recommend(rows[0], constraints)
+    assert alone == expected[0]
+    assert list(alone) == list(expected[0])
+
+
+def test_a_row_without_a_key_is_refused_with_its_name():
+    row = {name: value for name, value in ROWS[0].items() if name != "coupon"}
+    with pytest.raises(LogError, match="Expected a column 'coupon'"):
+        fitted().recommend(row)
+    with pytest.raises(LogError, match="Expected rows whose values are of one type"):
+        fitted().recommend([ROWS[0], ROWS[1] | {"e1": "text"}])

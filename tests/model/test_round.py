@@ -2,6 +2,7 @@
 cannot be used.
 """
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from realloc import LogError, ReAlloc
+from realloc import LogError, ReAlloc, read_logs
 from realloc.learn.support.serialization import to_parts
 from realloc.logs import CheckConfig
 from realloc.model.round import draw
@@ -272,3 +273,29 @@ def test_no_round_touches_the_global_random_state():
     ReAlloc(CONFIG).fit(window())
     assert torch.equal(torch.get_rng_state(), before[0])
     assert np.random.get_state()[1].tolist() == before[1]  # noqa: NPY002
+
+
+def test_outcomes_and_support_learn_the_same_at_once_as_one_after_the_other():
+    frame = window(units=30).to_pandas()
+    frame["sales"] = 2 * frame.orders + np.arange(len(frame)) % 3
+    schema = replace(window().schema, features=None, guardrails=("sales",))
+    logs = read_logs(frame, schema)
+    seen: set[int] = set()
+
+    def note(step, done, total):
+        seen.add(threading.get_ident())
+
+    before = torch.get_num_threads()
+    alone = ReAlloc(CONFIG, quiet=True).fit(logs)
+    at_once = ReAlloc(CONFIG, quiet=True, jobs=3).fit(logs, progress=note)
+    assert torch.get_num_threads() == before
+    assert len(seen - {threading.get_ident()}) > 1
+    one, other = alone.recommend(logs), at_once.recommend(logs)
+    assert one.equals(other)
+    gains = [
+        model.fitted.outcomes["sales"]
+        .student.read(model.fitted.encode(logs))
+        .arrays.heights
+        for model in (alone, at_once)
+    ]
+    assert same_bits(*gains)

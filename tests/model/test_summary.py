@@ -89,6 +89,7 @@ def test_the_summary_says_what_is_known_and_what_would_be_done_today():
     assert "95 % interval" in told
     assert "of these rows' outcome" in told
     assert "Biggest flows: " in told
+    assert "larger or smaller budget would bring is not estimated" in told
     assert "e+0" not in told
     assert json.loads(json.dumps(summary.to_json()))["known"]["rows"] == 300
 

@@ -2,6 +2,8 @@
 
 import math
 
+LONG = 1e15
+
 
 def readable(value: float) -> str:
     """About three digits, thousands separated, never an exponent.
@@ -16,6 +18,28 @@ def readable(value: float) -> str:
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
     text = f"{value:,.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def written(value: float) -> str:
+    """A value as it stood in a file, to six digits; an exponent only beyond a quadrillion.
+
+    >>> [written(value) for value in (0.1, 1234567.0, 2.5e-07, 1e13, 1e31, float("inf"))]
+    ['0.1', '1234567', '0.00000025', '10000000000000', '1e+31', 'inf']
+    """
+    if not math.isfinite(value) or abs(value) >= LONG or value == 0:
+        return f"{value:g}"
+    digits = max(0, min(5 - math.floor(math.log10(abs(value))), 20))
+    text = f"{value:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def probability(p: float) -> str:
+    """A p-value in two digits.
+
+    >>> probability(0.0312), probability(2e-9)
+    ('p = 0.031', 'p < 0.0001')
+    """
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
 
 def counted(number: int, word: str) -> str:

@@ -1,10 +1,14 @@
-"""Progress of long steps: a function of (step, done, total), and bars on stderr that are one."""
+"""Progress of long steps: a function of (step, done, total), and bars or lines on stderr that are
+one.
+"""
 
 import logging
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Progress = Callable[[str, int, int], None]  # the step's name, done, total
+# Where nobody watches: seconds until the first line, and between lines.
+FIRST_LINE = 3.0
+NEXT_LINE = 10.0
 
 
 def silent(step: str, done: int, total: int) -> None:
@@ -39,16 +46,20 @@ def guarded(progress: Progress) -> Progress:
 
 @contextmanager
 def show_progress(
-    quiet: bool = False, console: "Console | None" = None
+    quiet: bool = False, console: "Console | None" = None, piped: bool = False
 ) -> Generator[Progress]:
-    """Show bars on stderr where somebody watches (a terminal, a notebook); else `silent`.
+    """Show bars on stderr where somebody watches (a terminal, a notebook); else `silent`, or with
+    `piped` a line every ten seconds.
 
     >>> with show_progress(quiet=True) as progress:
     ...     progress("fit teacher", 1, 10)
     """
-    if quiet or (
-        console is None and not (_is_terminal(sys.stderr) or "ipykernel" in sys.modules)
-    ):
+    watched = _is_terminal(sys.stderr) or "ipykernel" in sys.modules
+    if piped and not quiet and not watched and console is None:
+        with _lines() as report:
+            yield report
+        return
+    if quiet or (console is None and not watched):
         yield silent
         return
     if console is None:
@@ -63,6 +74,65 @@ def show_progress(
         yield guarded(bars.report)
     finally:
         bars.stop()
+
+
+@dataclass
+class _Step:
+    """A step under way: where it stood when it was first heard of, and where it stands."""
+
+    began: float
+    first: int
+    done: int
+    total: int
+
+    def left(self, now: float) -> str:
+        """The part done and the time left, as far as they are known."""
+        if self.total <= 1:
+            return f"{_duration(now - self.began)} so far"
+        text = f"{self.done:,} of {self.total:,} ({self.done / self.total:.0%})"
+        made = self.done - self.first
+        if not made:
+            return text
+        left = (now - self.began) / made * (self.total - self.done)
+        return f"{text}, about {_duration(left)} left"
+
+
+@contextmanager
+def _lines() -> Generator[Progress]:
+    """Write what is under way to stderr every ten seconds, from a thread of its own."""
+    steps: dict[str, _Step] = {}
+    lock = threading.Lock()
+    ended = threading.Event()
+    began = time.monotonic()
+
+    def report(step: str, done: int, total: int) -> None:
+        with lock:
+            known = steps.pop(step, None)
+            if done >= total:
+                return
+            began = known.began if known else time.monotonic()
+            first = known.first if known else done
+            steps[step] = _Step(began, first, done, total)  # the latest stands last
+
+    def write() -> None:
+        wait = FIRST_LINE
+        while not ended.wait(wait):
+            wait = NEXT_LINE
+            now = time.monotonic()
+            with lock:
+                latest = list(steps.items())[-1:]
+            said = [f"{name}: {step.left(now)}" for name, step in latest] or ["working"]
+            with suppress(OSError, ValueError, AttributeError):  # the pipe may be gone
+                sys.stderr.write(f"{_duration(now - began):>8}  {said[0]}\n")
+                sys.stderr.flush()
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    try:
+        yield guarded(report)
+    finally:
+        ended.set()
+        writer.join()
 
 
 class _Bars:

@@ -308,7 +308,7 @@ def _end(job: BatchJob, tally: Tally, options: Options) -> BatchResult | None:
         _write_summary(summary, summary_name(target))
         raise PublishError(
             f"Nothing was published: {'; '.join(broken)}. The results lie in {str(target)!r}. "
-            "Look at them, then publish with `--force`, or change [publish] of the config."
+            "Look at them, then publish with `--beyond-limits`, or change [publish] of the config."
         )
     if job.overtaken:
         return None

@@ -11,7 +11,7 @@ from realloc.base.numbers import readable
 from realloc.batch.tally import Tally
 from realloc.decide.totals import name_flows
 from realloc.decide.types import REASONS, describe_searches
-from realloc.model.explain import say_total
+from realloc.model.explain import SAME_BUDGET, say_total
 from realloc.model.recommend import calibration_of
 from realloc.model.sensitivity import say_robustness
 from realloc.monitor.age import Age, age_of
@@ -121,6 +121,7 @@ class RunSummary:
         if self.robustness is not None:
             yield say_robustness(self.gain, self.robustness)
         yield f"{self.moved_money:,.2f} of {self.money:,.2f} change hands{share}."
+        yield SAME_BUDGET
         for pair, amount in list(self.moved_by_pair.items())[:PAIRS_SHOWN]:
             yield f"{pair:24}{amount:16,.2f}"
         for reason, count in self.reasons.items():

@@ -9,6 +9,7 @@ from realloc.base.errors import ConfigError
 from realloc.base.validation import check_table, from_table
 from realloc.cli.console import busy, print_error, print_json
 from realloc.cli.options import AsJson, Quiet, Report
+from realloc.cli.outputs import Force, check_free
 from realloc.decide.config import DecisionConfig
 from realloc.logs import ReadOptions
 from realloc.logs.reading.source import open_source
@@ -27,6 +28,7 @@ def abtest(
     ],
     config: Annotated[Path, typer.Option(help="TOML with a table [abtest].")],
     report: Report = None,
+    force: Force = False,
     plan: Annotated[
         bool,
         typer.Option(
@@ -57,6 +59,7 @@ def abtest(
     """
     from realloc.evaluate.abtest import plan_test, read_out, to_html
 
+    check_free(report, force, "--report")
     settings, decision = read_test(config)
     keys = read_toml(config).get("read", {})
     table = open_source(arms, from_table(ReadOptions, keys, f"[read] of {config}"))
@@ -94,7 +97,8 @@ def read_test(path: Path) -> tuple["AbtestConfig", DecisionConfig]:
     tables = read_toml(path)
     if "abtest" not in tables:
         raise ConfigError(
-            f"Expected a table [abtest] in {path}, but there is none. docs/abtest.md shows one."
+            f"Expected a table [abtest] in {path}, but there is none. `realloc init … --abtest "
+            f"--out {path}` adds one."
         )
     where = f"[abtest] of {path}"
     check_table(tables["abtest"], where)

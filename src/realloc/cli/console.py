@@ -1,4 +1,4 @@
-"""Where text goes: results to stdout, progress to stderr and only on a terminal."""
+"""Where text goes: results to stdout, progress to stderr."""
 
 import io
 import json
@@ -58,10 +58,12 @@ def indented(content: RenderableType) -> Padding:
 
 @contextmanager
 def busy(title: str, quiet: bool = False) -> Generator[None]:
-    """A spinner on stderr for work that cannot say how far it is."""
+    """A spinner on stderr for work that cannot say how far it is; lines where nobody watches."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield
+        with show_progress(quiet, piped=True) as progress:
+            progress(title, 0, 1)
+            yield
         return
     with console.status(title):
         yield
@@ -70,7 +72,7 @@ def busy(title: str, quiet: bool = False) -> Generator[None]:
 @contextmanager
 def progress_bar(title: str, quiet: bool = False) -> Generator[OnProgress]:
     """A bar on stderr that a job moves by calling what it is given with (done, total if known)."""
-    with show_progress(quiet) as progress:
+    with show_progress(quiet, piped=True) as progress:
 
         def advance(done: int, total: int | None) -> None:
             if total is not None:

@@ -8,12 +8,12 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from realloc.base.errors import ConfigError
 from realloc.base.progress import show_progress
 from realloc.base.validation import from_table
 from realloc.cli.console import indented, plain_table, print_json, progress_bar, stdout
 from realloc.cli.fit import open_store
 from realloc.cli.options import AsJson, Files, Quiet, Report, StorePath
+from realloc.cli.outputs import Force, check_free
 from realloc.logs import Schema
 from realloc.model.config import read_config, read_toml
 from realloc.model.realloc import ReAlloc
@@ -36,6 +36,7 @@ def evaluate(
         ),
     ] = None,
     report: Report = None,
+    force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -44,13 +45,13 @@ def evaluate(
     """
     from realloc.evaluate.report import evaluation_report, to_html
 
-    if report is not None and report.is_dir():
-        raise ConfigError(
-            f"Expected a file for `--report`, got the folder {str(report)!r}."
-        )
+    check_free(report, force, "--report")
     model = open_store(store)
     settings, schema = _settings(model, config)
-    with progress_bar("Reading", quiet=quiet) as advance, show_progress(quiet) as progress:
+    with (
+        progress_bar("Reading", quiet=quiet) as advance,
+        show_progress(quiet, piped=True) as progress,
+    ):
         evaluated = evaluation_report(
             model, logs, settings, schema=schema, progress=progress, on_progress=advance
         )

@@ -11,6 +11,7 @@ from rich.markup import escape
 from realloc.base.errors import ConfigError
 from realloc.base.numbers import counted
 from realloc.base.progress import show_progress
+from realloc.base.tasks import LocalEngine, processors
 from realloc.cli.console import indented, print_json, progress_bar, stdout
 from realloc.cli.options import (
     AllowNetwork,
@@ -21,6 +22,7 @@ from realloc.cli.options import (
     Report,
     StorePath,
 )
+from realloc.cli.outputs import Force, check_free
 from realloc.logs import Logs, Schema, read_logs
 from realloc.model.config import read_config
 from realloc.model.experiments import experiment_lines
@@ -49,11 +51,13 @@ def fit(
     ] = None,
     allow_network: AllowNetwork = False,
     report: Report = None,
+    force: Force = False,
     details: Details = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn from logs: the first round into a store."""
+    check_free(report, force, "--report")
     place = Store(store, allow_network=allow_network)
     if not place.empty and not again:
         raise ConfigError(
@@ -64,8 +68,8 @@ def fit(
     settings = settings if seed is None else replace(settings, seed=seed)
     window = _read(logs, schema, quiet)
     with place.writer():
-        with show_progress(quiet) as progress:
-            model = ReAlloc(settings, schema)
+        with show_progress(quiet, piped=True) as progress:
+            model = ReAlloc(settings, schema, jobs=processors())
             model.fit(window, progress=progress, experiments=experiments)
         version = place.commit(model, window, again=again)
     _write_report(model, version, report)
@@ -97,6 +101,7 @@ def update(
     ] = False,
     allow_network: AllowNetwork = False,
     report: Report = None,
+    force: Force = False,
     details: Details = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -105,6 +110,7 @@ def update(
 
     A window that was applied before changes nothing.
     """
+    check_free(report, force, "--report")
     place = Store(store, allow_network=allow_network)
     if place.empty:
         place.load()  # its sentence, before the folder is made
@@ -118,7 +124,8 @@ def update(
                 stdout().print(f"This window was already applied; {store} stays as it is.")
             return
         place.check_window(rows, model, allow_gap=allow_gap, allow_overlap=allow_overlap)
-        with show_progress(quiet) as progress:
+        with show_progress(quiet, piped=True) as progress:
+            model.engine = LocalEngine(processors())
             model.update(rows, progress=progress, churn=churn)
         version = place.commit(
             model, rows, allow_gap=allow_gap, allow_overlap=allow_overlap

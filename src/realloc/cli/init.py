@@ -1,21 +1,24 @@
 """`realloc init`: write a first realloc.toml from the data."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from realloc.base import disk
 from realloc.base.errors import ConfigError, LogError
 from realloc.cli.console import busy, progress_bar
+from realloc.cli.first_test import abtest_lines, toml_text
 from realloc.cli.options import DateFormat, Files, Quiet
+from realloc.cli.outputs import Force, check_free
 from realloc.logs import Check, Finding, Schema, names
 from realloc.logs.checks.check import check_loaded
 from realloc.logs.checks.variation import count
 from realloc.logs.guess import Hints, doubts, guess_schema
 from realloc.logs.reading.read import Loaded, load
 from realloc.logs.reading.source import open_source
+from realloc.model.config import read_config, read_toml
 
 
 def init(
@@ -29,9 +32,21 @@ def init(
     channels: Annotated[
         str | None, typer.Option(help="The channel columns, separated by commas.")
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace an existing file.")
+    channel_column: Annotated[
+        str | None,
+        typer.Option(help="With one row per channel: the column that names the channel."),
+    ] = None,
+    spend_column: Annotated[
+        str | None, typer.Option(help="With one row per channel: the column of its spend.")
+    ] = None,
+    abtest: Annotated[
+        bool,
+        typer.Option(
+            "--abtest",
+            help="Also write [abtest], to read out a test; an existing file only gets that.",
+        ),
     ] = False,
+    force: Force = False,
     date_format: DateFormat = None,
     quiet: Quiet = False,
 ) -> None:
@@ -39,11 +54,10 @@ def init(
 
     Read it, correct it, then check.
     """
-    if out.exists() and not force:
-        raise ConfigError(
-            f"Expected no file at {str(out)!r}, but there is one. "
-            "Use --out for another name, or --force."
-        )
+    if abtest and out.exists() and not force:
+        _add_test(logs, out)
+        return
+    check_free(out, force)
     if not out.absolute().parent.is_dir():
         raise ConfigError(
             f"Expected the folder of {str(out)!r} to exist, but it does not. Make it first."
@@ -53,6 +67,8 @@ def init(
         time=time,
         outcome=outcome,
         channels=tuple(name.strip() for name in channels.split(",")) if channels else (),
+        channel_column=channel_column,
+        spend_column=spend_column,
         date_format=date_format,
     )
     with busy("Looking at the columns", quiet):
@@ -64,10 +80,26 @@ def init(
             raise LogError(finding.sentence)
     with busy("Checking", quiet):
         checked = check_loaded(loaded, schema)
-    present = open_source(logs, schema.read).columns.names
-    out.write_text(_toml(present, loaded, schema, checked.findings), encoding="utf-8")
+    source = open_source(logs, schema.read)
+    text = _toml(source.columns.names, loaded, schema, checked.findings)
+    if abtest:
+        text = "\n".join([text, *abtest_lines(schema, source), ""])
+    disk.replace_file(out, text.encode())
     for line in _said(loaded, schema, checked, out):
         typer.echo(line)
+
+
+def _add_test(logs: list[str], out: Path) -> None:
+    """Add [abtest] to a config that has none."""
+    schema, _ = read_config(out)
+    if "abtest" in read_toml(out):
+        raise ConfigError(
+            f"Expected a config without [abtest], but {str(out)!r} has one. Correct it there."
+        )
+    text = out.read_text(encoding="utf-8").rstrip("\n")
+    lines = abtest_lines(schema, open_source(logs, schema.read))
+    disk.replace_file(out, "\n".join([text, "", *lines, ""]).encode())
+    typer.echo(f"Added [abtest] to {out}. Next: realloc abtest … --config {out}")
 
 
 def _said(loaded: Loaded, schema: Schema, checked: Check, out: Path) -> Iterator[str]:
@@ -106,7 +138,7 @@ def _toml(
     lines.append(f"categorical = {_list(categorical)}")
     taken = {*schema.fixed_columns, schema.spend_column, *features}
     later = [
-        _text(name) for name in present if name not in taken and names.looks_later(name)
+        toml_text(name) for name in present if name not in taken and names.looks_later(name)
     ]
     if later:
         lines.append(
@@ -115,15 +147,15 @@ def _toml(
         )
         lines.append(f"# known_before = [{', '.join(later)}]")
     if schema.propensity:
-        lines.append(f"propensity = {_text(schema.propensity)}")
+        lines.append(f"propensity = {toml_text(schema.propensity)}")
     if schema.currency:
-        lines.append(f"currency = {_text(schema.currency)}")
+        lines.append(f"currency = {toml_text(schema.currency)}")
     lines.append('# guardrails = ["…"]  # further outcomes that must not fall')
     notes = [""]
     for finding in findings:
         if finding.code == "unit_is_a_total" and finding.unit is not None:
             lines.append(
-                f"# drop_units = [{_text(finding.unit)}]  # looks like the sum of other units"
+                f"# drop_units = [{toml_text(finding.unit)}]  # looks like the sum of other units"
             )
         if finding.level != "info" and finding.code != "post_decision_name":
             notes.append(_comment(f"{finding.level}: {finding.what}"))
@@ -143,7 +175,7 @@ def _read_table(schema: Schema) -> list[str]:
 def _schema_lines(schema: Schema) -> list[str]:
     """The parts of the columns, with a note for each."""
     lines = [
-        f"{part} = {_text(name)}{_note(schema, name)}"
+        f"{part} = {toml_text(name)}{_note(schema, name)}"
         for part, name in (
             ("unit", schema.unit),
             ("time", schema.time),
@@ -151,13 +183,15 @@ def _schema_lines(schema: Schema) -> list[str]:
         )
     ]
     lines.append("channels = [")
-    lines += [f"  {_text(name)},{_note(schema, name)}" for name in schema.channels]
+    lines += [f"  {toml_text(name)},{_note(schema, name)}" for name in schema.channels]
     lines.append("]")
     if schema.long:
-        lines.append(f"channel_column = {_text(str(schema.channel_column))}")
-        lines.append(f"spend_column = {_text(str(schema.spend_column))}")
+        lines.append(f"channel_column = {toml_text(str(schema.channel_column))}")
+        lines.append(f"spend_column = {toml_text(str(schema.spend_column))}")
     elif schema.budget:
-        lines.append(f"budget = {_text(schema.budget)}  # the channels are shares of it")
+        lines.append(
+            f"budget = {toml_text(schema.budget)}  # the channels are shares of it"
+        )
     else:
         lines.append(
             '# budget = "…"  # only if the channels are shares: the column they are shares of'
@@ -175,12 +209,8 @@ def _comment(text: str) -> str:
     return f"# {' '.join(printable.split())}"
 
 
-def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
 def _list(values: Sequence[str]) -> str:
-    quoted = [_text(value) for value in values]
+    quoted = [toml_text(value) for value in values]
     if sum(map(len, quoted)) < 90:
         return f"[{', '.join(quoted)}]"
     return "[\n" + "".join(f"  {value},\n" for value in quoted) + "]"

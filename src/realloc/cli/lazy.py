@@ -32,6 +32,7 @@ MODULES = {
     "freeze": "store",
     "unfreeze": "store",
     "serve": "serve",
+    "console": "open_console",
     "mcp": "mcp",
     "dbt": "dbt",
 }

@@ -13,6 +13,7 @@ from realloc.base.tasks import processors
 from realloc.batch import BatchResult, Options, recommend_file
 from realloc.cli.console import indented, stdout
 from realloc.cli.options import AllowNetwork, Decisions, Quiet, Report, StorePath
+from realloc.cli.outputs import Force, check_free
 from realloc.model.config import read_config
 
 
@@ -38,10 +39,11 @@ def recommend(
             "Needs all rows in memory."
         ),
     ] = None,
-    force: Annotated[
+    force: Force = False,
+    beyond_limits: Annotated[
         bool,
         typer.Option(
-            "--force",
+            "--beyond-limits",
             help="Publish even if a limit of [publish] is broken; a frozen store stays frozen.",
         ),
     ] = False,
@@ -62,14 +64,16 @@ def recommend(
     If it is killed or stopped, the same command continues where it was. No half-written file is
     ever seen under `--out`.
     """
+    for path, option in ((out, "--out"), (summary, "--summary"), (report, "--report")):
+        check_free(path, force, option)
     pools = _pools(pool or [])
     rules = read_config(config)[1] if config is not None else None
-    with show_progress(quiet) as progress:
+    with show_progress(quiet, piped=True) as progress:
         options = Options(
             config=rules,
             pools=pools,
             jobs=jobs or processors(),
-            force=force,
+            force=beyond_limits,
             summary=summary,
             decisions=decisions,
             allow_network=allow_network,

@@ -9,6 +9,7 @@ from rich.markup import escape
 from realloc.base.errors import StoreError
 from realloc.cli.console import busy, stdout
 from realloc.cli.options import AllowNetwork, Quiet, StorePath
+from realloc.cli.outputs import Force, check_free
 
 
 def report(
@@ -23,6 +24,7 @@ def report(
         ),
     ] = None,
     allow_network: AllowNetwork = False,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a page on the newest batch of a store and the model behind it; no script, one file."""
@@ -32,6 +34,7 @@ def report(
         raise StoreError(
             f"Expected a store at {str(store)!r}, but there is no folder. `realloc fit` makes one."
         )
+    check_free(out, force)
     with busy("Writing the report", quiet):
         if against is None:
             write_report(store, out, allow_network)

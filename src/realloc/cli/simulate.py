@@ -13,6 +13,7 @@ import typer
 from realloc.base.errors import ConfigError
 from realloc.cli.console import busy, progress_bar
 from realloc.cli.options import Quiet
+from realloc.cli.outputs import Force, check_free
 from realloc.logs import Logs
 from realloc.logs.reading.source import kind_of
 
@@ -70,6 +71,7 @@ def simulate(
             min=0, help="Seed of the draw: another one gives other items of the same world."
         ),
     ] = 0,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Draw logs from a synthetic world with a known truth.
@@ -85,14 +87,14 @@ def simulate(
     folder = kind_of(out) is None and world == "platform"
     if kind_of(out) is None and not folder:
         raise ConfigError(f"Expected --out to end in .parquet or .csv, got {str(out)!r}.")
-    card_path = _card_path(out)
-    ours = card_path.exists() and (not folder or (out / "_world.json").exists())
-    if out.exists() and not ours:
+    check_free(out, force, folder=folder)
+    if folder and out.exists() and not (out / "_world.json").exists():
         raise ConfigError(
             f"Expected a new name for --out, but {str(out)!r} exists and is no finished "
             "simulation, so it may be yours. Choose another name or remove it. "
             "Nothing was written."
         )
+    card_path = _card_path(out)
     name = world.removeprefix(ZOO)
     default = _zoo_size(name, channels) if in_zoo else WorldSize()
     units = units or default.units

@@ -11,6 +11,7 @@ from rich.markup import escape
 from realloc.base.errors import ReallocError, StoreError
 from realloc.cli.console import busy, plain_table, print_error, print_json, stdout
 from realloc.cli.options import AsJson, Quiet, StorePath
+from realloc.cli.outputs import Force, check_free
 from realloc.decide.search.compiled import search_library
 from realloc.decide.types import describe_searches
 from realloc.storage.ledger.ledger import DECISIONS, Ledger
@@ -74,14 +75,16 @@ def export(
     store: StorePath,
     out: Annotated[
         Path,
-        typer.Option(help="Folder to write; a copy that is there already is replaced."),
+        typer.Option(help="Folder to write."),
     ],
     version: Annotated[
         int | None,
         typer.Option("--version", min=1, help="A version that is kept; else the current."),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write a small copy of a version to answer with, without what learns."""
+    check_free(out, force, folder=True)
     found = Store(store).export(out, version)
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     stdout().print(

@@ -1,1 +1,1 @@
-"""The web console."""
+"""The web console: see what a store recommends and why, ask what if, review, publish."""

@@ -5,6 +5,7 @@ Tables carry these words in the metadata of their fields, so a Parquet file expl
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -98,11 +99,17 @@ def check_names(schema: Schema) -> None:
 def arrange(answers: pa.Table, schema: Schema) -> pa.Table:
     """Columns in their order and with their words: keys, shares and spends, the others."""
     known = known_columns(schema)
-    names = [name for name in answers.column_names if name not in known]
-    names += [name for name in known if name in answers.column_names]
-    answers = answers.select(names)
+    answers = answers.select(in_order(tuple(answers.column_names), schema))
     fields = [_with_words(field, known.get(field.name)) for field in answers.schema]
     return answers.cast(pa.schema(fields, metadata=answers.schema.metadata))
+
+
+@lru_cache(maxsize=32)
+def in_order(names: tuple[str, ...], schema: Schema) -> tuple[str, ...]:
+    """The names of an answer's columns in their order."""
+    known = known_columns(schema)
+    others = [name for name in names if name not in known]
+    return (*others, *(name for name in known if name in names))
 
 
 def complete(answers: pa.Table, schema: Schema) -> pa.Table:

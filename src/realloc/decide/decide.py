@@ -31,18 +31,36 @@ from realloc.decide.types import (
     HIDDEN_CAUSE,
     LEADS_OUTSIDE,
     LOWER_BOUND,
-    MOVED,
     PENALTY,
     SMALL_MOVE,
     STARTS_OUTSIDE,
     THRESHOLD,
     TOO_LITTLE,
     WEAK,
+    is_moved,
 )
 
 MIXES_AT_ONCE = 100_000  # repeated mixes times rows that are held at a time
 
 Names = NDArray[np.str_]
+
+# What a row's best first step may lack, in the order in which it is asked.
+OBSTACLES = np.array(
+    [
+        "",
+        "no_gain",
+        "uncertain",
+        "uncertain",
+        "constrained",
+        "unsupported",
+        "guardrail",
+        "unsupported",
+    ]
+)
+GOOD = 2
+POSSIBLE = 4
+SUPPORTED = 5
+SAFE = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +80,7 @@ class Decided:
     @property
     def moved(self) -> Mask:
         """Rows whose shares change."""
-        return np.isin(self.reason, MOVED)
+        return is_moved(self.reason)
 
 
 def decide(problem: Problem, config: DecisionConfig) -> Decided:
@@ -187,13 +205,14 @@ def name_reasons(
     """For rows that stay, the rule that stood in the way."""
     first = explained.first
     moved = total_variation(shares, problem.start) > UNMOVED
-    obstacle, binding = name_obstacle(problem, first, config)
+    obstacle, binding = name_obstacle(problem, first, ~moved, config)
     at_base = (shares == base).all(axis=1)
     reason = np.where(moved, np.where(at_base, "required", "moved"), obstacle)
-    too_small = ~moved & (obstacle == "uncertain") & (problem.limits.smallest > 0)
-    too_small &= first.some_free
-    reason = np.where(too_small, "constrained", reason)
-    binding = np.where(moved, "", np.where(too_small, SMALL_MOVE, binding))
+    too_small = ~moved & first.some_free & (problem.limits.smallest > 0)
+    if too_small.any():
+        too_small &= obstacle == "uncertain"
+        reason = np.where(too_small, "constrained", reason)
+        binding = np.where(too_small, SMALL_MOVE, binding)
     if not problem.significant:
         reason = np.where(moved, reason, "uncertain")
         binding = np.where(moved, binding, WEAK)
@@ -210,38 +229,36 @@ def name_reasons(
 
 
 def name_obstacle(
-    problem: Problem, first: FirstSteps, config: DecisionConfig
+    problem: Problem, first: FirstSteps, stays: Mask, config: DecisionConfig
 ) -> tuple[Names, Names]:
-    """The reason why rows keep their shares, and what exactly is binding, (n,) each."""
-    n = len(first.end)
-    limit = np.full(n, "", dtype=object)
-    rows = np.flatnonzero(~first.possible)
-    limit[rows] = problem.limits.binding(rows, first.end[rows][:, None])[:, 0]
-    guardrail = np.full(n, "", dtype=object)
-    rows = np.flatnonzero(~first.safe)
-    for term in problem.outcomes:
+    """The reason why rows keep their shares, and what exactly is binding, (n,) each.
+
+    Where a row does not stay, nothing is binding.
+    """
+    checks = (
+        ~stays,
+        ~first.some_gain,
+        ~first.some_good,
+        first.some_free,
+        ~first.possible,
+        ~first.supported,
+        ~first.safe,
+        np.ones(len(stays), dtype=bool),
+    )
+    obstacle = np.argmax(checks, axis=0)
+    binding = np.full(len(stays), "", dtype=object)
+    binding[obstacle == GOOD] = PENALTY if config.beta else THRESHOLD
+    rows = np.flatnonzero(obstacle == POSSIBLE)
+    if len(rows):
+        binding[rows] = problem.limits.binding(rows, first.end[rows][:, None])[:, 0]
+    rows = np.flatnonzero(obstacle == SUPPORTED)
+    binding[rows] = np.where(first.start_supported[rows], LEADS_OUTSIDE, STARTS_OUTSIDE)
+    rows = np.flatnonzero(obstacle == SAFE)
+    for term in problem.outcomes if len(rows) else ():
         ends = first.end[rows][:, None]
         safe = guarded((term,), problem.radius, rows, problem.start[rows], ends)[:, 0]
-        guardrail[rows[~safe & (guardrail[rows] == "")]] = f"guardrail {term.name}"
-    outside = np.where(first.start_supported, LEADS_OUTSIDE, STARTS_OUTSIDE)
-    checks: list[tuple[Mask, str, str | NDArray[np.object_] | Names]] = [
-        (~first.some_gain, "no_gain", ""),
-        (~first.some_good, "uncertain", PENALTY if config.beta else THRESHOLD),
-        (first.some_free, "uncertain", ""),
-        (~first.possible, "constrained", limit),
-        (
-            ~first.supported,
-            "unsupported",
-            outside,
-        ),
-        (~first.safe, "guardrail", guardrail),
-    ]
-    conditions = [condition for condition, _, _ in checks]
-    reason = np.select(
-        conditions, [np.full(n, name) for _, name, _ in checks], "unsupported"
-    )
-    binding = np.select(conditions, [np.broadcast_to(name, n) for _, _, name in checks], "")
-    return reason, binding.astype(str)
+        binding[rows[~safe & (binding[rows] == "")]] = f"guardrail {term.name}"
+    return OBSTACLES[obstacle], binding.astype(str)
 
 
 def _fall_back(problem: Problem, base: Floats, decided: Decided) -> Decided:

@@ -1,6 +1,6 @@
 """What a policy is and what it answers: two verbs, one table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from realloc.base import simplex
 from realloc.base.errors import LogError
 from realloc.base.imports import need
-from realloc.base.simplex import Floats, Integers
-from realloc.decide.columns import arrange
+from realloc.base.simplex import Floats, Integers, Mask
+from realloc.decide.columns import arrange, in_order
 from realloc.logs import Logs, Schema
+from realloc.logs.plain import PlainLogs, PlainRow, read_plain
 from realloc.logs.reading.read import Today, load_today
 
 REASONS = {
@@ -68,6 +69,11 @@ class Decision:
 MOVED = ("moved", "required")
 
 
+def is_moved(reason: NDArray[np.str_]) -> Mask:
+    """Whether shares change for a reason (n,)."""
+    return (reason == MOVED[0]) | (reason == MOVED[1])
+
+
 def describe_searches(searches: dict[str, int]) -> str:
     """Say in words which search decided how many rows, the most frequent first."""
     parts: list[str] = []
@@ -105,9 +111,24 @@ def keep(logs: Logs, reason: str) -> Decision:
 
 
 def recommend(
-    decide: Callable[[Logs], Decision], frame: Any, schema: Schema, money_digits: int = 2
+    decide: Callable[[Logs], Decision],
+    frame: Any,
+    schema: Schema,
+    money_digits: int = 2,
+    *,
+    one_by_one: bool = False,
 ) -> Any:
-    """Read rows, decide, and return the contract's columns; unreadable rows get `bad_input`."""
+    """Read rows, decide, and return the contract's columns; unreadable rows get `bad_input`.
+
+    `one_by_one` says that no row's answer depends on another's, nor on their order.
+    """
+    if isinstance(frame, Mapping):
+        return recommend(decide, [frame], schema, money_digits, one_by_one=one_by_one)[0]
+    if isinstance(frame, list) and all(isinstance(row, Mapping) for row in frame) and frame:
+        logs = read_plain(frame, schema) if one_by_one else None
+        if logs is not None:
+            return answer_plain(frame, logs, decide(logs), money_digits)
+        return recommend(decide, _to_table(frame), schema, money_digits).to_pylist()
     if isinstance(frame, Logs):
         frame = frame.to_arrow()
     today = load_today(frame, schema)
@@ -115,11 +136,34 @@ def recommend(
     return _as_given(as_handed_in(answers, today), frame)
 
 
+def answer_plain(
+    rows: Sequence[PlainRow], logs: PlainLogs, decision: Decision, money_digits: int
+) -> list[dict[str, Any]]:
+    """The contract's columns as one dictionary per row."""
+    schema = logs.schema
+    columns = {name: [row[name] for row in rows] for name in (schema.unit, schema.time)}
+    for name, values in answer_columns(logs, decision, money_digits).items():
+        columns[name] = values.tolist()
+    names = in_order(tuple(columns), schema)
+    values = zip(*(columns[name] for name in names), strict=True)
+    return [dict(zip(names, row, strict=True)) for row in values]
+
+
+def _to_table(rows: Sequence[PlainRow]) -> pa.Table:
+    try:
+        return pa.Table.from_pylist([dict(row) for row in rows])
+    except (pa.ArrowException, OverflowError) as problem:
+        detail = " ".join(str(problem).split())[:200]
+        raise LogError(
+            f"Expected rows whose values are of one type for each key, but one is not: {detail}."
+        ) from problem
+
+
 def tabulate(today: Today, decision: Decision, money_digits: int = 2) -> pa.Table:
     """One row per row that was read: its keys, then the columns of the contract."""
     keys = today.keys
     n = keys.num_rows
-    answers = _answers(today.logs, decision, money_digits)
+    answers = answer_columns(today.logs, decision, money_digits)
     columns = {
         name: _spread(values, today.positions, n, "bad_input" if name == "reason" else "")
         for name, values in answers.items()
@@ -149,7 +193,9 @@ def as_handed_in(answers: pa.Table, today: Today) -> pa.Table:
     return arrange(answers, schema)
 
 
-def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDArray[Any]]:
+def answer_columns(
+    logs: Logs, decision: Decision, money_digits: int
+) -> dict[str, NDArray[Any]]:
     """The columns of the contract for readable rows."""
     channels = logs.schema.channels
     start = logs.shares
@@ -163,7 +209,7 @@ def _answers(logs: Logs, decision: Decision, money_digits: int) -> dict[str, NDA
             "Expected shares on the simplex from the policy, got negative or non-finite ones. "
             "Nothing was written."
         )
-    moved = np.isin(decision.reason, MOVED)
+    moved = is_moved(decision.reason)
     shares = np.where(moved[:, None], shares, start)
     minor = decision.money
     if minor is None:

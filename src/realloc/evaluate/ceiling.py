@@ -11,6 +11,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from realloc.base.errors import ConfigError, LogError
+from realloc.base.numbers import plain
 from realloc.base.simplex import Floats
 from realloc.evaluate.bootstrap import CELLS, DEFAULT, Bootstrap, interval
 from realloc.evaluate.matching import Units
@@ -75,9 +76,9 @@ def effect_sd(
     variance = float(response.var() - placebo.var())
     if variance <= 0:
         raise LogError(
-            "Expected responses of moved events to vary more than those of placebos, got variances "
-            f"of {response.var():.4g} and {placebo.var():.4g}. Noise hides the effects: their "
-            "size cannot be estimated from these events."
+            "Expected responses of moved events to vary more than those of placebos, got "
+            f"variances of {plain(response.var())} and {plain(placebo.var())}. "
+            "Noise hides the effects: their size cannot be estimated from these events."
         )
     moved = _variances(response, units, bootstrap)
     still = _variances(placebo, placebo_units, bootstrap, stream=1)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from realloc.base.errors import LogError
+from realloc.base.numbers import probability
 from realloc.base.simplex import Floats, Mask, Rows
 from realloc.evaluate import outcome_model
 from realloc.evaluate.outcome_model import splits, unit_fold
@@ -43,7 +44,7 @@ class PropensityCheck(EstimateTable):
         verdict = "fit" if self.consistent else "do not fit"
         return (
             f"The stated propensities {verdict} the draws (chi-square {chi.value:.1f} on {chi.n} "
-            f"degrees of freedom, p = {self.p_value:.2g})."
+            f"degrees of freedom, {probability(self.p_value)})."
         )
 
 

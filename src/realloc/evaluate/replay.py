@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
+from realloc.base.numbers import written
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, Mask, Rows
 from realloc.base.validation import check_types
@@ -280,7 +281,7 @@ def rank_window(
     ranking.check_pairs(gains, window.response, window.moved.units)
     if np.ptp(gains) == 0:
         why = (
-            f"Expected gains that differ between events, got {gains[0]:.4g} for all "
+            f"Expected gains that differ between events, got {written(gains[0])} for all "
             f"{len(gains):,}. Nothing is ranked."
         )
         return _refused(why, selection.balance, window)

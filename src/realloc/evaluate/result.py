@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
+from realloc.base.numbers import plain
 from realloc.base.simplex import Floats, Rows
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ class Estimate:
         return cls(name, float(value), float(value - half), float(value + half), n)
 
     def __str__(self) -> str:
-        interval = "" if np.isnan(self.low) else f" [{self.low:.4g}, {self.high:.4g}]"
-        return f"{self.name} {self.value:.4g}{interval} (n={self.n:,})"
+        interval = "" if np.isnan(self.low) else f" [{plain(self.low)}, {plain(self.high)}]"
+        return f"{self.name} {plain(self.value)}{interval} (n={self.n:,})"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from realloc.base.numbers import signed
 from realloc.base.simplex import Floats, Mask, Rows, total_variation
 from realloc.base.validation import check_range
 from realloc.evaluate.bootstrap import Bootstrap
@@ -267,8 +268,9 @@ def _conclude(table: EstimateTable) -> PolicyValue:
     elif lift.high < 0:
         verdict = "worse"
     reason = (
-        f"DR lift over logging {lift.value:.4g} [{lift.low:.4g}, {lift.high:.4g}] on {lift.n:,} "
-        f"rows ({table['off_menu_rate'].value:.1%} of all rows were off the menu and left out), "
+        f"DR lift over logging {signed(lift.value)} [{signed(lift.low)}, "
+        f"{signed(lift.high)}] on {lift.n:,} rows "
+        f"({table['off_menu_rate'].value:.1%} of all rows were off the menu and left out), "
         f"{table['effective_rows'].value:,.0f} effective rows, action rate "
         f"{table['action_rate'].value:.1%}."
     )

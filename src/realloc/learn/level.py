@@ -21,6 +21,8 @@ from realloc.learn.window import Window
 POWERS = (0.5, 1.0)
 MOST_ROWS = 20_000  # that a level is learned from
 MOST_BELOW = 0.05  # of the rows may have an outcome below 0
+ROUNDING = 1e-12  # part of a square that is rounding
+TINY = 1e-300
 RIDGE = 1.0
 WIDEST = 8.0  # of logarithms of levels, around their mean
 LEAST_Z = 2.0  # of the likelihood's improvement, over units
@@ -85,7 +87,9 @@ def _log_likelihood(rows: Window, level: Floats, held: Mask) -> Floats:
     w = rows.weights * ~held
     gram = (x * w[:, None]).T @ x + RIDGE * np.eye(x.shape[1])
     left = y - x @ np.linalg.solve(gram, x.T @ (w * y))
-    variance = max(float(np.average(np.square(left), weights=w)), 1e-300)
+    # All but the held-out rows may be alike.
+    least = ROUNDING * float(np.average(np.square(y), weights=rows.weights))
+    variance = max(float(np.average(np.square(left), weights=w)), least, TINY)
     return -0.5 * np.square(left[held]) / variance - np.log(level[held] * variance**0.5)
 
 

@@ -36,11 +36,13 @@ UNIT = tuple(
 )
 OUTCOME = tuple(
     "outcome orders purchases conversions sales revenue gmv y target kpi response bestellungen "
-    "umsatz".split()
+    "umsatz bookings transactions signups leads subscriptions installs buchungen".split()
 )
 BUDGET = ("budget", "total_budget", "daily_budget", "total_spend", "b")
 CHANNEL = tuple("channel medium platform source network placement kanal".split())
 SPEND = frozenset("spend cost spends costs expense investment ausgaben kosten".split())
+# A spend where another column says the channel.
+AMOUNT = ("amount", "money", "betrag", "value", "eur", "usd", "gbp")
 # What money is spent on, where the name does not say that it is money.
 MEDIUM = frozenset(
     "ads adwords affiliate affiliates audio banner billboard bing cinema coupon coupons criteo "

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from realloc.base.numbers import readable
 from realloc.logs.checks.variation import MOVED_POINT, Variation, count, measure
 from realloc.logs.names import shortened
 from realloc.logs.table import Logs
@@ -38,7 +39,7 @@ class LogSummary:
         lines = [
             f"{count(log.rows, 'row')} of {count(log.units, 'unit')}, "
             f"{count(log.periods, 'period')} from {log.first} to {log.last}",
-            f"outcome   {self.outcome}: {self.outcome_mean:,.4g} per row, 0 in "
+            f"outcome   {self.outcome}: {readable(self.outcome_mean)} per row, 0 in "
             f"{self.outcome_zeros:.0%} of the rows, {self.outcome_within:.0%} of its variance "
             "within units",
             f"budget    {log.budget:,.0f} in all, {log.budget / log.rows:,.2f} per row",

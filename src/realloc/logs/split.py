@@ -13,6 +13,13 @@ from realloc.base.errors import ConfigError, LogError
 from realloc.base.simplex import Integers
 from realloc.logs.table import Logs
 
+# What models are cross-fitted on: so many units, or fewer (at least so many) whose histories are
+# cut into so many blocks of at least so many rows.
+LEAST_UNITS = 10
+LEAST_LONG = 5
+BLOCKS = 30
+BLOCK_ROWS = 30
+
 
 def split_by_unit(
     logs: Logs, parts: Sequence[float], seed: int = 0, groups: str | None = None
@@ -69,6 +76,21 @@ def split_by_time(
         span = f"{logs.times.min()} to {logs.times.max()}" if len(logs) else "nothing"
         raise LogError(f"Expected rows on both sides of {at}, but the log covers {span}.")
     return logs.take(past), logs.take(future)
+
+
+def cut_blocks(logs: Logs) -> Integers:
+    """A block number per row: every unit's history in up to BLOCKS / units equal parts, none below
+    BLOCK_ROWS if it can be.
+    """
+    blocks = np.zeros(len(logs), np.int64)
+    first = 0
+    for unit in np.unique(logs.unit_codes):
+        rows = np.flatnonzero(logs.unit_codes == unit)
+        rows = rows[np.argsort(logs.times[rows], kind="stable")]
+        parts = max(1, min(-(-BLOCKS // logs.unit_count), len(rows) // BLOCK_ROWS))
+        blocks[rows] = first + np.arange(len(rows)) * parts // len(rows)
+        first += parts
+    return blocks
 
 
 def _blocks(logs: Logs, groups: str | None) -> tuple[Integers, list[str]]:

@@ -1,5 +1,6 @@
 """Logs: a validated table of what was known, how the budget was split, and what came out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
 from realloc.base.imports import need
-from realloc.base.simplex import Floats, Mask, Rows, close
+from realloc.base.simplex import Floats, Integers, Mask, Rows, close
 from realloc.logs.checks.finding import Finding
 from realloc.logs.schema import Schema
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from realloc.logs.checks.check import Check
     from realloc.logs.overview import LogSummary
+
+Words = tuple[Sequence[str], Integers]  # of a category, and one code per row into them
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +169,27 @@ class Logs:
             self.schema, features=self.features, categorical=tuple(categorical), notes={}
         )
 
+    @property
+    def unit_names(self) -> NDArray[np.str_]:
+        """The unit of each row as text."""
+        texts = self.units.cast(pa.string()).to_numpy(zero_copy_only=False)
+        return np.asarray(texts, dtype=np.str_)[self.unit_codes]
+
+    def is_category(self, name: str) -> bool:
+        """Whether a feature is a category; else it is a number, flag or date."""
+        return pa.types.is_dictionary(self.table[name].type)
+
+    def floats(self, name: str) -> Floats:
+        """A number, flag or date as float64, NaN where missing; dates count in days."""
+        return as_floats(self.table[name])
+
+    def words(self, name: str) -> "Words":
+        """A category: its words, and one code per row into them, −1 where missing."""
+        column = self.table[name].combine_chunks()
+        column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return column.dictionary.to_pylist(), codes
+
     def take(self, rows: Mask | Rows) -> "Logs":
         """The rows where a mask is true, or at the given positions."""
         if rows.dtype == np.bool_ and len(rows) != len(self):
@@ -211,6 +235,8 @@ class Logs:
 
 def as_floats(column: pa.ChunkedArray) -> Floats:
     """Numbers and flags as float64, dates as days since 1970; NaN where missing."""
+    if pa.types.is_floating(column.type):
+        return column.to_numpy().astype(np.float64, copy=False)
     if not pa.types.is_temporal(column.type):
         return column.cast(pa.float64()).to_numpy()
     micros = column.cast(pa.timestamp("us")).cast(pa.int64())

@@ -34,6 +34,13 @@ def say_total(gain: float, low: float, high: float, calibration: str | None) -> 
     return f"Total gain {readable(gain)}, {interval}{known}."
 
 
+# What is said beside every total.
+SAME_BUDGET = (
+    "Every gain is that of another split of the same budget. What a larger or smaller budget would "
+    "bring is not estimated."
+)
+
+
 @dataclass(frozen=True)
 class Transfer:
     """One transfer. Gains are potential differences, so they add up to the whole gain."""
@@ -82,7 +89,7 @@ class Explanation(Shown):
                 lines.append(f"  limited by: {row['limited_by']}")
             lines.append(
                 f"  best first step {row['best_move'] or 'none'}: "
-                f"gain {row['best_move_gain']:.4g} ± {row['best_move_error']:.2g}, "
+                f"gain {readable(row['best_move_gain'])} ± {readable(row['best_move_error'])}, "
                 f"directional support {row['directional_support']:.2f}, "
                 f"{row['similar_moves']} logged moves like it (nearest: {row['similar_rows']})"
             )
@@ -91,7 +98,7 @@ class Explanation(Shown):
                     lines.append(
                         f"  {transfer.source} → {transfer.target}: "
                         f"{transfer.share:.4f} of the budget ({transfer.money:,.2f}), "
-                        f"gain {transfer.gain:.4g} ± {transfer.sigma:.2g}, "
+                        f"gain {readable(transfer.gain)} ± {readable(transfer.sigma)}, "
                         f"support {transfer.support:.2f}"
                     )
             if row["moved"]:

@@ -12,7 +12,7 @@ from realloc.decide.totals import GainSum, money_flows, name_flows
 from realloc.decide.types import MOVED, REASONS, WEAK, Decision
 from realloc.logs import Logs
 from realloc.logs.table import as_floats
-from realloc.model.explain import say_total
+from realloc.model.explain import SAME_BUDGET, say_total
 
 FLOWS = 3  # shown
 FEWEST = 20  # rows of a segment, and of the others
@@ -69,6 +69,7 @@ class Outlook:
                 f"Who gains most: {self.segment.name} ({counted(self.segment.rows, 'row')}), "
                 f"{readable(self.segment.gain)} a row; the others {readable(self.segment.others)}."
             )
+        lines.append(SAME_BUDGET)
         return lines
 
     def why_kept(self) -> list[str]:

@@ -14,6 +14,7 @@ from realloc.base.errors import LogError
 from realloc.base.numerics.blas import one_blas_thread
 from realloc.base.progress import Progress, guarded, show_progress, silent
 from realloc.base.simplex import Floats
+from realloc.base.tasks import Engine, LocalEngine
 from realloc.decide.columns import check_names
 from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
@@ -21,6 +22,7 @@ from realloc.decide.types import Decision, recommend
 from realloc.draw import PagePiece, Paragraph, Shown
 from realloc.logs import Logs, Schema, read_logs
 from realloc.logs.checks.check import check_logs
+from realloc.logs.plain import PlainLogs
 from realloc.logs.reading.wanted import read_shares
 from realloc.model.advice import advise
 from realloc.model.churn import Churn, compare_fields
@@ -62,8 +64,11 @@ class ReAlloc(Shown):
         config: Config | None = None,
         schema: Schema | None = None,
         quiet: bool = False,
+        jobs: int = 1,
     ) -> None:
+        """`jobs`: outcomes and the support that a fit learns at the same time, a core each."""
         self.config = config or Config()
+        self.engine: Engine = LocalEngine(jobs)
         self.given_schema = schema  # what a further `fit` reads with
         self.schema = schema  # after `fit` also with the features that were chosen
         self.quiet = quiet
@@ -170,15 +175,20 @@ class ReAlloc(Shown):
 
         `constraints`: a `Constraints` or a mapping with its keys, instead of the config's. `pools`:
         most money per channel over all rows. Without them no row's answer depends on another's.
+        A row may also be a dictionary, and rows a list of them: the quickest way to ask about one.
         """
-        self.fitted  # noqa: B018  or the sentence that says so, before anything is read
+        state = self.fitted  # or the sentence that says so, before anything is read
         rules = read_constraints(constraints, self.config)
 
         def decide(logs: Logs) -> Decision:
+            if isinstance(logs, PlainLogs):  # a few rows
+                return self.decide(logs, rules)
             with show_progress(self.quiet) as progress:
                 return self.decide(logs, rules, pools, progress)
 
-        return recommend(decide, today, self.known_schema, self.config.money_digits)
+        by_itself = not (pools or rules.largest_move_per_day or state.looks_back)
+        digits = self.config.money_digits
+        return recommend(decide, today, self.known_schema, digits, one_by_one=by_itself)
 
     def decide(
         self,
@@ -253,16 +263,28 @@ class ReAlloc(Shown):
         progress: Progress | None,
         seed: int | None = None,
     ) -> RoundState:
-        from realloc.model.round import run_round
-
         check_names(window.schema)
         check_logs(window, self.config.check).require()
         self.config.constraints.check_channels(window.schema.channels)
         seed = self.config.seed if seed is None else seed
         if progress is not None:
-            return run_round(former, window, self.config, seed, weights, guarded(progress))
+            return self._run(former, window, seed, weights, guarded(progress))
         with show_progress(self.quiet) as shown:
-            return run_round(former, window, self.config, seed, weights, shown)
+            return self._run(former, window, seed, weights, shown)
+
+    def _run(
+        self,
+        former: RoundState | None,
+        window: Logs,
+        seed: int,
+        weights: Floats | None,
+        progress: Progress,
+    ) -> RoundState:
+        from realloc.model.round import run_round
+
+        return run_round(
+            former, window, self.config, seed, weights, progress, engine=self.engine
+        )
 
     def _read(self, source: Any, weights: Floats | None, schema: Schema | None) -> Logs:
         if isinstance(source, Logs):

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
 
@@ -133,10 +134,8 @@ def answer(
     rows = np.arange(len(batch.rows))
     end = np.where(decided.moved[:, None], decided.shares, decided.best_end)
     neighbours = batch.support.neighbours(rows, end)
-    channels = np.array(logs.schema.channels)
     shift = decided.best_end - problem.start
-    arrow = np.char.add(channels[shift.argmin(axis=1)], " → ")
-    best_move = np.char.add(arrow, channels[shift.argmax(axis=1)])
+    best_move = _transfers(logs.schema.channels)[shift.argmin(axis=1), shift.argmax(axis=1)]
     return Decision(
         shares=decided.shares,
         gain=decided.gain,
@@ -178,6 +177,12 @@ def money_columns(
     }
 
 
+@lru_cache(maxsize=32)
+def _transfers(channels: tuple[str, ...]) -> NDArray[np.str_]:
+    """The names of all transfers (K, K)."""
+    return np.array([[f"{giver} → {taker}" for taker in channels] for giver in channels])
+
+
 def calibration_of(model: DecisionModel, config: DecisionConfig) -> str:
     """What intervals of gains were calibrated on: no log shows true gains."""
     return SIMULATED if model.has_posterior(config) else NOTHING
@@ -194,6 +199,8 @@ def count_transfers(start: Floats, end: Floats) -> Integers:
 
 def join(parts: list[Decision]) -> Decision:
     """Batches in their order."""
+    if len(parts) == 1:
+        return parts[0]
 
     def column(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(part, name) for part in parts])

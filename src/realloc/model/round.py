@@ -7,10 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import torch
 
 from realloc.base.errors import ConfigError, LogError
+from realloc.base.numerics.blas import one_blas_thread
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, Integers, Rows
+from realloc.base.tasks import Engine, LocalEngine
 from realloc.decide.model import GainModel
 from realloc.learn.features.encode import Encoder, fit_encoder
 from realloc.learn.hidden_cause import HiddenCauses, measure_hidden
@@ -31,15 +34,12 @@ from realloc.learn.teacher.posterior import to_kernel
 from realloc.learn.teacher.repeated_mixes import RepeatedMixes, fit_mixes
 from realloc.learn.window import Window
 from realloc.logs import Logs, unit_folds
+from realloc.logs.split import LEAST_LONG, LEAST_UNITS, cut_blocks
 from realloc.model.config import Config
 from realloc.model.state import Learned, RoundState
 
+ALONE = LocalEngine()
 LEAST_ROWS = 50
-LEAST_UNITS = 10
-# Fewer units: at least so many, their histories cut into so many blocks of at least so many rows.
-LEAST_LONG = 5
-BLOCKS = 30
-BLOCK_ROWS = 30
 
 
 def run_round(
@@ -50,23 +50,25 @@ def run_round(
     weights: Floats | None,
     progress: Progress,
     learner: "Learner | None" = None,
+    engine: Engine = ALONE,
 ) -> RoundState:
     """One update round (Algorithm 1).
 
     Fast teacher on the window, slow student through the memory, support.
 
     `learner` in the place of `learn` makes another method that differs in Stages I and II alone.
+    Outcomes and the support are tasks of the `engine`.
     """
     check_same(state, window, config)
     rounds = 0 if state is None else state.rounds
     encoder = fit_encoder(window, config.features) if state is None else state.encoder
     rows = open_window(window, encoder, config, seed, weights)
-    outcomes: dict[str, Learned] = {}
+    names: list[str] = []
+    tasks: list[Callable[[Progress], Any]] = []
     for name, own, outcome_seed in each_outcome(window, rows, seed):
         former = None if state is None else state.outcomes[name]
-        outcomes[name] = (learner or learn)(
-            former, own, config, rounds, outcome_seed, progress
-        )
+        names.append(name)
+        tasks.append(partial(learner or learn, former, own, config, rounds, outcome_seed))
 
     # Stage III: where the logs hold evidence
     remembered = None if state is None else state.support.logged
@@ -78,8 +80,22 @@ def run_round(
         config.support.rows,
         draw(seed, "logged", rounds),
     )
-    support = fit_support(logged, config.support, draw(seed, "support", rounds), progress)
+    support_seed = draw(seed, "support", rounds)
+    tasks.append(partial(fit_support, logged, config.support, support_seed))
+    threads = torch.get_num_threads()
+    try:
+        *learned, support = engine.map(_on_one_thread, None, tasks, progress)
+    finally:
+        torch.set_num_threads(threads)
+    outcomes = dict(zip(names, learned, strict=True))
     return RoundState(encoder.remember(window), outcomes, support, rounds + 1)
+
+
+def _on_one_thread(_: None, task: Callable[[Progress], Any], progress: Progress) -> Any:
+    """Run a task: products are small, and threads that wait for each other only cost CPU."""
+    torch.set_num_threads(1)
+    with one_blas_thread:
+        return task(progress)
 
 
 def learn(
@@ -332,21 +348,6 @@ def set_apart(logs: Logs, folds: int, seed: int) -> tuple[Rows, Integers]:
         )
     rank = np.random.default_rng(draw(seed, "blocks", 0)).permutation(count)
     return blocks, (rank % folds)[blocks]
-
-
-def cut_blocks(logs: Logs) -> Integers:
-    """A block number per row: every unit's history in up to BLOCKS / units equal parts, none below
-    BLOCK_ROWS if it can be.
-    """
-    blocks = np.zeros(len(logs), np.int64)
-    first = 0
-    for unit in np.unique(logs.unit_codes):
-        rows = np.flatnonzero(logs.unit_codes == unit)
-        rows = rows[np.argsort(logs.times[rows], kind="stable")]
-        parts = max(1, min(-(-BLOCKS // logs.unit_count), len(rows) // BLOCK_ROWS))
-        blocks[rows] = first + np.arange(len(rows)) * parts // len(rows)
-        first += parts
-    return blocks
 
 
 def check_weights(weights: Any, rows: int) -> Floats:

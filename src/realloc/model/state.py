@@ -122,6 +122,11 @@ class RoundState:
         return next(iter(self.outcomes.values()))
 
     @property
+    def looks_back(self) -> bool:
+        """Whether a row's state depends on earlier rows of its unit."""
+        return self.encoder.history is not None
+
+    @property
     def mixes(self) -> Floats | None:
         """Logged mixes that repeat (m, K)."""
         return None if self.main.mixes is None else self.main.mixes.shares
@@ -216,19 +221,15 @@ class RoundState:
     def used_channels(self, logs: Logs) -> Mask:
         """Which channels each row's unit was ever seen to use, (n, K); today's count."""
         names, used = self.support.logged.used_by
-        texts = logs.units.cast("string").to_numpy(zero_copy_only=False)
-        units = np.asarray(texts, dtype=np.str_)[logs.unit_codes]
+        units = logs.unit_names
         place = np.minimum(np.searchsorted(names, units), len(names) - 1)
         known = np.where((names[place] == units)[:, None], used[place], False)
         return known | (logs.shares > 0)
 
     def label_neighbours(self, nearest: Integers) -> NDArray[np.str_]:
         """Unit and time of the nearest logged actions."""
-        labels = self.support.logged.labels
-        text = labels[nearest[:, 0]]
-        for column in range(1, min(SHOWN, nearest.shape[1])):
-            text = np.char.add(np.char.add(text, "; "), labels[nearest[:, column]])
-        return text
+        texts = self.support.logged.labels[nearest[:, :SHOWN]].tolist()
+        return np.array(["; ".join(row) for row in texts], dtype=np.str_)
 
     def without_memory(self) -> "RoundState":
         """The same answers without the labelled moves that only the next round needs.

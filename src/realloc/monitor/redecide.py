@@ -50,7 +50,8 @@ def audit(
     `most_rows`: on so many rows of each entry, evenly spread.
     """
     for entry in ledger.entries():
-        if run is None or entry.run == run:
+        # Entries without rows say who approved or published what: nothing to decide again.
+        if entry.segments and run in (None, entry.run):
             try:
                 yield redecide(store, ledger, entry, most_rows)
             except ReallocError as problem:
@@ -97,11 +98,18 @@ def _load(store: Store, entry: Entry) -> LoadedModel:
         request = ModelRequest(
             store.path,
             entry.version,
-            from_table(DecisionConfig, entry.settings["decision"], WHERE),
-            from_table(Constraints, entry.settings["constraints"], WHERE),
+            *rules_of(entry),
             allow_network=store.allow_network,
         )
     return load_model(request)
+
+
+def rules_of(entry: Entry) -> tuple[DecisionConfig, Constraints]:
+    """The rules that an entry was decided by."""
+    return (
+        from_table(DecisionConfig, entry.settings["decision"], WHERE),
+        from_table(Constraints, entry.settings["constraints"], WHERE),
+    )
 
 
 def _decide(loaded: LoadedModel, logs: Logs, entry: Entry) -> pa.Table:

@@ -1,5 +1,6 @@
 """Two versions on the same rows: which mixes would differ, and whether data or rules did it."""
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,9 +56,7 @@ def compare_versions(
     first_rules = one[0].config.decision, one[0].config.constraints
     same_rules = decisions[1]
     if by_rules != first_rules:
-        borrowed = ReAlloc(other[0].config, other[0].schema, quiet=True)
-        borrowed.state = other[0].state
-        same_rules = borrowed.decide_with(*first_rules).decide(logs)
+        same_rules = copy(other[0]).decide_with(*first_rules).decide(logs)
     distance = total_variation(decisions[0].shares, decisions[1].shares)
     fields = [model.fitted.field(logs).mean(axis=0) for model, _ in (one, other)]
     return VersionDifference(

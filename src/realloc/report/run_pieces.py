@@ -20,6 +20,7 @@ from realloc.draw import (
     flow_matrix,
     money_flow,
 )
+from realloc.model.explain import SAME_BUDGET
 from realloc.report.run import RunFigures
 from realloc.report.verdict import judge
 
@@ -119,7 +120,8 @@ def gain_pieces(figures: RunFigures) -> list[PagePiece]:
     low, high = plain(total.gain - total.half), plain(total.gain + total.half)
     text = (
         f"Together {plain(total.gain)} {outcome}, with a 95 % interval from {low} to {high}. "
-        "Bounds of rows are not added up: that would say that every row is unlucky at once."
+        "Bounds of rows are not added up: that would say that every row is unlucky at once. "
+        f"{SAME_BUDGET}"
     )
     return [Paragraph(text), drawn]
 

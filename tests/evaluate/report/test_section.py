@@ -1,11 +1,11 @@
+from realloc.base.numbers import plain
 from realloc.draw import Bar
-from realloc.evaluate.report.section import Section, bar, figure_rows, plain, signed, span
+from realloc.evaluate.report.section import Section, bar, figure, figure_rows, span
 from realloc.evaluate.result import NAN, Estimate, EstimateTable
 
 
 def test_numbers_read_well():
-    assert [signed(value) for value in (0.0, 1.234, -0.5)] == ["0", "+1.23", "−0.5"]
-    assert [plain(value) for value in (12_345.6, -0.5, NAN)] == ["12,346", "−0.5", ""]
+    assert [figure(value) for value in (12_345.6, -0.5, NAN)] == ["12,346", "−0.5", ""]
 
 
 def test_intervals_are_empty_where_there_are_none():

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from realloc import read_logs
+from realloc import read_logs, total_gain
+from realloc.base.numbers import signed
 from realloc.evaluate.events import at_previous, find_events
 from realloc.evaluate.report.advice import advise, last_rows
 from realloc.evaluate.report.config import ReportConfig
@@ -16,6 +17,7 @@ from realloc.evaluate.report.worth import (
     guardrail_section,
     margin_of,
     measure_worth,
+    uplift_section,
 )
 from realloc.evaluate.result import Estimate
 from realloc.evaluate.weights import target_shares
@@ -87,3 +89,14 @@ def test_an_estimate_without_an_interval_is_no_lift(found):
     )
     assert replace(worth, value=value).lift is None
     assert "Keeping the mix was not possible" in replace(worth, value=value).why_not
+
+
+def test_what_is_promised_in_all_has_the_interval_of_the_sum(found):
+    """Lower bounds must not be added up: not all units are unlucky at once."""
+    rows = last_rows(found[0])
+    advice = advise(fitted(), rows)
+    total = total_gain(fitted().recommend(rows))
+    (sentence,) = uplift_section("orders", advice, None).lines
+    low, high = (signed(end / len(rows)) for end in (total.low, total.high))
+    assert sentence.endswith(f"95 % interval {low} to {high}.")
+    assert total.low / len(rows) > advice.gain_lower.mean()

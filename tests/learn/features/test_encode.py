@@ -73,7 +73,7 @@ def test_a_feature_that_is_gone_or_changed_kind_is_refused(frame):
         LogError, match="Expected the feature 'price' that the model was fitted with"
     ):
         encoder.encode(logs_of(frame, features=("category",)))
-    with pytest.raises(LogError, match="Expected the categorical feature 'category'"):
+    with pytest.raises(LogError, match="Expected categories in the feature 'category'"):
         encoder.encode(
             logs_of(frame.assign(category=np.arange(240.0)), features=("price", "category"))
         )

@@ -5,6 +5,7 @@ import pytest
 
 from realloc import LogError, check_source, read_logs
 from realloc.logs import CheckConfig, check_logs
+from realloc.model.round import set_apart
 from tests.conftest import SPENDS, make_frame
 from tests.logs.sources import codes
 from tests.small import window
@@ -49,7 +50,10 @@ def test_json_holds_everything(frame):
 def test_too_little_to_learn_from_stops_a_fit_but_not_reading(frame):
     small = frame.head(16)
     logs = read_logs(small, SPENDS)
-    assert {finding.code for finding in logs.check().errors} == {"too_few_rows"}
+    assert {finding.code for finding in logs.check().errors} == {
+        "too_few_rows",
+        "too_few_units",
+    }
     assert "too_few_units" in codes(frame[frame["item"] == "i000"])
     with pytest.raises(LogError, match="at least 50 rows"):
         logs.check().require()
@@ -74,6 +78,15 @@ def test_findings_read_as_sentences(frame):
         "error: Expected amounts of at least 0 in column 'ads', got -3 "
         "(1 row; the table, row 6, unit 'i000'" in text
     )
+
+
+def test_what_the_check_lets_pass_is_enough_to_fit_on():
+    short = check_logs(read_logs(make_frame(units=5, days=40), SPENDS))
+    assert "60 rows for each unit will do" in str(short)
+    assert {finding.code for finding in short.errors} == {"too_few_units"}
+    long = read_logs(make_frame(units=5, days=60), SPENDS)
+    assert not check_logs(long).errors
+    assert len(np.unique(set_apart(long, 5, seed=1)[1])) == 5
 
 
 def test_a_check_shows_its_verdict_findings_and_channels():

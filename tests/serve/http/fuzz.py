@@ -52,7 +52,7 @@ KEYS = ("rows", "row", "to", "constraints", "ads", "date", "item_id", "")
 def sound(route: str) -> dict:
     """A request that is answered."""
     if route == "explain":
-        return {"row": some_rows(1)[0]}
+        return {"rows": some_rows(1)}
     further = (
         {"to": {"ads": 0.2, "coupon": 0.5, "rebate": 0.3}} if route == "whatif" else {}
     )

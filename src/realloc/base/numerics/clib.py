@@ -77,7 +77,7 @@ class Table:
     def __init__(self, **fields: "Field") -> None:
         self._alive = fields  # as long as C may read the arrays
         values = [_plain(value) for value in fields.values()]
-        kinds = ("d" if isinstance(value, float) else "q" for value in values)
+        kinds = ["d" if type(value) is float else "q" for value in values]
         self.bytes = ctypes.create_string_buffer(struct.pack("=" + "".join(kinds), *values))
 
 
@@ -95,13 +95,13 @@ Field = int | float | NDArray[Any] | Table | Tables | None
 
 def _plain(value: Field) -> int | float:
     """The value itself, or where an array lies."""
-    if value is None:
-        return 0
-    return value if isinstance(value, int | float) else _address(value)
+    if isinstance(value, (int, float)):  # a union costs four times as much to ask
+        return value
+    return 0 if value is None else _address(value)
 
 
 def _address(given: "Table | Tables | NDArray[Any]") -> int:
-    if isinstance(given, Table | Tables):
+    if isinstance(given, (Table, Tables)):
         return ctypes.addressof(given.bytes)
     if not given.flags.c_contiguous:
         raise ValueError("expected an array that lies in one piece")

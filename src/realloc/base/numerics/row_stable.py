@@ -19,7 +19,7 @@ SIZES = (16, 8, 4, 2)
 AT_ONCE = 512  # rows, so that memory stays bounded
 
 
-def choose_size(kind: Any, multiply: Callable[[Any, Any], NDArray[Any]] = np.matmul) -> int:
+def choose_size(kind: Any, product: Callable[[Any, Any], NDArray[Any]] = np.matmul) -> int:
     """The largest size of a tile at which equal rows give equal sums at all places of it; else 1.
 
     >>> choose_size(np.float32, lambda x, w: np.add.outer(np.arange(len(x)) // 4, w[0]))
@@ -30,7 +30,7 @@ def choose_size(kind: Any, multiply: Callable[[Any, Any], NDArray[Any]] = np.mat
     probes = [random.normal(size=shape).astype(kind) for shape in shapes]
 
     def alike(size: int, w: NDArray[Any]) -> bool:
-        found = multiply(np.repeat(w[None, :, 0], size, axis=0), w)
+        found = product(np.repeat(w[None, :, 0], size, axis=0), w)
         return bool((found == found[0]).all())
 
     with one_blas_thread:
@@ -57,13 +57,40 @@ def join(tiles: NDArray[Any], rows: int) -> NDArray[Any]:
     return tiles.reshape(len(tiles) * tiles.shape[1], *tiles.shape[2:])[:rows]
 
 
-def in_tiles(compute: Callable[..., NDArray[Any]], *values: NDArray[Any]) -> NDArray[Any]:
-    """Rows of `compute(tiles of each of the values)`, all of one dtype, some tiles at a time."""
+def multiply(tiles: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
+    """The product of tiles (…, T, k) with w (…, k, m); a tile of few rows is filled up for it."""
+    rows = tiles.shape[-2]
+    tile = TILE[tiles.dtype]
+    if rows == tile:
+        return tiles @ w
+    if w.ndim > 2:
+        return (fill(tiles) @ w)[..., :rows, :]
+    together = tiles.reshape(-1, tiles.shape[-1])  # the few rows of all tiles fill one
+    product = join(cut(together, tile) @ w, len(together))
+    return product.reshape(*tiles.shape[:-1], w.shape[-1])
+
+
+def fill(tiles: NDArray[Any]) -> NDArray[Any]:
+    """Tiles of few rows (…, n, k) with rows of zeros after them."""
+    filled = np.zeros((*tiles.shape[:-2], TILE[tiles.dtype], tiles.shape[-1]), tiles.dtype)
+    filled[..., : tiles.shape[-2], :] = tiles
+    return filled
+
+
+def in_tiles(
+    compute: Callable[..., NDArray[Any]], *values: NDArray[Any], at_once: int = AT_ONCE
+) -> NDArray[Any]:
+    """Rows of `compute(tiles of each of the values)`, all of one dtype, some tiles at a time.
+
+    Fewer rows than a tile come as they are: only `multiply` fills them up.
+    """
     n = len(values[0])
     tile = TILE[values[0].dtype]
     parts: list[NDArray[Any]] = []
     with one_blas_thread:
-        for first in range(0, max(n, 1), AT_ONCE):
-            tiles = [cut(value[first : first + AT_ONCE], tile) for value in values]
-            parts.append(join(compute(*tiles), min(AT_ONCE, n - first)))
+        if 0 < n < tile:
+            return join(compute(*(value[None] for value in values)), n)
+        for first in range(0, max(n, 1), at_once):
+            tiles = [cut(value[first : first + at_once], tile) for value in values]
+            parts.append(join(compute(*tiles), min(at_once, n - first)))
     return np.concatenate(parts) if len(parts) > 1 else parts[0]

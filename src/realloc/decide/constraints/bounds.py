@@ -7,6 +7,7 @@ that the unit never used and nobody opened, is bounded from both sides by its cu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,18 @@ class Rules:
     high_share: Floats
     low_money: Floats
     high_money: Floats
+    frozen: Flags  # (K,)
+    opened: Flags  # (K,): may be used by units that never used it
 
-    @property
+    @cached_property
+    def binds(self) -> bool:
+        """Whether anything but the whole budget bounds a row in money or shares."""
+        asked = (
+            self.frozen.any() or self.low_money.any() or np.isfinite(self.high_money).any()
+        )
+        return bool(asked or self.low_share[:-1].any() or (self.high_share[:-1] < 1).any())
+
+    @cached_property
     def by_name(self) -> Integers:
         """Ranks of the channels (K,): ties go by the name, whatever the columns' order."""
         return np.argsort(np.argsort(self.names[: self.tree.channels]))
@@ -45,7 +56,6 @@ class Bounds:
     budget: Floats  # (n,)
     low: Floats  # (n, V), each node by itself
     high: Floats
-    frozen: Flags  # (K,)
     closed: Flags  # (n, K): never used by the unit and not opened
 
     def take(self, rows: Rows) -> tuple[Floats, Floats, Flags]:
@@ -73,6 +83,8 @@ def make_rules(constraints: Constraints, channels: tuple[str, ...]) -> Rules:
         values += [empty if value is None else value for value in of_groups]
         return np.array([*values, whole], dtype=np.float64)
 
+    K = len(channels)
+    opened = np.full(K, ALL in constraints.open) | np.isin(channels, constraints.open)
     return Rules(
         tree=tree,
         names=(*channels, *(group.name for group in groups)),
@@ -84,19 +96,14 @@ def make_rules(constraints: Constraints, channels: tuple[str, ...]) -> Rules:
         high_money=column(
             constraints.caps_money, [group.cap_money for group in groups], np.inf, np.inf
         ),
+        frozen=np.isin(channels, constraints.frozen),
+        opened=opened,
     )
 
 
-def make_bounds(
-    constraints: Constraints,
-    channels: tuple[str, ...],
-    start: Floats,
-    budget: Floats,
-    used: Flags,
-) -> Bounds:
+def make_bounds(rules: Rules, start: Floats, budget: Floats, used: Flags) -> Bounds:
     """Bounds of each row in shares; money counts only where the row has a budget."""
-    rules = make_rules(constraints, channels)
-    K = len(channels)
+    K = start.shape[1]
     paid = budget[:, None]
     with np.errstate(all="ignore"):  # money of no budget, or of next to nothing
         low = np.where(
@@ -107,18 +114,12 @@ def make_bounds(
             np.minimum(rules.high_share, rules.high_money / paid),
             rules.high_share,
         )
-    frozen = np.isin(channels, constraints.frozen)
-    opened = (
-        np.ones(K, dtype=bool)
-        if ALL in constraints.open
-        else np.isin(channels, constraints.open)
-    )
-    closed = ~(used | opened | (start > 0))
+    closed = ~(used | rules.opened | (start > 0))
     # A closed channel keeps its floor, if it has one: that is a conflict, and is explained as one.
     void = closed & (low[:, :K] <= SLACK)
-    low[:, :K] = np.where(frozen, start, np.where(void, 0.0, low[:, :K]))
-    high[:, :K] = np.where(frozen, start, np.where(closed, 0.0, high[:, :K]))
-    return Bounds(rules, budget, low, high, frozen, closed)
+    low[:, :K] = np.where(rules.frozen, start, np.where(void, 0.0, low[:, :K]))
+    high[:, :K] = np.where(rules.frozen, start, np.where(closed, 0.0, high[:, :K]))
+    return Bounds(rules, budget, low, high, closed)
 
 
 def explain_clash(bounds: Bounds, row: int) -> str:
@@ -177,7 +178,7 @@ def _term(bounds: Bounds, row: int, node: int, kind: str) -> str:
     share = float(bounds.low[row, node] if is_floor else bounds.high[row, node])
     asked = rules.low_share[node] if is_floor else rules.high_share[node]
     money = rules.low_money[node] if is_floor else rules.high_money[node]
-    if is_channel and bounds.frozen[node]:
+    if is_channel and rules.frozen[node]:
         return f"frozen {name} {share:.6g}"
     if not is_floor and is_channel and bounds.closed[row, node]:
         return f"never used {name} (closed at 0 unless named in `open`)"

@@ -114,9 +114,9 @@ class Constraints(Checked):
         self._check_moves()
 
     @cached_property
-    def possible_for(self) -> set[tuple[str, ...]]:
-        """Channels for which some shares are known to keep these constraints: checked only once."""
-        return set()
+    def compiled(self) -> dict[tuple[str, ...], Any]:
+        """The rules that `compile_limits` has made and checked for some channels, made once."""
+        return {}
 
     def named(self) -> list[str]:
         """Every channel the constraints name, in order of appearance."""

@@ -21,8 +21,10 @@ from realloc.decide.constraints.bounds import (
     ROUNDED,
     Bounds,
     Flags,
+    Rules,
     explain_clash,
     make_bounds,
+    make_rules,
 )
 from realloc.decide.constraints.constraints import SLACK, WHERE, Constraints
 from realloc.decide.constraints.minor_units import round_within
@@ -95,7 +97,7 @@ class Limits:
             above = held > high + SLACK
             if node >= tree.channels:
                 note(names[node], below | above)
-            elif self.bounds.frozen[node]:
+            elif self.bounds.rules.frozen[node]:
                 note(f"frozen {names[node]}", below | above)
             else:
                 note(f"floor of {names[node]}", below)
@@ -119,6 +121,8 @@ class Limits:
         """
         settled = np.where(self.kept[:, None], self.start, self.repaired.shares)
         rows = np.flatnonzero(~self.kept & (shares != settled).any(axis=1))
+        if not len(rows):
+            return settled
         settled[rows] = settle_rows(
             self.bounds, rows, shares[rows], self.start, self.repaired, self.moves
         )
@@ -129,19 +133,21 @@ class Limits:
 
         Rows that are kept because of a conflict are rounded by their largest remainders.
         """
-        tree = self.bounds.rules.tree
+        rules = self.bounds.rules
+        tree = rules.tree
         digits = self.money_digits
-        units = simplex.round_money(
-            shares, self.bounds.budget, digits, self.bounds.rules.by_name
-        )
+        units = simplex.round_money(shares, self.bounds.budget, digits, rules.by_name)
+        if not rules.binds and not np.isfinite(self.moves.largest).any():
+            return units
         sums = tree.sums(np.asarray(shares, dtype=np.float64))
         holds = (
             (sums >= self.bounds.low - ROUNDED) & (sums <= self.bounds.high + ROUNDED)
         ).all(axis=1)
         rows = np.flatnonzero(holds & (units.sum(axis=1) > 0))
         part = _rows_of(self.bounds, rows)
+        largest = self.moves.largest[rows]
         units[rows] = round_within(
-            part, shares[rows], self.start[rows], self.moves.largest[rows], digits
+            part, units[rows], shares[rows], self.start[rows], largest, digits
         )
         return units
 
@@ -187,9 +193,7 @@ def compile_limits(
     channels = tuple(channels)
     start = np.array(start, dtype=np.float64)
     spent = np.array(budget, dtype=np.float64)
-    constraints.check_channels(channels)
-    _check_possible(constraints, channels)
-    bounds = make_bounds(constraints, channels, start, spent, used)
+    bounds = make_bounds(_rules_for(constraints, channels), start, spent, used)
     largest = np.minimum(
         np.inf if constraints.largest_move is None else constraints.largest_move,
         _of_budget(constraints.largest_move_money, spent, np.inf),
@@ -226,15 +230,22 @@ def _of_budget(money: float | None, budget: Floats, none: float) -> Floats:
         return np.divide(money, budget, out=np.full(len(budget), none), where=budget > 0)
 
 
+def _rules_for(constraints: Constraints, channels: tuple[str, ...]) -> Rules:
+    """The rules of these channels, checked when they are first asked for."""
+    if channels not in constraints.compiled:
+        constraints.check_channels(channels)
+        _check_possible(constraints, channels)
+        constraints.compiled[channels] = make_rules(constraints, channels)
+    return constraints.compiled[channels]
+
+
 def _check_possible(constraints: Constraints, channels: tuple[str, ...]) -> None:
     """Refuse bounds in shares that no row whatsoever can satisfy."""
-    if channels in constraints.possible_for:
-        return
     loose = replace(constraints, frozen=(), floors_money={}, caps_money={}, open=("*",))
     even = np.full((1, len(channels)), 1 / len(channels))
-    clash = explain_clash(make_bounds(loose, channels, even, np.zeros(1), even > 0), 0)
+    rules = make_rules(loose, channels)
+    clash = explain_clash(make_bounds(rules, even, np.zeros(1), even > 0), 0)
     if clash:
         raise ConfigError(
             f"Expected {WHERE} that some shares can keep, but {clash}. Loosen one of them."
         )
-    constraints.possible_for.add(channels)

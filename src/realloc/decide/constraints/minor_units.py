@@ -37,9 +37,16 @@ def most_units(bound: Floats, scale: Floats | float) -> Floats:
 
 
 def round_within(
-    bounds: Bounds, shares: Floats, start: Floats, largest: Floats, digits: int
+    bounds: Bounds,
+    rounded: Integers,
+    shares: Floats,
+    start: Floats,
+    largest: Floats,
+    digits: int,
 ) -> Integers:
     """Minor units (n, K) of rows whose shares keep the bounds and whose budget is above 0 units.
+
+    `rounded` are those of the largest remainders.
 
     A frozen channel gets what its current share would. Where rounding would exceed the largest
     move, units are rounded towards the current ones instead.
@@ -48,7 +55,7 @@ def round_within(
     rank = bounds.rules.by_name
     total = np.rint(bounds.budget * 10.0**digits)
     home = simplex.round_money(start, bounds.budget, digits, rank).astype(np.float64)
-    units = simplex.round_money(shares, bounds.budget, digits, rank).astype(np.float64)
+    units = rounded.astype(np.float64)
     quota = shares * total[:, None]
     low, high, possible = _whole_bounds(bounds, shares, home, total, digits)
     sums = tree.sums(units)
@@ -78,7 +85,7 @@ def _whole_bounds(
     low = np.maximum(least_units(rules.low_share, T), least_units(rules.low_money, cents))
     high = np.minimum(most_units(rules.high_share, T), most_units(rules.high_money, cents))
     for exact in (low, high):
-        exact[:, :K] = np.where(bounds.frozen, home, exact[:, :K])
+        exact[:, :K] = np.where(rules.frozen, home, exact[:, :K])
         exact[:, -1] = total
     high[:, :K] = np.where(shares == 0, 0, high[:, :K])  # a share of zero never gets a unit
     low, high, clash = tighten(rules.tree, low, high)

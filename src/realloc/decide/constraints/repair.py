@@ -48,6 +48,8 @@ def repair_rows(bounds: Bounds, start: Floats, moves: Moves) -> Repaired:
     rows = np.flatnonzero(
         _breaks(bounds, np.arange(len(start)), start) & (bounds.budget > 0)
     )
+    if not len(rows):
+        return Repaired(shares, anchor, problem.astype(str))
     low, high, clash = bounds.take(rows)
     stuck = clash.any(axis=1)
     for row in rows[stuck].tolist():
@@ -125,19 +127,22 @@ def _snap(bounds: Bounds, rows: Rows, shares: Floats, start: Floats) -> Floats:
     close = ((sums < low + hair / 2) & (hair > 0) & (low > 0)) | (
         (sums > high - hair / 2) & (hair > 0) & (high < 1)
     )
+    astray = _breaks(bounds, rows, shares) | close.any(axis=1)
+    if not astray.any():
+        return shares
     low, high, _ = tighten(
         tree, low + hair * close * (low > 0), high - hair * close * (high < 1)
     )
     settled = nearest_point(tree, shares, low, high, moved)
-    return np.where(
-        (_breaks(bounds, rows, shares) | close.any(axis=1))[:, None], settled, shares
-    )
+    return np.where(astray[:, None], settled, shares)
 
 
 def _shorten(
     bounds: Bounds, rows: Rows, shares: Floats, home: Floats, start: Floats, largest: Floats
 ) -> Floats:
     """Where a move is longer than the largest, shorten it towards the repaired shares."""
+    if not np.isfinite(largest).any():
+        return shares
     K = shares.shape[1]
     size = total_variation(shares, start)
     least = total_variation(home, start)

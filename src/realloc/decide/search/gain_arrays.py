@@ -6,7 +6,8 @@ s(x, p) = ⟨a, z⟩ + Σ_j w_j σ(⟨V_j, z⟩ + s_j),  z = (p − centre) · i
 """
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,26 +82,21 @@ class MixArrays:
     same: float  # L1 distance below which two mixes are one
 
 
-@runtime_checkable
-class BeyondSurface(Protocol):
+class BeyondSurface:
     """Gains, or their standard deviations, of a surface and of the mixes that repeat."""
 
-    @property
-    def surface(self) -> object:
-        """What holds everywhere."""
-        ...
+    surface: Any  # what holds everywhere
 
     @property
     def mix_arrays(self) -> MixArrays:
         """What holds at the mixes."""
-        ...
+        raise NotImplementedError
 
 
-@runtime_checkable
-class HasArrays(Protocol):
+class HasArrays:
     """Gains that are known as numbers."""
 
-    @property
+    @cached_property
     def arrays(self) -> NetworkArrays:
         """The members' mean."""
-        ...
+        raise NotImplementedError

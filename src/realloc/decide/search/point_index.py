@@ -53,7 +53,7 @@ class PointIndex:
         found = Nearest(np.empty(m), np.empty(m, np.int64), np.empty((m, k), np.int64))
         library.call(
             "realloc_neighbours",
-            Table(**self.fields),
+            self._table,
             at,
             m,
             k,
@@ -63,6 +63,10 @@ class PointIndex:
             found.numbers,
         )
         return found
+
+    @cached_property
+    def _table(self) -> Table:
+        return Table(**self.fields)
 
     @property
     def is_small(self) -> bool:

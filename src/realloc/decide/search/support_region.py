@@ -1,7 +1,6 @@
 """The supported region of n states as numbers, which the compiled search asks."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,10 +54,9 @@ class SupportRegion:
     least_omega: float  # of an end on the sphere
 
 
-@runtime_checkable
-class HasRegion(Protocol):
+class HasRegion:
     """Support that may be known as numbers."""
 
     def region(self) -> SupportRegion | None:
         """Return None where only functions can tell."""
-        ...
+        raise NotImplementedError

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import stats
 
 from realloc.base.errors import LogError
+from realloc.base.numbers import signed, span
 from realloc.base.simplex import Floats, Mask
 from realloc.evaluate.abtest.arms import Arms, Codes
 from realloc.evaluate.abtest.config import AbtestConfig
@@ -305,7 +306,7 @@ def _say_change(change: str, fit: CalibrationFit, steps: str, sure: str) -> str:
         "are of this treatment",
     }.get(change, steps)
     if fit.is_shifted:
-        line = f"{fit.intercept.value:+.3g} {slope.value:+.2f} × predicted"
+        line = f"{signed(fit.intercept.value)} {slope.value:+.2f} × predicted"
         advice = f"by bins it is {line}; {advice}"
     return (
         f"Realised {share.value:.2f} of predicted ({sure} {share.low:.2f} to {share.high:.2f}): "
@@ -330,7 +331,7 @@ def _say_bounds(surplus: Estimate, bins: tuple[Bin, ...], sure: str) -> str:
         verdict = "do not hold on average (σ is too small)"
     failed = sum(part.high < part.predicted_lower for part in bins)
     return (
-        f" Lower bounds {verdict}: realised minus bound {surplus.value:+.3g} ({sure} "
-        f"{surplus.low:+.3g} to {surplus.high:+.3g}), contradicted in {failed} of {len(bins)} "
+        f" Lower bounds {verdict}: realised minus bound {signed(surplus.value)} ({sure} "
+        f"{span(surplus.low, surplus.high)}), contradicted in {failed} of {len(bins)} "
         "bins; single units cannot be tested."
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from realloc.base.errors import LogError
+from realloc.base.numbers import plain, signed
 from realloc.base.simplex import Floats, Mask
 from realloc.evaluate.abtest.arms import Arms
 from realloc.evaluate.abtest.config import Metric
@@ -111,7 +112,7 @@ class Effect:
 
     def __str__(self) -> str:
         sign = self.metric.sign and f" {self.metric.sign}"
-        return f"{self.name} {self.value:+.3g}{sign} [{self.low:+.3g}, {self.high:+.3g}]"
+        return f"{self.name} {signed(self.value)}{sign} [{signed(self.low)}, {signed(self.high)}]"
 
 
 def measure(arms: Arms, metric: Metric, confidence: float) -> Effect:
@@ -123,7 +124,7 @@ def measure(arms: Arms, metric: Metric, confidence: float) -> Effect:
         if part.d.sum() <= 0:
             raise LogError(
                 f"Expected a total of {metric.denominator!r} above 0 in the {arm} arm, got "
-                f"{part.d.sum():.4g}. The ratio {metric.name!r} has no value there."
+                f"{plain(part.d.sum())}. The ratio {metric.name!r} has no value there."
             )
     if control.is_flat and treatment.is_flat:
         raise LogError(
@@ -135,7 +136,8 @@ def measure(arms: Arms, metric: Metric, confidence: float) -> Effect:
     if metric.effect == "percent" and lower <= 0:
         raise LogError(
             f"Expected a level of metric {metric.name!r} above 0 in both arms for an effect in "
-            f'percent, got {lower:.4g}. Set effect = "absolute" in [abtest.metrics.{metric.name}].'
+            f"percent, got {plain(lower)}. "
+            f'Set effect = "absolute" in [abtest.metrics.{metric.name}].'
         )
     kind = "rel_effect_size" if metric.effect == "percent" else "effect_size"
     scale = 1.0 if metric.effect == "absolute" else 100.0
@@ -163,7 +165,7 @@ def gather(arms: Arms, metric: Metric) -> UnitTotals:
     if totals.w.sum() <= 0:
         raise LogError(
             f"Expected a total above 0 of the pre-period column {metric.earlier[1]!r}, got "
-            f"{totals.w.sum():.4g}."
+            f"{plain(totals.w.sum())}."
         )
     if UnitTotals(totals.x, totals.w).is_flat:
         raise LogError(

@@ -11,6 +11,7 @@ import pyarrow as pa
 from scipy import stats
 
 from realloc.base.errors import ConfigError, LogError
+from realloc.base.numbers import plain
 from realloc.evaluate.abtest.arms import Arms, read_units
 from realloc.evaluate.abtest.config import AbtestConfig, Metric
 from realloc.evaluate.abtest.metrics import gather
@@ -39,7 +40,7 @@ class PlannedMetric:
 
     def describe(self, kind: str) -> str:
         """One sentence, and one more on the margin of a guardrail; `kind` is units or clusters."""
-        effect = f"{self.effect:.3g} {self.sign}".strip()
+        effect = f"{plain(self.effect)} {self.sign}".strip()
         text = f"{self.metric}: {self.units:,} {kind} find an effect of {effect}"
         text += f" with probability {self.power:.0%}"
         if not np.isnan(self.variance_reduction):
@@ -47,7 +48,7 @@ class PlannedMetric:
         if self.margin is None:
             return f"{text}."
         enough = "wide enough" if self.margin >= self.effect else "too small"
-        return f"{text}. Its margin of {self.margin:g} is {enough} to be detected."
+        return f"{text}. Its margin of {plain(self.margin)} is {enough} to be detected."
 
 
 @dataclass(frozen=True)
@@ -124,13 +125,13 @@ def _plan_metric(
     totals = gather(arms, metric)
     if totals.d.sum() <= 0:
         raise LogError(
-            f"Expected a total of {metric.denominator!r} above 0, got {totals.d.sum():.4g}."
+            f"Expected a total of {metric.denominator!r} above 0, got {plain(totals.d.sum())}."
         )
     level = totals.level
     if metric.effect == "percent" and level <= 0:
         raise LogError(
             f"Expected a level of metric {metric.name!r} above 0 for an effect in percent, got "
-            f'{level:.4g}. Set effect = "absolute" in [abtest.metrics.{metric.name}].'
+            f'{plain(level)}. Set effect = "absolute" in [abtest.metrics.{metric.name}].'
         )
     if totals.is_flat:
         raise LogError(

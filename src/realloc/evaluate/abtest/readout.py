@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from realloc.base.numbers import plain, signed
 from realloc.draw import PagePiece, Shown
 from realloc.evaluate.abtest.arms import Arms, read_arms
 from realloc.evaluate.abtest.calibration import Calibration, calibrate
@@ -149,18 +150,23 @@ def _row(effect: Effect) -> dict[str, Any]:
     return row | {name: value for name, value in vars(effect).items() if name != "metric"}
 
 
+def percents(value: float) -> str:
+    """Per cent or points, with two decimals."""
+    return f"{value:+.2f}".replace("-", "−")
+
+
 def cells(effect: Effect) -> tuple[str, ...]:
     """One row of the printed table: name, levels, effect, interval, p, variance saved, decision."""
     sign = effect.metric.sign
-    digits = ".2f" if sign else ".4g"
+    show = percents if sign else signed
     p = effect.p_look if np.isnan(effect.p_adjusted) else effect.p_adjusted
     saved = effect.variance_reduction
     return (
         effect.name,
-        f"{effect.control:.4g}",
-        f"{effect.treatment:.4g}",
-        f"{effect.value:+{digits}} {sign}".rstrip(),
-        f"[{effect.low:+{digits}}, {effect.high:+{digits}}]",
+        plain(effect.control),
+        plain(effect.treatment),
+        f"{show(effect.value)} {sign}".rstrip(),
+        f"[{show(effect.low)}, {show(effect.high)}]",
         "<.001" if p < 1e-3 else f"{p:.3f}",
         "" if np.isnan(saved) else f"−{saved:.0%}",
         effect.decision,

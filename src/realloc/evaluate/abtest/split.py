@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from realloc.base.numbers import probability
 from realloc.evaluate.abtest.arms import Arms
 from realloc.evaluate.abtest.config import AbtestConfig
 
@@ -30,12 +31,13 @@ class SplitCheck:
     def __str__(self) -> str:
         part = self.treatment / (self.control + self.treatment)
         sizes = f"{self.treatment:,} in treatment, {self.control:,} in control"
+        p = probability(self.p)
         if self.ok:
-            return f"{sizes}: {part:.2%} treated, {self.expected:.2%} expected (p = {self.p:.2g})."
+            return f"{sizes}: {part:.2%} treated, {self.expected:.2%} expected ({p})."
         return (
             f"Sample-ratio mismatch: {sizes}, that is {part:.2%} treated where {self.expected:.2%} "
-            f"were expected (p = {self.p:.1g}). Units were lost or assigned differently in one "
-            "arm, so the arms cannot be compared: find the cause first (logging, filters after "
+            f"were expected ({p}). Units were lost or assigned differently in one arm, so the "
+            "arms cannot be compared: find the cause first (logging, filters after "
             "assignment, bots, redirects)."
         )
 

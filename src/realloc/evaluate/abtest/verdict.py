@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from realloc.base.numbers import plain
 from realloc.evaluate.abtest.config import AbtestConfig
 from realloc.evaluate.abtest.metrics import Effect
 from realloc.evaluate.abtest.split import SplitCheck
@@ -71,5 +72,5 @@ def conclude(
 def _describe(effect: Effect) -> str:
     if not effect.metric.is_guardrail:
         return f"{effect} {effect.decision}"
-    margin = f"{effect.metric.margin:g} {effect.metric.sign}".strip()
+    margin = f"{plain(effect.metric.margin or 0.0)} {effect.metric.sign}".strip()
     return f"{effect} {effect.decision} (may lose {margin})"

@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, Mask, total_variation
 from realloc.decide.columns import names_of
+from realloc.decide.totals import GainSum
 from realloc.decide.types import MOVED, Decision, Policy
 from realloc.logs import Logs
 from realloc.model.config import Config
 from realloc.model.realloc import ReAlloc
+
+ERRORS = ("gain_error", "common_error")
 
 
 @runtime_checkable
@@ -36,6 +39,7 @@ class Advice:
     support: Floats
     reason: NDArray[np.str_]
     supported: Mask  # whether the logs hold evidence for all of the way
+    total: GainSum | None = None  # of all rows; None where the policy knows no errors
 
     @property
     def moved_share(self) -> Floats:
@@ -52,15 +56,21 @@ def advise(policy: Policy, logs: Logs, progress: Progress = silent) -> Advice:
     """Decide on every row as `recommend` does."""
     decision = _decide(policy, logs, progress)
     moved = np.isin(decision.reason, MOVED)
+    gain = np.where(moved, decision.gain, 0.0)
+    total = None
+    if decision.further.keys() >= set(ERRORS):
+        errors = (decision.further[name] for name in ERRORS)
+        total = GainSum.of(gain, *(np.where(moved, error, 0.0) for error in errors))
     return Advice(
         logs=logs,
         shares=np.where(moved[:, None], decision.shares, logs.shares),
         moved=moved,
-        gain=np.where(moved, decision.gain, 0.0),
+        gain=gain,
         gain_lower=np.where(moved, decision.gain_lower, 0.0),
         support=decision.support,
         reason=decision.reason,
         supported=decision.support >= 1 - config_of(policy).support.level,
+        total=total,
     )
 
 

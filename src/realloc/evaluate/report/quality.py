@@ -1,6 +1,7 @@
 """What the report rests on: the check of the log, and how good the model's nuisances are."""
 
-from realloc.evaluate.report.section import Section, signed
+from realloc.base.numbers import signed
+from realloc.evaluate.report.section import Section
 from realloc.evaluate.result import NAN, Estimate
 from realloc.logs import Check, Logs
 from realloc.model.realloc import ReAlloc

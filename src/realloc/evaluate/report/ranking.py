@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from realloc.base.errors import LogError
+from realloc.base.numbers import plain
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Mask
 from realloc.decide.types import Policy
@@ -19,7 +20,6 @@ from realloc.evaluate.report.section import (
     Section,
     bar,
     figure_rows,
-    plain,
     span,
 )
 from realloc.evaluate.report.traffic import New

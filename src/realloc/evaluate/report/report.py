@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from realloc.base.errors import LogError
+from realloc.base.numbers import signed
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Mask
 from realloc.decide.types import Policy
@@ -16,7 +17,7 @@ from realloc.evaluate.report.config import ReportConfig
 from realloc.evaluate.report.intake import Taken, take_logs
 from realloc.evaluate.report.quality import check_section, nuisance_section
 from realloc.evaluate.report.ranking import rank
-from realloc.evaluate.report.section import Section, signed, span
+from realloc.evaluate.report.section import Section, span
 from realloc.evaluate.report.today import action_section, moves_section, support_section
 from realloc.evaluate.report.traffic import New, find_drawn, find_new, mark_randomized
 from realloc.evaluate.report.verdict import RULES, VerdictEvidence, conclude

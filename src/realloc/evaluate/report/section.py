@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+from realloc.base.numbers import plain, signed
 from realloc.draw import Bar
 from realloc.evaluate.result import Estimate, EstimateTable
 
@@ -50,22 +51,15 @@ def figure_rows(
     for name in labels:
         if name in known:
             estimate = known[name]
-            show = signed if "lift" in name else plain
+            show = signed if "lift" in name else figure
             interval = span(estimate, show)
             rows.append((labels[name], show(estimate.value), interval, f"{estimate.n:,}"))
     return tuple(rows)
 
 
-def signed(value: float) -> str:
-    """A number with its sign and a true minus; 0 has none."""
-    return "0" if value == 0 else f"{value:+.3g}".replace("-", "−")
-
-
-def plain(value: float) -> str:
+def figure(value: float) -> str:
     """A number with three digits; empty where it is not known."""
-    if not isfinite(value):
-        return ""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}".replace("-", "−")
+    return plain(value) if isfinite(value) else ""
 
 
 def span(estimate: Estimate, show: Callable[[float], str] = signed) -> str:

@@ -6,9 +6,10 @@ from collections import Counter
 
 import numpy as np
 
+from realloc.base.numbers import plain, signed
 from realloc.decide.types import REASONS, Policy
 from realloc.evaluate.report.advice import Advice, config_of
-from realloc.evaluate.report.section import Section, plain, signed
+from realloc.evaluate.report.section import Section
 from realloc.evaluate.result import Estimate, mean_estimate
 from realloc.model.realloc import ReAlloc
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from realloc.evaluate.report.section import signed, span
+from realloc.base.numbers import signed
+from realloc.evaluate.report.section import span
 from realloc.evaluate.result import Estimate
 
 LAUNCH = "launch"

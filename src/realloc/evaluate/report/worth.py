@@ -7,6 +7,7 @@ from math import isfinite
 import numpy as np
 
 from realloc.base.errors import ConfigError
+from realloc.base.numbers import plain, signed
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats
 from realloc.decide.config import DecisionConfig
@@ -17,15 +18,7 @@ from realloc.evaluate.outcome_model import OutcomeModel, fit_outcome_model
 from realloc.evaluate.randomized import Randomized, RandomizedMoves
 from realloc.evaluate.report.advice import Advice, advise, config_of
 from realloc.evaluate.report.config import ReportConfig
-from realloc.evaluate.report.section import (
-    FIGURE_HEADS,
-    Section,
-    bar,
-    figure_rows,
-    plain,
-    signed,
-    span,
-)
+from realloc.evaluate.report.section import FIGURE_HEADS, Section, bar, figure_rows, span
 from realloc.evaluate.report.traffic import Drawn
 from realloc.evaluate.report.verdict import GuardrailReading
 from realloc.evaluate.result import Estimate, EstimateTable, mean_estimate
@@ -222,6 +215,17 @@ def guardrail_section(
     )
 
 
+def _interval(advice: Advice) -> str:
+    """That of the mean gain: of the sum, by the number of rows."""
+    if advice.total is None or not advice.moved.any():
+        return ""
+    low, high = (
+        (advice.total.gain + side * advice.total.half) / len(advice.gain)
+        for side in (-1, 1)
+    )
+    return f", 95 % interval {signed(low)} to {signed(high)}"
+
+
 def uplift_section(goal: str, advice: Advice, worth: Worth | None) -> Section:
     """What a launch is expected to bring, measured where possible,
     and whether promises are kept.
@@ -229,8 +233,7 @@ def uplift_section(goal: str, advice: Advice, worth: Worth | None) -> Section:
     promised = mean_estimate("promised", advice.gain)
     promise = (
         f"For every unit's last row the model predicts {signed(promised.value)} {goal} a unit on "
-        f"average, and at least {signed(float(advice.gain_lower.mean()))} if every lower bound "
-        "holds."
+        f"average{_interval(advice)}."
     )
     lift = None if worth is None else worth.lift
     if worth is None or lift is None:

@@ -7,13 +7,14 @@ flags of their own.
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
 from realloc.base.simplex import Floats
 from realloc.learn.features.number import Block
 from realloc.learn.scaling import Floats32
+from realloc.logs.table import Words
 
 UNSEEN = -1
 MISSING = -2
@@ -27,12 +28,22 @@ class Levels:
     frequency: tuple[float, ...]
     width: int
 
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """The place of each level."""
+        return {text: place for place, text in enumerate(self.levels)}
 
-def fit(column: pa.DictionaryArray, one_hot: int, hash_width: int) -> Levels:
+    @cached_property
+    def table(self) -> tuple[Floats32, tuple[str, ...]]:
+        """The columns of each level, and how their names end."""
+        return _hashed(self) if self.width else _one_hot(self)
+
+
+def fit(words: Words, one_hot: int, hash_width: int) -> Levels:
     """Learn the levels, most frequent first (ties by name)."""
-    codes = column.indices.fill_null(-1).to_numpy()
-    counts = np.bincount(codes[codes >= 0], minlength=len(column.dictionary)).tolist()
-    pairs = zip(counts, column.dictionary.to_pylist(), strict=True)
+    texts, codes = words
+    counts = np.bincount(codes[codes >= 0], minlength=len(texts)).tolist()
+    pairs = zip(counts, texts, strict=True)
     seen = sorted(((-count, text) for count, text in pairs if count))
     return Levels(
         levels=tuple(text for _, text in seen),
@@ -41,13 +52,12 @@ def fit(column: pa.DictionaryArray, one_hot: int, hash_width: int) -> Levels:
     )
 
 
-def encode(column: pa.DictionaryArray, levels: Levels) -> Block:
+def encode(words: Words, levels: Levels) -> Block:
     """One column per level, or hashed ones and the log frequency; then the flags."""
-    texts = column.dictionary.to_pylist()
-    place = {text: i for i, text in enumerate(levels.levels)}
-    places = [place.get(text, UNSEEN) for text in texts]
-    index = np.array([*places, MISSING])[column.indices.fill_null(len(texts)).to_numpy()]
-    table, suffixes = _hashed(levels) if levels.width else _one_hot(levels)
+    texts, codes = words
+    places = [levels.place.get(text, UNSEEN) for text in texts]
+    index = np.array([*places, MISSING])[codes]
+    table, suffixes = levels.table
     unseen = index == UNSEEN
     flags = np.stack([index == MISSING, unseen], axis=1).astype(np.float32)
     values = np.where((index >= 0)[:, None], table[np.maximum(index, 0)], 0.0).astype(

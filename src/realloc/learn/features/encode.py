@@ -7,17 +7,16 @@ order are refused.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import ConfigError, LogError
 from realloc.base.validation import Checked, check_types, from_table
 from realloc.learn.features import calendar, category, lags, number
 from realloc.logs import Logs
-from realloc.logs.table import as_floats
 
 Floats = NDArray[np.float32]
 
@@ -87,28 +86,31 @@ class Encoder:
         result.
         """
         self._check_channels(logs)
-        numbers = [
-            number.log(logs.budget),
-            *(_numbers(logs, name) for name in self.numbers),
-        ]
-        scales = [self.budget, *self.numbers.values()]
-        scaled = number.encode_all(np.stack(numbers, axis=1), scales, self.clip)
-        blocks = list(zip(("log budget", *self.numbers), scaled, strict=True))
+        self._check_features(logs)
+        features = ("log budget", *self.numbers)
+        numbers = np.empty((len(logs), len(features)))
+        numbers[:, 0] = number.log(logs.budget)
+        for place, name in enumerate(self.numbers, 1):
+            numbers[:, place] = logs.floats(name)
+        scaled, unseen = self._columns.encode(numbers, self.clip)
+        report = dict(zip(features, unseen.tolist(), strict=True))
+        blocks: list[tuple[str, number.Block]] = []
         for name, levels in self.categories.items():
-            blocks.append((name, category.encode(_category(logs, name), levels)))
+            blocks.append((name, category.encode(logs.words(name), levels)))
         for cycle in self.cycles:
             blocks.append(("", calendar.encode(logs.times, cycle)))
         if self.history:
             blocks.extend(lags.encode(logs, self.history, self.clip))
         return Encoded(
-            values=np.concatenate([block.values for _, block in blocks], axis=1),
-            names=tuple(
+            values=np.concatenate([scaled, *(block.values for _, block in blocks)], axis=1),
+            names=self._number_names
+            + tuple(
                 f"{name}{suffix}" for name, block in blocks for suffix in block.suffixes
             ),
-            report={name: block.unseen for name, block in blocks if block.unseen},
-            owners=tuple(
-                name or "calendar" for name, block in blocks for _ in block.suffixes
-            ),
+            report={name: part for name, part in report.items() if part}
+            | {name: block.unseen for name, block in blocks if block.unseen},
+            owners=self._number_owners
+            + tuple(name or "calendar" for name, block in blocks for _ in block.suffixes),
         )
 
     def remember(self, logs: Logs) -> "Encoder":
@@ -151,6 +153,34 @@ class Encoder:
             else None,
         )
 
+    @cached_property
+    def _columns(self) -> number.Columns:
+        return number.Columns([self.budget, *self.numbers.values()])
+
+    @cached_property
+    def _number_names(self) -> tuple[str, ...]:
+        return self._columns.names(("log budget", *self.numbers))
+
+    @cached_property
+    def _number_owners(self) -> tuple[str, ...]:
+        features = ("log budget", *self.numbers)
+        return tuple(features[place // 2] for place in self._columns.kept)
+
+    def _check_features(self, logs: Logs) -> None:
+        """Each as in training: a number, flag or date, or a category."""
+        for name in self.features:
+            if name not in logs.features:
+                raise LogError(
+                    f"Expected the feature {name!r} that the model was fitted with, but the log "
+                    "has none."
+                )
+            if logs.is_category(name) != (name in self.categories):
+                kinds = ("categories", "numbers")
+                wanted, got = kinds if name in self.categories else kinds[::-1]
+                raise LogError(
+                    f"Expected {wanted} in the feature {name!r} as in training, got {got}."
+                )
+
     def _check_channels(self, logs: Logs) -> None:
         if logs.schema.channels != self.channels:
             raise LogError(
@@ -169,11 +199,11 @@ def fit_encoder(logs: Logs, config: FeatureConfig | None = None) -> Encoder:
     numbers: dict[str, number.Scale] = {}
     categories: dict[str, category.Levels] = {}
     for name in logs.features:
-        if pa.types.is_dictionary(logs.table[name].type):
-            column = _category(logs, name)
-            categories[name] = category.fit(column, config.one_hot, config.hash_width)
+        if logs.is_category(name):
+            words = logs.words(name)
+            categories[name] = category.fit(words, config.one_hot, config.hash_width)
         else:
-            numbers[name] = number.fit(_numbers(logs, name))
+            numbers[name] = number.fit(logs.floats(name))
     return Encoder(
         channels=logs.schema.channels,
         budget=number.fit(number.log(logs.budget)),
@@ -183,27 +213,3 @@ def fit_encoder(logs: Logs, config: FeatureConfig | None = None) -> Encoder:
         clip=config.clip,
         history=lags.fit(logs, config.lags) if config.lags else None,
     )
-
-
-def _numbers(logs: Logs, name: str) -> Floats:
-    """A number, flag or date as float64 with NaN for missing; dates count in days."""
-    if name not in logs.features:
-        raise LogError(
-            f"Expected the feature {name!r} that the model was fitted with, but the log has none."
-        )
-    column = logs.table[name]
-    if pa.types.is_dictionary(column.type):
-        raise LogError(
-            f"Expected numbers in the feature {name!r} as in training, got categories."
-        )
-    return as_floats(column)
-
-
-def _category(logs: Logs, name: str) -> pa.DictionaryArray:
-    if name not in logs.features or not pa.types.is_dictionary(logs.table[name].type):
-        raise LogError(
-            f"Expected the categorical feature {name!r} that the model was fitted with, but the "
-            "log has none."
-        )
-    column = logs.table[name].combine_chunks()
-    return column.chunk(0) if isinstance(column, pa.ChunkedArray) else column

@@ -73,27 +73,39 @@ def encode(values: Floats, scale: Scale, clip: float) -> Block:
 
     Values missing for the first time count as unseen.
     """
-    return encode_all(values[:, None], [scale], clip)[0]
+    columns = Columns([scale])
+    encoded, unseen = columns.encode(values[:, None], clip)
+    return Block(encoded, columns.names([""]), float(unseen[0]))
 
 
-def encode_all(
-    values: Floats,
-    scales: Sequence[Scale],
-    clip: float,
-) -> list[Block]:
-    """Several features (n, F) at once: a row alone costs as much as one of them does."""
-    learned = np.array([(s.centre, s.spread, s.low, s.high) for s in scales]).reshape(-1, 4)
-    centre, spread, low, high = learned.T
-    missing = ~np.isfinite(values)
-    with np.errstate(over="ignore", invalid="ignore"):  # far beyond the clip, or missing
-        scaled = np.where(missing, 0.0, np.clip((values - centre) / spread, -clip, clip))
-    never_missing = np.array([not scale.has_missing for scale in scales])
-    outside = (values < low) | (values > high) | (missing & never_missing)
-    unseen = outside.mean(axis=0) if len(values) else np.zeros(len(scales))
-    both = np.stack([scaled, missing], axis=2).astype(np.float32)  # (n, F, 2)
-    blocks: list[Block] = []
-    for place, scale in enumerate(scales):
-        suffixes = ("", " missing") if scale.has_missing else ("",)
-        columns = both[:, place, : len(suffixes)]
-        blocks.append(Block(columns, suffixes, float(unseen[place])))
-    return blocks
+class Columns:
+    """Several features at once: a row alone costs as much as one of them does."""
+
+    def __init__(self, scales: Sequence[Scale]) -> None:
+        learned = np.array([(s.centre, s.spread, s.low, s.high) for s in scales])
+        self.centre, self.spread, self.low, self.high = learned.T
+        self.has_missing = np.array([scale.has_missing for scale in scales])
+        # of the values, each followed by its flag for missing
+        flags = np.stack([np.ones_like(self.has_missing), self.has_missing], axis=1)
+        self.kept = np.flatnonzero(flags)
+
+    def names(self, features: Sequence[str]) -> tuple[str, ...]:
+        """What each column is called."""
+        both = [name for feature in features for name in (feature, f"{feature} missing")]
+        return tuple(both[place] for place in self.kept)
+
+    def encode(self, values: Floats, clip: float) -> tuple[Floats32, Floats]:
+        """The columns of features (n, F), and the part of the rows that training never saw (F,)."""
+        missing = ~np.isfinite(values)
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # far beyond the clip, or missing
+            scaled = np.clip((values - self.centre) / self.spread, -clip, clip)
+        scaled[missing] = 0.0
+        outside = (values < self.low) | (values > self.high)
+        outside |= missing & ~self.has_missing
+        unseen = outside.mean(axis=0) if len(values) else np.zeros(len(self.centre))
+        both = np.empty((*values.shape, 2), np.float32)
+        both[..., 0] = scaled
+        both[..., 1] = missing
+        return both.reshape(len(values), 2 * values.shape[1])[:, self.kept], unseen

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from realloc.base.numerics.row_stable import in_tiles
+from realloc.base.numerics.row_stable import in_tiles, multiply
 from realloc.learn.scaling import Floats32
 
 EPS = 1e-5  # of the layer norm, as in training
@@ -26,11 +26,11 @@ class Layer:
 
     def __call__(self, x: Floats32) -> Floats32:
         """Outputs (t, M, T, out) of inputs (t, M, T, in)."""
-        hidden = x @ self.weight
+        hidden = multiply(x, self.weight)
         hidden += self.bias
-        hidden *= 1 / np.sqrt(
-            np.square(hidden).mean(axis=-1, keepdims=True) + np.float32(EPS)
-        )
+        size = np.add.reduce(np.square(hidden), axis=-1, keepdims=True)
+        size /= np.float32(hidden.shape[-1])
+        hidden *= 1 / np.sqrt(size + np.float32(EPS))
         hidden *= self.gain
         hidden += self.shift
         return silu(hidden)
@@ -54,9 +54,9 @@ class Network:
         hidden = states
         for layer in self.layers:
             hidden = layer(hidden)
-        out = hidden @ self.head
+        out = multiply(hidden, self.head)
         out += self.offset
-        out += states @ self.path
+        out += multiply(states, self.path)
         return out.transpose(0, 2, 1, 3)
 
 

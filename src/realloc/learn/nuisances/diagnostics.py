@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from realloc.base.numbers import plain
 from realloc.learn.nuisances.sample import Floats, NuisanceSample
 from realloc.learn.scaling import Floats32
 
@@ -35,7 +36,7 @@ class Candidates:
 
     def line(self, target: str) -> str:
         """One sentence."""
-        errors = ", ".join(f"{name} {error:.5g}" for name, error in self.errors.items())
+        errors = ", ".join(f"{name} {plain(error)}" for name, error in self.errors.items())
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
         return (
             f"Out-of-fold squared error of the {target}: {errors}. Mean weights: {weights}."
@@ -196,11 +197,11 @@ def _outcome_line(quality: Diagnostics) -> str:
     if quality.outcome_r2 is None:
         return f"The outcome is the same in all {quality.rows} rows: there is nothing to explain."
     text = f"Out of fold, the features explain {quality.outcome_r2:.1%} of the outcome's variance"
-    if quality.slope is None:
+    if quality.slope is None or quality.intercept is None:
         return f"{text}; the prediction is constant."
     return (
         f"{text}; calibration slope {quality.slope:.3f} (1 is right), "
-        f"intercept {quality.intercept:.4g}."
+        f"intercept {plain(quality.intercept)}."
     )
 
 

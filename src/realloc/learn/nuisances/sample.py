@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from realloc.base.errors import LogError
+from realloc.base.numbers import written
 from realloc.base.simplex import Floats
 from realloc.learn.scaling import Floats32
 
@@ -69,9 +70,10 @@ def check_outcome(outcome: Floats, kind: str) -> None:
     """A log link needs an outcome that is never negative."""
     negative = int((outcome < 0).sum())
     if kind != "real" and negative:
+        lowest = written(float(outcome.min()))
         raise LogError(
             f'Expected an outcome of at least 0 for `outcome = "{kind}"` in [nuisances], got '
-            f"{negative} negative of {len(outcome)} rows (down to {outcome.min():.6g}). "
+            f"{negative} negative of {len(outcome)} rows (down to {lowest}). "
             'Use `outcome = "real"`, or repair these rows.'
         )
 

@@ -22,7 +22,7 @@ from math import comb, factorial, prod
 
 import numpy as np
 
-from realloc.base.numerics.row_stable import in_tiles
+from realloc.base.numerics.row_stable import TILE, fill, in_tiles, multiply
 from realloc.base.simplex import Floats, Integers, tangent_basis
 from realloc.decide.search.polynomials import Polynomials, SteepUnits, exponents
 from realloc.learn.networks.forward import silu
@@ -31,6 +31,7 @@ from realloc.learn.scaling import Floats32
 # Reach of a unit up to which σ is a polynomial of the degree to within 0.006. Degrees are even, so
 # that the start is a node and its value exact.
 REACH = {6: 3.0, 8: 4.04, 10: 5.06, 12: 6.06}
+AT_ONCE = 64  # rows, with the values of their units at all nodes
 STEEP_COST = 30  # multiplications that a unit costs as it is
 
 
@@ -162,7 +163,7 @@ class Bend:
 
     def coefficients(self, argument: Floats32, w: Floats32) -> Floats32:
         """Of rows with arguments at their start (n, U) and weights (n, U): (n, terms)."""
-        return in_tiles(self._coefficients, argument, w)
+        return in_tiles(self._coefficients, argument, w, at_once=AT_ONCE)
 
     def of_units(self, argument: Floats32, w: Floats32) -> Floats32:
         """The units' own polynomials, without their constants: (n, degree, U)."""
@@ -170,26 +171,28 @@ class Bend:
         def compute(argument: Floats32, w: Floats32) -> Floats32:
             return self._powers(argument, w)[:, 1:].transpose(0, 2, 1, 3)
 
-        return np.ascontiguousarray(in_tiles(compute, argument, w))
+        return np.ascontiguousarray(in_tiles(compute, argument, w, at_once=AT_ONCE))
 
     def _coefficients(self, argument: Floats32, w: Floats32) -> Floats32:
         powers = self._powers(argument, w)
         count, _, T, _ = powers.shape
         found = np.zeros((count, T, self.terms(self.degree)), np.float32)
         for degree, (own, parts) in enumerate(self.by_degree, 1):
-            found[..., own] = powers[:, degree] @ parts
+            found[..., own] = multiply(powers[:, degree], parts)
         return found
 
     def _powers(self, argument: Floats32, w: Floats32) -> Floats32:
         """Coefficients of every unit's powers, of tiles of rows: (t, degree + 1, T, U)."""
         followed = w.copy()
         followed[..., self.steep] = 0.0
-        steps = self.nodes[:, None] * self.reach
-        bent = [silu(argument + step) * followed for step in steps]
-        values: Floats32 = np.stack(bent, axis=1)
+        steps: Floats32 = (self.nodes[:, None] * self.reach)[:, None]  # (nodes, 1, U)
+        bent = silu(argument[:, None] + steps)
+        bent *= followed[:, None]
+        rows = argument.shape[1]
+        values: Floats32 = bent if rows == TILE[bent.dtype] else fill(bent)
         count, nodes, T, U = values.shape
         powers: Floats32 = self.fit @ values.reshape(count, nodes, T * U)
-        return powers.reshape(values.shape)
+        return powers.reshape(values.shape)[:, :, :rows]
 
 
 def _arrangements(powers: Integers) -> int:

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from realloc.base.simplex import Floats, Rows
-from realloc.decide.search.gain_arrays import NetworkArrays
+from realloc.decide.search.gain_arrays import HasArrays, NetworkArrays
 from realloc.learn.level import OutcomeLevel
 from realloc.learn.networks.forward import Network, read_network, silu
 from realloc.learn.scaling import Floats32, Scaling
@@ -61,6 +61,12 @@ class Potential:
         inputs = own["weights.0"].shape[1]
         return read_network(own, inputs, channels + 2 * width)
 
+    @cached_property
+    def side_by_side(self) -> Floats32:
+        """V of all members (K, M·W)."""
+        M, K, W = self.directions.shape
+        return np.ascontiguousarray(self.directions.transpose(1, 0, 2)).reshape(K, M * W)
+
     def read(self, x: Floats32) -> "PotentialAt":
         """Read states (n, d) once; any number of shares can then be valued cheaply."""
         M, K, W = self.directions.shape
@@ -74,15 +80,13 @@ class Potential:
             a=np.ascontiguousarray(out[..., :K]),
             s=np.ascontiguousarray(shifts).reshape(len(x), M * W),
             w=np.ascontiguousarray(out[..., K + W :]).reshape(len(x), M * W),
-            directions=np.ascontiguousarray(self.directions.transpose(1, 0, 2)).reshape(
-                K, M * W
-            ),
+            directions=self.side_by_side,
             scaling=self.scaling,
         )
 
 
 @dataclass(frozen=True, eq=False)
-class PotentialAt:
+class PotentialAt(HasArrays):
     """The potential at n states, members side by side: M·W units.
 
     Sums run over a row's own numbers, channel by channel, so no row depends on another.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from realloc.base.numerics.row_stable import in_tiles
+from realloc.base.numerics.row_stable import in_tiles, multiply
 from realloc.base.simplex import Floats, Mask
 from realloc.learn.scaling import Floats32
 
@@ -37,7 +37,7 @@ class Basis:
         curved = x[:, self.continuous].astype(np.float64)
         even = np.logaddexp(curved, -curved) - np.log(2)
         states = np.clip(x.astype(np.float64), -FURTHEST, FURTHEST)
-        sums = in_tiles(lambda tiles: tiles @ self.curves[:-1], states)
+        sums = in_tiles(lambda tiles: multiply(tiles, self.curves[:-1]), states)
         learned = np.tanh(sums + self.curves[-1])
         return np.concatenate([x, np.tanh(curved), even, learned], axis=1)
 

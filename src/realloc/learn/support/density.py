@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from realloc.base.numerics.jitter import solve
-from realloc.base.numerics.row_stable import in_tiles
+from realloc.base.numerics.row_stable import in_tiles, multiply
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, Integers, Rows, channels_first, tangent_basis
 from realloc.learn.scaling import Floats32
@@ -109,7 +109,7 @@ class Density:
 
         `limit_error`: standard error of the radius that places will be compared with.
         """
-        sums = in_tiles(lambda tiles: tiles @ self._every, self.basis.design(x))
+        sums = in_tiles(lambda tiles: multiply(tiles, self._every), self.basis.design(x))
         D = self.location.centre.shape[1]
         M = len(self.centres)
         every = np.ascontiguousarray(sums.T)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from realloc.base.progress import Progress, silent
 from realloc.base.simplex import Floats, Mask, Rows, active_pattern
 from realloc.decide.model import Neighbours
-from realloc.decide.search.support_region import SupportRegion
+from realloc.decide.search.support_region import HasRegion, SupportRegion
 from realloc.learn.scaling import Floats32
 from realloc.learn.support.config import SupportConfig
 from realloc.learn.support.conformal import ConformalRanks
@@ -32,6 +32,7 @@ from realloc.learn.support.logged import Logged
 
 INTERVALS = 10  # of a way, as in the paper
 INSIDE = (np.arange(1, INTERVALS) / INTERVALS)[:, None]
+ALL_OF_WAY = np.linspace(0, 1, INTERVALS + 1)[:, None]
 AT_ONCE = 20_000  # ways
 FOLDS = 5
 
@@ -77,7 +78,7 @@ class Support:
 
 
 @dataclass(frozen=True)
-class StateSupport:
+class StateSupport(HasRegion):
     """The support of n states, ready to judge places and ways."""
 
     support: Support
@@ -157,8 +158,7 @@ class StateSupport:
 
     def score(self, rows: Rows, start: Floats, end: Floats) -> Floats:
         """The score of the worst point of the way start → end, both (a, K): (a,)."""
-        s = np.linspace(0, 1, INTERVALS + 1)[:, None]
-        way = (1 - s) * start[:, None] + s * end[:, None]
+        way = (1 - ALL_OF_WAY) * start[:, None] + ALL_OF_WAY * end[:, None]
         worst = self.border.radius(rows, way, self.support.config.margin).max(axis=1)
         known = self._known_pattern(end[:, None], start)[:, 0]
         return np.where(known, self.support.ranks.score(worst), 0.0)

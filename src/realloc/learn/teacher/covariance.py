@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from realloc.base.numerics.row_stable import in_tiles
+from realloc.base.numerics.row_stable import in_tiles, multiply
 from realloc.base.simplex import Floats, tangent_basis
 from realloc.learn.level import OutcomeLevel
 from realloc.learn.scaling import Floats32, Scaling
@@ -39,7 +39,9 @@ class Bump:
         """(…, m)."""
         scaled = points * self.scale
         size = -HALF * np.square(scaled).sum(axis=-1, keepdims=True)
-        exponent = np.concatenate([scaled, size, np.ones_like(size)], axis=-1) @ self.fixed
+        exponent = multiply(
+            np.concatenate([scaled, size, np.ones_like(size)], axis=-1), self.fixed
+        )
         return np.exp(exponent, out=exponent)
 
 
@@ -67,7 +69,7 @@ class Context:
     def between(self, x: Floats32) -> Floats32:
         """Of tiles of states (t, T, d): (t, T, m)."""
         near = self.bump(x)
-        near += x @ self.fixed
+        near += multiply(x, self.fixed)
         near += self.constant
         return near
 
@@ -96,11 +98,10 @@ class GainCovariance:
         """V of states (n, d) at shares (n, K), in units of the outcome and of shares: (n, K, K)."""
         z = self.scaling.shares(shares)
         along = in_tiles(self._along_moves, np.asarray(x, np.float32), z)  # (n, D, D)
-        Q = tangent_basis(shares.shape[1])
-        spread = np.einsum("ki,lj->ijkl", Q, Q) * self.scaling.outcome**2
+        spread = self._spread
         total = np.zeros((len(x), *spread.shape[2:]))
-        for i in range(Q.shape[1]):
-            for j in range(Q.shape[1]):
+        for i in range(len(spread)):
+            for j in range(len(spread)):
                 total += along[:, i, j, None, None] * spread[i, j]
         if self.level is not None:
             total *= np.square(self.level(x))[:, None, None]
@@ -108,7 +109,7 @@ class GainCovariance:
 
     def _along_moves(self, x: Floats32, z: Floats32) -> Floats32:
         """V along orthonormal directions of moves, of tiles of states and places: (t, T, D, D)."""
-        phi = self._slopes(x, z) @ self._settling  # (t, D, T, r)
+        phi = multiply(self._slopes(x, z), self._settling)  # (t, D, T, r)
         variance = self._slope.own(x) + self._curve.own(x) * self._reach
         own_misfit = variance * self.alone**2 if self.misfit is None else self.misfit
         prior = (self.share * variance + own_misfit).astype(np.float32, copy=False)
@@ -128,7 +129,7 @@ class GainCovariance:
         bumps *= self._shares_bump(z)
         both = self._slope.between(x)
         both += bumps
-        own = z @ self._directions
+        own = multiply(z, self._directions)
         slopes = np.empty((len(x), own.shape[-1], *both.shape[1:]), np.float32)
         for k, inducing in enumerate(self._inducing_along):
             np.multiply(both, inducing, out=slopes[:, k])
@@ -171,6 +172,12 @@ class GainCovariance:
         """What moves along orthonormal directions are in scaled shares, (K, D)."""
         basis = tangent_basis(self.z.shape[1])
         return (self.scaling.inverse[:, None] * basis).astype(np.float32)
+
+    @cached_property
+    def _spread(self) -> Floats:
+        """What makes V in shares of V along moves, (D, D, K, K)."""
+        Q = tangent_basis(self.z.shape[1])
+        return np.einsum("ki,lj->ijkl", Q, Q) * self.scaling.outcome**2
 
     @cached_property
     def _inducing_along(self) -> Floats32:

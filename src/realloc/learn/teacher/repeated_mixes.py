@@ -18,7 +18,7 @@ from scipy.spatial import KDTree
 
 from realloc.base.simplex import Floats, Integers, Rows
 from realloc.decide.conservative import MoveFunction
-from realloc.decide.search.gain_arrays import MixArrays
+from realloc.decide.search.gain_arrays import BeyondSurface, MixArrays
 
 MOST = 2000  # different mixes; logs with more are not of this kind
 LEAST_REPEATS = 5  # readings beyond the first of their mix; fewer do not tell a variance
@@ -84,7 +84,7 @@ class RepeatedMixes:
 
 
 @dataclass(frozen=True, eq=False)
-class GainBeyondSurface:
+class GainBeyondSurface(BeyondSurface):
     """Gains of a surface, and between logged mixes what their repeats say beyond it."""
 
     surface: MoveFunction
@@ -101,7 +101,7 @@ class GainBeyondSurface:
 
 
 @dataclass(frozen=True, eq=False)
-class StdBeyondSurface:
+class StdBeyondSurface(BeyondSurface):
     """Standard deviations of such gains."""
 
     surface: MoveFunction

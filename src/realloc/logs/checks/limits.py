@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from realloc.base.errors import ConfigError
 from realloc.base.validation import Checked, check_types
+from realloc.logs.split import LEAST_LONG
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -11,7 +12,7 @@ class CheckConfig(Checked):
     """Where the check draws its lines (table `[check]`)."""
 
     fewest_rows: int = 50  # fewer: no fit
-    fewest_units: int = 2
+    fewest_units: int = LEAST_LONG
     few_rows: int = 1000  # fewer: a warning
     few_units: int = 20
     # Fewer rows for each channel, or that use one: a warning.

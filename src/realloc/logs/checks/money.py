@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from realloc.base.numbers import written
 from realloc.logs import names
 from realloc.logs.checks.finding import Finding
 from realloc.logs.checks.limits import CheckConfig
@@ -29,7 +30,7 @@ def budgets(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[F
             "budget_jump",
             "warning",
             f"Budgets that jump by more than a factor {config.budget_jump:g} from one period to "
-            f"the next ({budget[row - 1]:g} → {budget[row]:g})",
+            f"the next ({written(budget[row - 1])} → {written(budget[row])})",
             "Cents, units and micros, or two currencies, may be mixed in one column.",
             "Check the unit of money around these dates.",
             unit=logs.unit_of(row),
@@ -61,7 +62,8 @@ def _undeclared_budget(logs: Logs) -> Iterator[Finding]:
         yield Finding(
             "looks_like_shares",
             "error" if named else "warning",
-            f"The channels sum to {budget[0]:g} in every row: they look like shares, not spends",
+            f"The channels sum to {written(budget[0])} in every row: they look like shares, "
+            "not spends",
             "The budget is taken to be that number everywhere, so its size is unknown to the "
             "model.",
             f"Name the column they are shares of with {which} (shares must then sum to 1).",
@@ -77,7 +79,8 @@ def _undeclared_budget(logs: Logs) -> Iterator[Finding]:
             yield Finding(
                 "budget_mismatch",
                 "warning",
-                f"The channels sum to {budget[row]:g} where column {name!r} says {stated[row]:g}",
+                f"The channels sum to {written(budget[row])} where column {name!r} says "
+                f"{written(stated[row])}",
                 "The sum is taken as the budget, so what was not spent, or spent elsewhere, is "
                 "not part of it.",
                 "List the missing channel, or leave the column out if it is only a plan.",

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from realloc.base.numbers import written
 from realloc.logs.checks import carry_over, exploration, interference, leaks, money, totals
 from realloc.logs.checks.finding import Finding
 from realloc.logs.checks.limits import CheckConfig
 from realloc.logs.checks.variation import Variation, measure
+from realloc.logs.split import BLOCK_ROWS, LEAST_UNITS, cut_blocks
 from realloc.logs.table import Logs
 
 LogCheck = Callable[[Logs, Variation, CheckConfig], Iterator[Finding]]
@@ -45,6 +47,15 @@ def size(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Find
             "learned from.",
             "Log by item, campaign or region instead of in total.",
         )
+    elif rows >= config.fewest_rows and not _enough_histories(logs):
+        yield Finding(
+            "too_few_units",
+            "error",
+            f"Expected at least {LEAST_UNITS} units, or longer histories of {units} units, got "
+            f"{rows:,} rows",
+            "Models are fitted on other units, or other blocks of time, than they predict.",
+            f"Log finer, or longer: {2 * BLOCK_ROWS} rows for each unit will do.",
+        )
     elif units < config.few_units:
         yield Finding(
             "few_units",
@@ -53,6 +64,13 @@ def size(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Find
             "Estimates hang on few units, and their intervals will be wide.",
             "Log finer.",
         )
+
+
+def _enough_histories(logs: Logs) -> bool:
+    """Whether the units, or blocks of their time, suffice to fit on some and predict others."""
+    if logs.unit_count >= LEAST_UNITS:
+        return True
+    return len(np.unique(cut_blocks(logs))) >= LEAST_UNITS
 
 
 def outcome(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[Finding]:
@@ -65,8 +83,8 @@ def outcome(logs: Logs, variation: Variation, config: CheckConfig) -> Iterator[F
             yield Finding(
                 "constant_outcome",
                 "error",
-                f"Expected an {part} that varies in column {name!r}, got {values[0]:g} in every "
-                "row",
+                f"Expected an {part} that varies in column {name!r}, got "
+                f"{written(float(values[0]))} in every row",
                 "Nothing can be learned about what changes it.",
                 f"Check that {name!r} is the right column.",
                 column=name,

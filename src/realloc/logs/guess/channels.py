@@ -73,8 +73,8 @@ def _propose(sample: GuessSample, units: Integers, free: list[str]) -> FoundChan
         "Expected two or more channel columns (named like `ads_spend` or `share_ads`, summing to 1 "
         "or to a budget, or amounts that change within units), but found none among the numbers: "
         f"{', '.join(list(sample.numbers)[:20]) or 'there are none'}. Name them: realloc init … "
-        "--channels ads,coupon (one row per channel: `channel_column` and `spend_column` in the "
-        "schema)."
+        "--channels ads,coupon; if there is one row per channel, --channel-column channel "
+        "--spend-column amount."
     )
 
 

@@ -33,7 +33,15 @@ class Hints:
     time: str | None = None
     outcome: str | None = None
     channels: tuple[str, ...] = ()
+    channel_column: str | None = None  # of the long layout, as is the next
+    spend_column: str | None = None
     date_format: str | None = None
+
+    @property
+    def columns(self) -> tuple[str | None, ...]:
+        """The single columns that are known."""
+        long = (self.channel_column, self.spend_column)
+        return (self.unit, self.time, self.outcome, *long)
 
 
 def guess_schema(source: Any, hints: Hints | None = None) -> Schema:
@@ -52,7 +60,7 @@ def guess_schema(source: Any, hints: Hints | None = None) -> Schema:
     hints = hints or Hints()
     read = guess_files(source, ReadOptions(date_format=hints.date_format))
     opened = open_source(source, read)
-    for name in (hints.unit, hints.time, hints.outcome, *hints.channels):
+    for name in (*hints.columns, *hints.channels):
         if name is not None and name not in opened.columns.names:
             raise LogError(
                 f"Expected a column {name!r}, but the log has none."
@@ -158,7 +166,12 @@ def _find_time(sample: GuessSample) -> str:
 def _find_long(sample: GuessSample, time: str, hints: Hints) -> Schema | None:
     """The long layout: one spend column, and a text column that makes a unit's rows unique."""
     spends = [name for name in sample.amounts if names.looks_spent(name)]
+    spends = spends or names.mentioning(sample.amounts, names.AMOUNT)
+    if hints.spend_column:
+        spends = [hints.spend_column]
     kinds = names.mentioning(sample.texts, names.CHANNEL)
+    if hints.channel_column:
+        kinds = [hints.channel_column]
     if len(spends) != 1 or not kinds:
         return None
     channel = kinds[0]
@@ -215,8 +228,8 @@ def _find_unit(sample: GuessSample, time: str, channels: tuple[str, ...]) -> str
         raise LogError(
             f"Expected a column of ids with at most one row per {time!r}, but none fits "
             f"({', '.join(able[:10]) or 'there is no text or id column'}). Name it: realloc init … "
-            "--unit item_id. A log with one row per channel needs `channel_column` and "
-            "`spend_column` in the schema."
+            "--unit item_id. If there is one row per channel, name what says so, too: "
+            "--channel-column channel --spend-column amount."
         )
     return min(
         fitting,

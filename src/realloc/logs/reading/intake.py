@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
+from realloc.base.numbers import written
 from realloc.base.simplex import Floats, Integers, Mask
 from realloc.logs.checks.rules import RULES, First, RuleTally
 from realloc.logs.reading.arrow import compute as pc
@@ -275,8 +276,9 @@ def _hint(parsed: Parsed, column: str, read: ReadOptions) -> str:
     """How to read the first cell that is no number."""
     if not parsed.bad.any() or parsed.texts is None:
         return ""
-    keys = looks_like(str(parsed.texts[int(np.argmax(parsed.bad))].as_py()))
-    if not keys and to_numbers(parsed.texts, column, allow_text=True).bad.all():
+    first = parsed.texts.slice(int(np.argmax(parsed.bad)), 1)
+    keys = looks_like(str(first[0].as_py()))
+    if not keys and to_numbers(first, column, allow_text=True).bad.all():
         return "Leave the cell empty where there is no value."
     if not keys:
         return f"[read] says {read.to_toml()}, but this cell is plain. Write all cells in one way."
@@ -309,7 +311,7 @@ def check_split(flags: RowFlags, rows: CompactRows) -> CompactRows:
         flags.flag("missing_budget", keep & missing, schema.budget)
         flags.flag("zero_budget", keep & (budget == 0), schema.budget)
         keep &= (budget != 0) & ~missing
-        wrong = keep & (np.abs(total - 1) > 1e-6 + 2e-7 * len(schema.channels))
+        wrong = keep & ~sums_to_one(total, len(schema.channels))
         if wrong.any():
             advice = _explain_sum(total[wrong], budget[wrong])
             flags.flag("shares_sum", wrong, None, total, advice)
@@ -327,6 +329,11 @@ def check_split(flags: RowFlags, rows: CompactRows) -> CompactRows:
     aside = ~keep & ~dropped
     flags.intake.aside.append(CompactRows(rows.units[aside], rows.times[aside], {}))
     return rows.take(keep)
+
+
+def sums_to_one(total: Floats, channels: int) -> Mask:
+    """Whether shares that total so much (n,) may be float32 shares of a whole."""
+    return ~(np.abs(total - 1) > 1e-6 + 2e-7 * channels)  # one that is missing is no error
 
 
 def _dropped(flags: RowFlags) -> Mask:
@@ -364,7 +371,7 @@ def say(value: Any) -> str:
     if np.asarray(value).dtype == np.int64:
         moment = np.datetime64(int(value), "us").astype("datetime64[s]")
         return str(moment).removesuffix("T00:00:00")
-    return f"{float(value):.6g}"
+    return written(float(value))
 
 
 def _as_text(column: pa.Array, name: str) -> pa.Array:

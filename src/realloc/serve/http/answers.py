@@ -4,10 +4,11 @@ Whatever fails inside, every row keeps its mix and the reason says so.
 """
 
 import logging
+import uuid
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any, ParamSpec, TypeVar
 
@@ -15,18 +16,22 @@ import numpy as np
 import orjson
 import pyarrow as pa
 
-from realloc.base.errors import ReallocError
+from realloc.base.errors import LedgerError, ReallocError
 from realloc.base.simplex import Floats
 from realloc.base.validation import from_table
 from realloc.decide.constraints.constraints import Constraints
-from realloc.decide.types import REASONS, Decision, keep, tabulate
-from realloc.logs.reading.read import Today, load_today
+from realloc.decide.types import REASONS, Decision, answer_columns, keep, tabulate
+from realloc.logs import Logs
+from realloc.logs.plain import PlainLogs
+from realloc.logs.reading.read import load_today
 from realloc.model.realloc import ReAlloc
 from realloc.serve.http.http_error import HttpError
 from realloc.serve.http.json_reader import parse
-from realloc.serve.http.json_writer import answer_rows
+from realloc.serve.http.json_writer import answer_plain_rows, answer_rows
+from realloc.serve.http.records import Record
 from realloc.serve.http.rows import bad_rows
 from realloc.serve.http.versions import LoadedVersion, Versions
+from realloc.storage.ledger.rows import Run, log_rows, pack_plain
 
 log = logging.getLogger("realloc.serve.http")
 
@@ -37,7 +42,7 @@ Rows = list[dict[str, Any]]
 KEYS = {
     "recommend": {"rows"},
     "batch": {"rows"},
-    "explain": {"row"},
+    "explain": {"rows"},
     "field": {"rows"},
     "whatif": {"rows", "to"},
 }
@@ -57,15 +62,71 @@ class ParsedRequest:
         return self.options.get("constraints")
 
 
+@dataclass(frozen=True, eq=False)
+class PlainGiven:
+    """Rows of a request that were read without a table."""
+
+    rows: list[dict[str, Any]]
+    logs: PlainLogs
+
+
+Given = PlainGiven | pa.Table
+
+
+class _UnwritableRecords(list[Record]):
+    """Takes no record: the decision log cannot be written."""
+
+    def append(self, record: Record) -> None:
+        raise LedgerError("the decision log cannot be written")
+
+
+UNWRITABLE = _UnwritableRecords()
+
+
 @dataclass(frozen=True)
 class Answers:
     """Answers requests with one version."""
 
     versions: Versions
     current: LoadedVersion
+    # of answers that are still to be written to the decision log
+    records: list[Record] = field(default_factory=list[Record])
+    reasons: Counter[str] = field(default_factory=Counter[str])
 
-    def respond(self, bodies: list[tuple[str, bytes]]) -> list[bytes | HttpError]:
-        """Answer requests, given as route and body; rows are decided on together where possible."""
+    def respond(
+        self, bodies: list[tuple[str, bytes]], decided: Callable[[], None] = lambda: None
+    ) -> list[bytes | HttpError]:
+        """Answer requests, given as route and body; rows are decided on together where possible.
+
+        `decided` is called before the answers are written to the decision log, which waits for the
+        disk.
+        """
+        results = self._respond_all(bodies)
+        decided()
+        if self._write():
+            return results
+        unwritable = replace(self, records=UNWRITABLE, reasons=Counter())
+        results = unwritable._respond_all(bodies)
+        unwritable._count()
+        return results
+
+    def _write(self) -> bool:
+        """Write down what was decided; whether that was possible."""
+        try:
+            now = self.versions.clock()
+            self.versions.records.keep(self.current.record, self.records, now)
+        except Exception as problem:
+            self._note_failure(problem)
+            return False
+        self._count()
+        return True
+
+    def _count(self) -> None:
+        for reason, count in self.reasons.items():
+            label = reason if reason in REASONS else "other"
+            self.versions.metrics.answers.labels(label).inc(count)
+
+    def _respond_all(self, bodies: list[tuple[str, bytes]]) -> list[bytes | HttpError]:
         requests = [_or_error(self._parse, route, body) for route, body in bodies]
         joint = [
             request
@@ -86,6 +147,8 @@ class Answers:
 
     def _parse(self, route: str, body: bytes) -> ParsedRequest:
         table = parse(body)
+        if "rows" not in table and "row" in table:  # the other spelling
+            table["rows"] = [table.pop("row")]
         config = self.versions.config
         required = KEYS[route]
         optional = set() if route in ("field", "whatif") else {"constraints"}
@@ -94,7 +157,7 @@ class Answers:
             raise HttpError(
                 422, "bad_keys", f"Expected the keys {keys} and no unknown one."
             )
-        rows = [table.pop("row")] if route == "explain" else table.pop("rows")
+        rows = table.pop("rows")
         if type(rows) is not list or not rows:
             raise bad_rows("Expected `rows` to be a list of at least one row.")
         limit = config.batch_rows if route == "batch" else config.rows
@@ -103,6 +166,8 @@ class Answers:
                 f"Expected at most {limit} rows in a request. Split it, or use /v1/batch."
             )
             raise HttpError(413, "too_many_rows", sentence)
+        if route == "explain" and len(rows) > 1:
+            raise bad_rows(f"Expected one row to explain, got {len(rows)}.")
         if "constraints" in table:
             self._check_constraints(table["constraints"])
         return ParsedRequest(route, rows, table)
@@ -127,9 +192,9 @@ class Answers:
     def _decide_together(self, requests: list[ParsedRequest]) -> dict[ParsedRequest, Rows]:
         """Decide on the rows of several requests at once; a request left out is tried alone."""
         decided: dict[ParsedRequest, Rows] = {}
-        for table, group in self._read_together(requests):
+        for given, group in self._read_together(requests):
             with suppress(Exception):  # one bad row must spoil its own request only
-                rows = iter(self._decide(table, None))
+                rows = iter(self._decide(given, None))
                 decided |= {
                     request: list(islice(rows, len(request.rows))) for request in group
                 }
@@ -137,11 +202,11 @@ class Answers:
 
     def _read_together(
         self, requests: list[ParsedRequest]
-    ) -> list[tuple[pa.Table, list[ParsedRequest]]]:
+    ) -> list[tuple[Given, list[ParsedRequest]]]:
         """Read rows into one table, or into one per set of column types."""
         read = self.current.columns.table
         with suppress(HttpError):
-            return [(read([row for request in requests for row in request.rows]), requests)]
+            return [(self._read([row for one in requests for row in one.rows]), requests)]
         groups: dict[str, list[tuple[pa.Table, ParsedRequest]]] = {}
         for request in requests:
             with suppress(HttpError):  # its client is told when it is answered alone
@@ -168,42 +233,63 @@ class Answers:
 
     def _recommend(self, request: ParsedRequest) -> Rows:
         """Return one answer per row, whatever happens."""
-        table = self.current.columns.table(request.rows)
+        given = self._read(request.rows, alone=request.constraints is None)
         try:
-            return self._decide(table, request.constraints)
+            return self._decide(given, request.constraints)
         except Exception as problem:
             self._note_failure(problem)
-            return self._keep(table, "internal_failure")
+            return self._keep(given, "internal_failure")
 
-    def _decide(self, table: pa.Table, constraints: Any) -> Rows:
+    def _read(self, rows: list[Any], alone: bool = True) -> Given:
+        """Rows without a table, where they need none and do not change each other's answers."""
+        if alone and not self.current.rows_interact:
+            logs = self.current.columns.plain(rows)
+            if logs is not None:
+                return PlainGiven(rows, logs)
+        return self.current.columns.table(rows)
+
+    def _decide(self, given: Given, constraints: Any) -> Rows:
         """Return the model's answers, or the current mix where the model may not answer."""
         reason = self.versions.kept_because(self.current)
         if reason is not None:
-            return self._keep(table, reason)
-        today = load_today(table, self.current.schema)
-        decision, settings = self.current.decide_request(today.logs, constraints)
-        return self._record(today, decision, settings)
+            return self._keep(given, reason)
+        return self._answer(
+            given, lambda logs: self.current.decide_request(logs, constraints)
+        )
 
-    def _record(self, today: Today, decision: Decision, settings: dict[str, Any]) -> Rows:
-        """Write a decision to the decision log, then return it as it is answered."""
-        version = self.current.record
-        answers = tabulate(today, decision, version.money_digits)
-        rows = answer_rows(answers, self.current.schema)
-        self.versions.records.keep(version, today, answers, settings, self.versions.clock())
-        for reason, count in Counter(answers["reason"].to_pylist()).items():
-            label = reason if reason in REASONS else "other"
-            self.versions.metrics.answers.labels(label).inc(count)
+    def _answer(
+        self, given: Given, decide: Callable[[Logs], tuple[Decision, dict[str, Any]]]
+    ) -> Rows:
+        """Decide, note it for the decision log, and return it as it is answered."""
+        schema = self.current.schema
+        digits = self.current.record.money_digits
+        run = Run(uuid.uuid4().hex, self.versions.clock(), self.current.record.number)
+        if isinstance(given, PlainGiven):
+            logs = given.logs
+            decision, settings = decide(logs)
+            answers = answer_columns(logs, decision, digits)
+            rows = answer_plain_rows(given.rows, answers, schema)
+            written = pack_plain(answers, logs, run)
+        else:
+            today = load_today(given, schema)
+            logs = today.logs
+            decision, settings = decide(logs)
+            table = tabulate(today, decision, digits)
+            rows = answer_rows(table, schema)
+            written = log_rows(table, today, 0, run)
+        self.records.append(Record(logs.schema, settings, written))
+        self.reasons.update(row["reason"] for row in rows)
         return rows
 
-    def _keep(self, table: pa.Table, reason: str) -> Rows:
+    def _keep(self, given: Given, reason: str) -> Rows:
         """Answer every row with the mix that it has."""
         schema = self.current.schema
         try:
-            today = load_today(table, schema)
-            return self._record(today, keep(today.logs, reason), {"kept": reason})
+            return self._answer(given, lambda logs: (keep(logs, reason), {"kept": reason}))
         except Exception as problem:
             self._note_failure(problem)
-        self.versions.metrics.answers.labels(reason).inc(table.num_rows)
+        table = given.logs.to_arrow() if isinstance(given, PlainGiven) else given
+        self.reasons[reason] += table.num_rows
         return [
             {
                 "unit": row[schema.unit],

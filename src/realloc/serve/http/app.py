@@ -23,6 +23,7 @@ from realloc.serve.http.queue import RequestQueue, count_rows
 from realloc.serve.http.rate import RateLimit
 from realloc.serve.http.trace import trace_of
 from realloc.serve.http.versions import Versions
+from realloc.serve.http.welcome import HEADERS, HTML, welcome
 
 log = logging.getLogger("realloc.serve.http")
 
@@ -34,7 +35,8 @@ JSON = b"application/json"
 TEXT = b"text/plain; version=0.0.4; charset=utf-8"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 DECISIONS = {f"/v1/{route}": route for route in KEYS}
-WITHOUT_TOKEN = ("/healthz", "/readyz")  # they say only whether the service runs
+# They say only whether the service runs, and what it is.
+WITHOUT_TOKEN = ("/healthz", "/readyz", "/", "/docs")
 UNIQUE = (
     b"host",
     b"authorization",
@@ -46,8 +48,8 @@ CLOSE: Headers = ((b"connection", b"close"),)
 SAFE: Headers = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
-    (b"content-security-policy", b"default-src 'none'"),
 )
+NOTHING: Headers = ((b"content-security-policy", b"default-src 'none'"),)
 REQUEST_IDS = random.Random(secrets.randbits(128))  # noqa: S311  names, no secrets
 
 
@@ -59,6 +61,7 @@ class Response:
     body: bytes
     content_type: bytes = JSON
     headers: Headers = ()
+    policy: Headers = NOTHING  # what a browser may load for it
 
 
 class App:
@@ -84,6 +87,8 @@ class App:
             "/version": self._version,
             "/metrics": self._metrics,
             "/openapi.json": lambda: _json(describe(versions.current, self.config)),
+            "/": self._welcome,
+            "/docs": self._welcome,
         }
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -112,6 +117,7 @@ class App:
             (b"content-length", b"%d" % len(response.body)),
             (b"x-request-id", request_id.encode()),
             *SAFE,
+            *response.policy,
             *response.headers,
         ]
         status = response.status
@@ -138,7 +144,7 @@ class App:
             )
         if path not in DECISIONS and path not in self._pages:
             raise HttpError(
-                404, "not_found", "Unknown path. /openapi.json lists the known ones."
+                404, "not_found", "Unknown path. / and /openapi.json list the known ones."
             )
         token = 0
         if self.tokens is not None and path not in WITHOUT_TOKEN:
@@ -203,6 +209,10 @@ class App:
             "problem": self.versions.problem,
         }
         return _json(state) if number else _json(state, 503, ((b"retry-after", b"5"),))
+
+    def _welcome(self) -> Response:
+        page = welcome(self.tokens is not None)
+        return Response(200, page, HTML, policy=HEADERS)
 
     def _version(self) -> Response:
         state: dict[str, Any] = {"realloc": __version__, "version": None}

@@ -50,28 +50,29 @@ def read_tokens(
 
     Each line of the file is `<token> [last day, as 2026-12-31]`.
     """
-    if path is None:
-        lines = [environment.get(VARIABLE, "")]
-    else:
-        try:
-            mode = path.stat().st_mode
-            lines = path.read_text(encoding="ascii").splitlines()
-        except (OSError, UnicodeDecodeError) as problem:
-            raise ConfigError(
-                f"Expected a file of tokens at {str(path)!r}, but it cannot be read as ASCII text."
-            ) from problem
-        if mode & (stat.S_IRWXO | stat.S_IWGRP):
-            raise ConfigError(
-                f"Expected {str(path)!r} to be closed to others. Run: chmod 600 {path}"
-            )
-    tokens = tuple(
-        _read_line(line) for line in lines if line.strip() and not line.startswith("#")
-    )
+    lines = [environment.get(VARIABLE, "")] if path is None else closed_lines(path)
+    tokens = tuple(_read_line(line) for line in lines if line.strip())
     if path is not None and not 1 <= len(tokens) <= MAX_TOKENS:
         raise ConfigError(
             f"Expected 1 to {MAX_TOKENS} tokens in {str(path)!r}, got {len(tokens)}."
         )
     return Tokens(tokens) if tokens else None
+
+
+def closed_lines(path: Path) -> list[str]:
+    """The lines of a file of secrets, which nobody else may read, without comments."""
+    try:
+        mode = path.stat().st_mode
+        lines = path.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ConfigError(
+            f"Expected a file of tokens at {str(path)!r}, but it cannot be read as ASCII text."
+        ) from problem
+    if mode & (stat.S_IRWXO | stat.S_IWGRP):
+        raise ConfigError(
+            f"Expected {str(path)!r} to be closed to others. Run: chmod 600 {path}"
+        )
+    return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 def _read_line(line: str) -> tuple[bytes, date | None]:

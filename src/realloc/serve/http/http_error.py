@@ -1,7 +1,5 @@
 """Error responses: a status, a code for programs and a sentence for people."""
 
-import orjson
-
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
@@ -19,6 +17,8 @@ class HttpError(Exception):
 
     def body(self, request_id: str) -> bytes:
         """Return the JSON that is sent."""
+        import orjson  # the console knows these errors, and needs no orjson
+
         detail = [self.sentence]
         return orjson.dumps(
             {"error": self.code, "detail": detail, "request_id": request_id}

@@ -4,6 +4,7 @@ from typing import Any
 
 from realloc.base.version import __version__
 from realloc.decide.types import REASONS
+from realloc.model.explain import SAME_BUDGET
 from realloc.serve.http.config import ServeConfig
 from realloc.serve.http.versions import LoadedVersion
 
@@ -22,12 +23,19 @@ STATUSES = {
     429: "The request queue is full or the rate limit is reached; see Retry-After.",
     503: "No answer can be given now; keep the current mix.",
 }
+ROUTES = {
+    "recommend": "Shares and money for a few rows",
+    "batch": "Shares and money for many rows",
+    "explain": "Why a row is moved or kept",
+    "field": "What a little more of each channel is worth",
+    "whatif": "The gain of going to given shares",
+}
 PAGES = {
     "/healthz": ("Whether the process runs", 421),
     "/readyz": ("Whether a checked version answers", 503),
     "/version": ("Which version answers", 401),
     "/metrics": ("Prometheus metrics", 401),
-    "/openapi.json": ("This document", 401),
+    "/openapi.json": ("The OpenAPI document", 401),
 }
 TEXT = {"type": "string"}
 ID = {"request_id": TEXT}
@@ -49,18 +57,19 @@ def describe(current: LoadedVersion | None, config: ServeConfig) -> Table:
     )
     rows = {"type": "array", "items": row, "minItems": 1, "maxItems": config.rows}
     many = rows | {"maxItems": config.batch_rows}
+    one = rows | {"maxItems": 1}
     constraints = {"constraints": {"type": "object"}} if config.constraints else {}
     targets = {"oneOf": [to, {"type": "array", "items": to}]}
+    bodies: dict[str, tuple[Table, Table]] = {
+        "recommend": ({"rows": rows}, constraints),
+        "batch": ({"rows": many}, constraints),
+        "explain": ({"rows": one}, constraints),
+        "field": ({"rows": rows}, {}),
+        "whatif": ({"rows": rows, "to": targets}, {}),
+    }
     paths: Table = {
-        "/v1/recommend": _post(
-            "Shares and money for a few rows", {"rows": rows}, constraints
-        ),
-        "/v1/batch": _post("Shares and money for many rows", {"rows": many}, constraints),
-        "/v1/explain": _post("Why a row is moved or kept", {"row": row}, constraints),
-        "/v1/field": _post("What a little more of each channel is worth", {"rows": rows}),
-        "/v1/whatif": _post(
-            "The gain of going to given shares", {"rows": rows, "to": targets}
-        ),
+        f"/v1/{route}": _post(ROUTES[route], required, optional)
+        for route, (required, optional) in bodies.items()
     }
     for path, (summary, status) in PAGES.items():
         responses = {"200": {"description": summary}}
@@ -72,7 +81,8 @@ def describe(current: LoadedVersion | None, config: ServeConfig) -> Table:
         "info": {
             "title": "ReAlloc",
             "version": __version__,
-            "description": "How to move budget between channels, row by row.",
+            "description": "How to move budget between channels, row by row. "
+            + SAME_BUDGET,
         },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
@@ -109,7 +119,7 @@ def _object(properties: Table, optional: Table | None = None) -> Table:
     }
 
 
-def _post(summary: str, required: Table, optional: Table | None = None) -> Table:
+def _post(summary: str, required: Table, optional: Table) -> Table:
     answer = _object({"version": {"type": "integer"}, "model": TEXT} | ID)
     answer["additionalProperties"] = True
     problem = {"$ref": "#/components/schemas/Problem"}

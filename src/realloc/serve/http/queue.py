@@ -5,6 +5,7 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -40,6 +41,19 @@ class QueuedRequest:
             self.future.set_exception(result)
         else:
             self.future.set_result(result)
+
+
+class _Once:
+    """Calls a function the first time."""
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        self._function: Callable[[], None] | None = function
+
+    def __call__(self) -> None:
+        function = self._function
+        self._function = None
+        if function is not None:
+            function()
 
 
 class RequestQueue:
@@ -133,18 +147,24 @@ class RequestQueue:
     def _work(self) -> None:
         while taken := self._take():
             begun = time.thread_time()
+            release = _Once(self._release)
             try:
-                self._answer(taken)
+                self._answer(taken, release)
             except Exception as problem:  # nothing may end this thread
                 log.error("an unexpected %s while deciding", type(problem).__name__)
                 for request in taken:
                     request.settle(internal_failure())
             finally:
                 self.versions.metrics.scoring.inc(time.thread_time() - begun)
-                with self._changed:
-                    self._busy -= 1
+                release()
 
-    def _answer(self, requests: list[QueuedRequest]) -> None:
+    def _release(self) -> None:
+        """Let another thread decide, while this one waits for the disk."""
+        with self._changed:
+            self._busy -= 1
+            self._changed.notify()
+
+    def _answer(self, requests: list[QueuedRequest], decided: Callable[[], None]) -> None:
         current = self.versions.current  # once: all these answers come from this version
         if current is None:
             sentence = "No model is loaded yet. Keep the current mix."
@@ -155,7 +175,8 @@ class RequestQueue:
         now = time.monotonic()
         in_time = [request for request in requests if request.deadline >= now]
         answers = Answers(self.versions, current)
-        results = answers.respond([(request.route, request.body) for request in in_time])
+        bodies = [(request.route, request.body) for request in in_time]
+        results = answers.respond(bodies, decided)
         for request, result in zip(in_time, results, strict=True):
             request.settle(result)
 

@@ -2,8 +2,11 @@
 
 import os
 import threading
-import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +14,22 @@ import orjson
 import pyarrow as pa
 
 from realloc.base.errors import ConfigError, LedgerError
-from realloc.logs.reading.read import Today
+from realloc.logs import Schema
 from realloc.serve.http.metrics import Metrics
 from realloc.storage.ledger import Ledger
 from realloc.storage.ledger.entry import Entry
 from realloc.storage.ledger.journal import JOURNAL, Recorder, recover
-from realloc.storage.ledger.rows import Run, log_rows
+from realloc.storage.ledger.rows import PackedRows
 from realloc.storage.store.versions import Version
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Answers as the decision log keeps them."""
+
+    schema: Schema
+    settings: dict[str, Any]  # that decided
+    rows: pa.Table | PackedRows
 
 
 class Records:
@@ -48,26 +60,22 @@ class Records:
                 "[serve]: answers are then written nowhere."
             ) from problem
 
-    def keep(
-        self,
-        version: Version,
-        today: Today,
-        answers: pa.Table,
-        settings: dict[str, Any],
-        now: datetime,
-    ) -> None:
-        """Write the answers; where that raises, nothing may be moved by them."""
+    def keep(self, version: Version, records: Sequence[Record], now: datetime) -> None:
+        """Write records, with one `fsync` for all that were decided by the same settings.
+
+        Where that raises, nothing may be moved by them.
+        """
         if not self.on:
             return
-        entry = version.number, orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)
-        run = Run(uuid.uuid4().hex, now, version.number)
-        rows = log_rows(answers, today, 0, run)
         with self._lock:  # no other thread may change the entry before these rows are in it
-            if self._recorder is None or self._entry != entry:
-                self._recorder = self._begin(version, today, settings, now)
-                self._entry = entry
-            self._recorder.write(rows)
-        self.metrics.recorded.inc(answers.num_rows)
+            for settings, group in groupby(records, key=attrgetter("settings")):
+                alike = list(group)
+                key = orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)
+                if self._recorder is None or self._entry != (version.number, key):
+                    self._recorder = self._begin(version, alike[0], now)
+                    self._entry = (version.number, key)
+                self._recorder.write(*(record.rows for record in alike))
+                self.metrics.recorded.inc(sum(record.rows.num_rows for record in alike))
 
     def look(self) -> None:
         """Make an entry of rows that have waited long enough."""
@@ -79,17 +87,15 @@ class Records:
         if self._recorder is not None:
             self._recorder.close()
 
-    def _begin(
-        self, version: Version, today: Today, settings: dict[str, Any], now: datetime
-    ) -> Recorder:
+    def _begin(self, version: Version, record: Record, now: datetime) -> Recorder:
         entry = Entry(
             run="",
             kind="service",
             made=now.isoformat(timespec="seconds"),
             version=version.number,
             model=version.model,
-            schema=orjson.loads(orjson.dumps(today.logs.schema)),
-            settings=settings,
+            schema=orjson.loads(orjson.dumps(record.schema)),
+            settings=record.settings,
         )
         if self._recorder is None:
             return Recorder(self.ledger, entry, aside=True)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from realloc.base.simplex import Floats
 from realloc.logs import Schema
+from realloc.logs.plain import PlainLogs, read_plain
 from realloc.serve.http.http_error import HttpError
 
 MAX_TEXT = 256  # characters
@@ -25,6 +26,7 @@ class RequestColumns:
     def __init__(self, schema: Schema, types: Mapping[str, str]) -> None:
         """`types` says of each feature whether it is a number, flag, date or text."""
         self.schema = schema
+        self.types = types
         self.readers: dict[str, Callable[[Values, str], pa.Array]] = {
             schema.unit: _read_ids,
             schema.time: _read_times,
@@ -46,6 +48,19 @@ class RequestColumns:
         return pa.table(
             {name: read(columns[name], name) for name, read in self.readers.items()}
         )
+
+    def plain(self, rows: list[Any]) -> PlainLogs | None:
+        """Read rows without a table; None where one of them is unusual or wrong."""
+        if not {dict}.issuperset(map(type, rows)):
+            return None
+        logs = read_plain(rows, self.schema)
+        if logs is None:
+            return None
+        for name in self.schema.features or ():
+            kind = self.types[name]
+            if kind == "date" or (name in logs.columns.flags) != (kind == "flag"):
+                return None
+        return logs
 
     def _wrong_keys(self, rows: list[Any]) -> HttpError:
         names = set(self.readers)

@@ -15,7 +15,9 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,12 +26,16 @@ from filelock import lock_descriptor
 from realloc.base import disk
 from realloc.base.errors import LedgerError
 from realloc.base.strict_json import parse_object
+from realloc.base.validation import from_table
+from realloc.logs import Schema
 from realloc.storage.ledger.entry import Entry, parse_entry
 from realloc.storage.ledger.ledger import Ledger
+from realloc.storage.ledger.rows import PackedRows, unpack_plain
 
 log = logging.getLogger("realloc.storage.ledger")
 
 JOURNAL = "journal"
+PLAIN = b"{"  # how a frame of plain rows begins
 HEADER = struct.Struct("<II")
 MOST_FULL = 4  # journals
 NO_ENTRY = "a journal cannot be added to the decision log yet: %s"
@@ -66,9 +72,15 @@ class Recorder:
         self._since = 0.0
         recover(ledger)
 
-    def write(self, rows: pa.Table) -> None:
-        """Write rows to the journal; if this raises, nothing may be answered."""
-        content = _pack(rows)
+    def write(self, *parts: pa.Table | PackedRows) -> None:
+        """Write rows to the journal, or what `pack_plain` made of them, at one go.
+
+        If this raises, nothing may be answered.
+        """
+        content = b"".join(
+            _pack(part) if isinstance(part, pa.Table) else _frame(part.content)
+            for part in parts
+        )
         with self._lock:
             try:
                 handle = self._open()
@@ -85,7 +97,7 @@ class Recorder:
                     f"Cannot write to the decision log {str(self.ledger.path)!r}: "
                     f"{problem.strerror}."
                 ) from problem
-            self._rows += rows.num_rows
+            self._rows += sum(part.num_rows for part in parts)
             if (
                 self._rows >= self.most_rows
                 or time.monotonic() - self._since >= self.most_seconds
@@ -188,10 +200,10 @@ def recover(ledger: Ledger) -> int:
 def _to_entry(ledger: Ledger, path: Path) -> None:
     """Make an entry of a journal and remove it; if stopped in between, its run finds the entry."""
     frames = list(read_frames(path))
+    values = parse_object(frames[0]) if frames else {}
     # Rows of other types than the rest have files of their own.
     alike: dict[str, list[pa.Table]] = {}
-    for frame in frames[1:]:
-        table = pa.ipc.open_stream(frame).read_all()
+    for table in _tables(frames[1:], values):
         alike.setdefault(str(table.schema), []).append(table)
     run = path.stem
     for left in path.parent.glob(f"{run}.*.parquet"):
@@ -204,12 +216,21 @@ def _to_entry(ledger: Ledger, path: Path) -> None:
                 pa.concat_tables(tables), sink, compression="zstd", write_page_checksum=True
             )
             disk.write_new_file(file, sink.getvalue().to_pybytes())
-        values = parse_object(frames[0])
         del values["digest"]
         ledger.append(parse_entry(values | {"segments": (), "run": run}), files)
         for file in files:
             disk.remove_file(file)
     disk.remove_file(path)
+
+
+def _tables(frames: list[bytes], entry: dict[str, Any]) -> Iterator[pa.Table]:
+    """The rows of frames in their order."""
+    for is_plain, group in groupby(frames, key=lambda frame: frame.startswith(PLAIN)):
+        if is_plain:
+            schema = from_table(Schema, entry["schema"], "the decision log")
+            yield from unpack_plain(list(group), schema)
+        else:
+            yield from (pa.ipc.open_stream(frame).read_all() for frame in group)
 
 
 def read_frames(path: Path) -> Iterator[bytes]:

@@ -1,0 +1,1 @@
+"""The screens of the console: one function each, from a visit to what it shows."""
