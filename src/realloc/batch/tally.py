@@ -122,8 +122,12 @@ def count_chunk(
     change = np.where(moved[:, None], share - logs.shares, 0.0) * budget[:, None]
     total = GainSum.of(*(column(name).astype(np.float64) for name in GAIN_COLUMNS))
     gain, error, common = (column(name).astype(np.float64) for name in GAIN_COLUMNS)
-    worth = column("worth").astype(np.float64)
-    in_money = GainSum.of(worth * gain, worth * error, common)
+    worth = 0.0
+    in_money = GainSum()
+    if "worth" in answers.column_names:
+        each = column("worth").astype(np.float64)
+        in_money = GainSum.of(each * gain, each * error, common)
+        worth = float(np.nansum(column("money_gain").astype(np.float64)))
     robust = RobustnessSum.of(
         *(column(name).astype(np.float64) for name in ("gain", "robustness"))
     )
@@ -144,7 +148,7 @@ def count_chunk(
         gain=total.gain,
         gain_common=total.common,
         gain_single=total.single,
-        worth=float(np.nansum(column("money_gain").astype(np.float64))),
+        worth=worth,
         worth_gain=in_money.gain,
         worth_common=in_money.common,
         worth_single=in_money.single,

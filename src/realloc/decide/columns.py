@@ -80,6 +80,8 @@ ROW_COLUMNS = {
     "similar_rows": AdviceColumn(WHY, pa.string(), "unit and time of the nearest of them"),
 }
 
+IN_MONEY = ("worth", "money_gain", "money_gain_lower")  # only where an outcome has a worth
+
 
 def check_names(schema: Schema) -> None:
     """Refuse keys that are named like a column of the answer."""
@@ -113,9 +115,9 @@ def in_order(names: tuple[str, ...], schema: Schema) -> tuple[str, ...]:
 
 
 def complete(answers: pa.Table, schema: Schema) -> pa.Table:
-    """Bring answers to the same columns, whoever gave them."""
+    """Bring answers to the same columns, whoever gave them; those in money stay as they are."""
     for name, column in ROW_COLUMNS.items():
-        if name not in answers.column_names:
+        if name not in (*answers.column_names, *IN_MONEY):
             answers = answers.append_column(name, pa.nulls(answers.num_rows, column.kind))
     return arrange(answers, schema)
 
