@@ -57,6 +57,14 @@ newest:  ## the whole gate with the newest versions that pip finds, in an enviro
 	build/newest/bin/lint-imports
 	build/newest/bin/pytest
 
+docs: .venv/.dev  ## the site, in build/site; a broken link or a warning fails
+	$(PIP) --editable '.[docs]'
+	$(BIN)/python docs/make_site.py
+
+examples: .venv/.dev  ## every script in examples/ at its own size, in build/examples (a quarter of an hour)
+	rm -rf build/examples && mkdir -p build/examples
+	cd build/examples && for script in ../../examples/*.py; do echo "== $$script" && ../../$(BIN)/python "$$script" || exit 1; done
+
 # Longer than a test may be; each prints its figures and writes benchmarks/results/.
 bench-read: .venv/.dev  ## 30 million rows checked and read
 	$(BIN)/python benchmarks/read_scale.py
@@ -99,6 +107,9 @@ bench-batch: .venv/.dev  ## 500 K rows from Parquet to Parquet with everything o
 
 faults-batch: .venv/.dev  ## kills, failing disks, races and flipped bits of batches and the decision log (part of `make faults`)
 	$(BIN)/python -m benchmarks.faults_batch
+
+bench-shards: .venv/.dev  ## one run, and eight shards with a commit, over a million rows
+	$(BIN)/python benchmarks/shards.py $(ARGS)
 
 bench-real: .venv/.dev  ## Olympus, Conjura, Hillstrom and Meridian, where ../shared/data is there (an hour; resumable)
 	$(PIP) --editable '.[peers]'

@@ -7,8 +7,13 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+PAGES += [ROOT / "SECURITY.md", ROOT / "CODE_OF_CONDUCT.md"]
 PAGES += sorted((ROOT / "docs").rglob("*.md")) + sorted((ROOT / "skills").rglob("*.md"))
-PAGES += [ROOT / "docs" / "llms.txt"]
+PAGES += [
+    ROOT / "docs" / "llms.txt",
+    ROOT / "deploy" / "README.md",
+    ROOT / "examples" / "README.md",
+]
 IDS = [page.stem for page in PAGES]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NUMBER = re.compile(r"(?<![\w.])[+\-−]?\d*\.?\d+")

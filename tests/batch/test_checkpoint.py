@@ -1,6 +1,7 @@
 """Finished chunks: used again only if whole and of the same run; one run for one output."""
 
 import fcntl
+import json
 import os
 import shutil
 from pathlib import Path
@@ -9,12 +10,13 @@ import pytest
 
 from realloc import ReAlloc
 from realloc.base.errors import StoreError
-from realloc.batch import run as batch_run
-from realloc.batch import workers
-from realloc.batch.checkpoint import LOCK, Checkpoint, only_run, work_folder
+from realloc.base.place import Folder
+from realloc.batch import job
+from realloc.batch.checkpoint import LOCK, RUN, Checkpoint, only_run, work_folder
 from realloc.decide.constraints.constraints import Constraints
 from realloc.model.config import Config
 from realloc.storage.ledger import Ledger
+from realloc.storage.ledger.rows import Run
 from realloc.storage.store import Store
 from tests.batch.conftest import NOW, recommend, rows
 from tests.batch.test_faults import Stopped, entries
@@ -30,6 +32,18 @@ def stop_in_the_middle(place, done=64):
         recommend(place, progress=stop)
 
 
+def watch_scores(monkeypatch):
+    """The numbers of chunks that are decided from now on."""
+    real, asked = job.score, []
+
+    def score(task, *rest):
+        asked.append(task.chunk.number)
+        return real(task, *rest)
+
+    monkeypatch.setattr(job, "score", score)
+    return asked
+
+
 def logged(place):
     ledger = Ledger(place / "store" / "decisions")
     return [
@@ -41,12 +55,7 @@ def logged(place):
 
 
 def test_finished_parts_are_not_decided_again(place, monkeypatch):
-    real, asked = workers.score, []
-    monkeypatch.setattr(
-        workers,
-        "score",
-        lambda part, *rest: (asked.append(part.number), real(part, *rest))[1],
-    )
+    asked = watch_scores(monkeypatch)
 
     def stop(step, done, total):
         if done >= 64:
@@ -67,7 +76,7 @@ def test_a_finished_part_that_was_changed_is_decided_again(place, kind):
 
     with pytest.raises(Stopped):
         recommend(place, progress=stop)
-    part = next(place.glob(f".recs.parquet.work/*/00001.{kind}"))
+    part = next(place.glob(f".recs.parquet.work/*/00001*.{kind}"))
     content = bytearray(part.read_bytes())
     content[len(content) // 2] ^= 1
     part.write_bytes(bytes(content))
@@ -84,7 +93,9 @@ def test_a_finished_part_that_was_changed_is_decided_again(place, kind):
 def test_any_flipped_bit_of_a_finished_part_is_noticed(place):
     stop_in_the_middle(place, 32)
     part = next(place.glob(".recs.parquet.work/*/00000.json"))
-    work, content, unnoticed = Checkpoint(part.parent, None), part.read_bytes(), []
+    run = Run(json.loads((part.parent / RUN).read_text())["id"], NOW, 1)
+    work = Checkpoint(Folder(part.parents[1]), part.parent.name, "", "arrow", run)
+    content, unnoticed = part.read_bytes(), []
     whole = work.find(0)
     for n in range(len(content)):
         part.write_bytes(content[:n] + bytes([content[n] ^ 1 << n % 8]) + content[n + 1 :])
@@ -120,13 +131,8 @@ def test_parts_of_anything_else_are_not_used_either(place, tmp_path, monkeypatch
     elif what == "chunk_rows":
         options = {"chunk_rows": 40}
     else:
-        monkeypatch.setattr(batch_run, "__version__", "another")
-    decided, real = [], workers.score
-    monkeypatch.setattr(
-        workers,
-        "score",
-        lambda part, *rest: decided.append(part.number) or real(part, *rest),
-    )
+        monkeypatch.setattr(job, "__version__", "another")
+    decided = watch_scores(monkeypatch)
     recommend(place, **options)
     assert decided == list(range(4 if options else 5))
     assert list(place.glob(".*")) == []  # and they are gone

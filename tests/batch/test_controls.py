@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from realloc.base.errors import LogError, PublishError
-from realloc.batch import run as batch_run
+from realloc.batch import ending, job, plan
 from realloc.batch.keys import Keys
 from realloc.model.publish_limits import PublishLimits
 from realloc.storage.store import Store
@@ -64,17 +64,15 @@ def changed_input_is_refused(folder):
 
 
 CONTROLS = {
-    "publish limits": Control(limits_hold, batch_run, "broken_limits", lambda *_: iter(())),
+    "publish limits": Control(limits_hold, ending, "broken_limits", lambda *_: iter(())),
     "rows that repeat a key": Control(
         repeated_rows_stay,
-        batch_run,
+        plan,
         "scan_keys",
         lambda *_: Keys(40, np.empty(0, int), False),
     ),
     "freeze, batch": Control(frozen_stores_keep_every_mix, Store, "frozen", None),
-    "input that changes": Control(
-        changed_input_is_refused, batch_run, "identify_files", nothing
-    ),
+    "input that changes": Control(changed_input_is_refused, job, "identify_files", nothing),
 }
 
 

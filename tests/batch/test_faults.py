@@ -102,6 +102,8 @@ def test_a_failure_at_any_operation_leaves_the_old_output_and_the_next_run_ends_
         "write_new_file",
         "make_folder",
         "rename",
+        "link",
+        "remove_file",
         "sync_folder",
         "sync_file",
     }

@@ -93,7 +93,7 @@ def test_a_freeze_during_the_run_is_obeyed(place, monkeypatch, when):
     if when.startswith("while"):
         recommend(place, progress=lambda step, done, total: done and store.freeze("now"))
     else:
-        name = "write_beside" if when.endswith("publishing") else "_log"
+        name = "write_beside" if when.endswith("publishing") else "log_run"
         real = getattr(run, name)
         monkeypatch.setattr(run, name, lambda *a: (real(*a), store.freeze("now"))[0])
         recommend(place)

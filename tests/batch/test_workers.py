@@ -22,6 +22,7 @@ def test_two_processes_answer_as_one(place):
 
 def test_few_parts_are_under_way_at_once():
     class Pool:
+        count = 2
         most = under_way = 0
 
         def submit(self, *_):
@@ -31,11 +32,10 @@ def test_few_parts_are_under_way_at_once():
             future.set_result("packed")
             return future
 
-    pool, parts = (
-        Pool(),
-        (Chunk(n, 10 * n, Source(pa.schema([]), 10, False)) for n in range(30)),
-    )
-    for _ in workers._spread(pool, parts, np.empty(0, np.int64), None, 2):
+    pool, none = Pool(), np.empty(0, np.int64)
+    chunks = (Chunk(n, 10 * n, Source(pa.schema([]), 10)) for n in range(30))
+    tasks = (workers.ChunkTask(chunk, none) for chunk in chunks)
+    for _ in workers._spread(pool, None, tasks):
         pool.under_way -= 1
     assert pool.most <= 4
 

@@ -84,7 +84,7 @@ def test_rules_of_another_file_and_pools_hold(folder):
     [
         (
             ("--out", "recs.txt"),
-            "Expected `--out` to end in .parquet or .csv, got 'recs.txt'",
+            "Expected `--out` to end in .parquet or .csv, or the name of a folder",
         ),
         (("--out", "recs.csv", "--pool", "coupon"), "Expected `--pool` as channel=money"),
         (

@@ -63,6 +63,9 @@ class Replayed:
             )
         elif name == "make_folder":
             self.change((self.find(path.parent), path.name, Inode()))
+        elif name == "link":
+            target = rest[0]
+            self.change((self.find(target.parent), target.name, self.find(path)))
         elif name == "rename":
             target = rest[0]
             node = self.find(path)

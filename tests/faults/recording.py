@@ -11,6 +11,7 @@ NAMES = (
     "write_new_file",
     "make_folder",
     "rename",
+    "link",
     "sync_folder",
     "sync_file",
     "remove_file",
@@ -57,7 +58,7 @@ def recorded():
         yield operations
 
 
-CALLS = ("open", "write", "fsync", "close", "mkdir", "rename", "unlink", "rmdir")
+CALLS = ("open", "write", "fsync", "close", "mkdir", "rename", "link", "unlink", "rmdir")
 
 
 class BreakingSystem:

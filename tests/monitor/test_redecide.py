@@ -1,6 +1,8 @@
 # ruff: noqa: F811
 """Audit replay and the way back to outcomes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -58,7 +60,7 @@ def test_control_inputs_that_were_others_are_found(place):
         pa.array(prints, pa.binary(16)),
     )
     pq.write_table(changed, place / "changed.parquet")
-    ledger.append(entry, [place / "changed.parquet"])
+    ledger.append(replace(entry, run="changed"), [(place / "changed.parquet").read_bytes()])
     _, second = redecided(place)
     assert (second.differ, second.first.split()[-1]) == (1, "fingerprint")
 
@@ -76,7 +78,7 @@ def test_control_a_decision_that_was_another_is_found(place):
     pq.write_table(
         table.set_column(table.column_names.index("gain"), "gain", pa.array(gain)), part
     )
-    ledger.append(entry, [part])
+    ledger.append(replace(entry, run="changed"), [part.read_bytes()])
     assert ledger.verify() == ()
     first, second = redecided(place)
     assert first.differ == 0

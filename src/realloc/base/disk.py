@@ -1,7 +1,9 @@
 """Everything that changes a disk, one small function each, so that tests can record or break it."""
 
 import os
+import secrets
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -42,6 +44,42 @@ def replace_file(path: Path, content: bytes) -> None:
         remove_file(new)  # what a stopped writer left
     write_new_file(new, content)
     put_in_place(new, path)
+
+
+def create_file(path: Path, content: bytes) -> bool:
+    """Write a file in one step unless it is there; of several writers at once one succeeds."""
+    new = _beside_alone(path)
+    try:
+        write_new_file(new, content)
+        link(new, path)
+    except FileExistsError:
+        return False
+    finally:
+        with suppress(FileNotFoundError):
+            remove_file(new)
+    sync_folder(path.parent)
+    return True
+
+
+def _beside_alone(path: Path) -> Path:
+    """A name beside `path` that no other process uses."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+
+
+def link(source: Path, target: Path) -> None:
+    """Give a file one more name, which nothing has yet."""
+    os.link(source, target)
+
+
+def replace_shared_file(path: Path, content: bytes) -> None:
+    """As `replace_file`, where several processes may do so at once: the last one counts."""
+    new = _beside_alone(path)
+    try:
+        write_new_file(new, content)
+        put_in_place(new, path)
+    finally:
+        with suppress(FileNotFoundError):
+            remove_file(new)
 
 
 def make_folder(path: Path) -> None:

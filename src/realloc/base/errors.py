@@ -29,5 +29,9 @@ class PublishError(ReallocError):
     """Recommendations that are not published because a limit of `[publish]` is broken."""
 
 
+class UnfinishedError(ReallocError):
+    """A job of several processes that is not complete yet; what is finished is kept."""
+
+
 class MissingExtra(ReallocError, ImportError):
     """An optional package is not installed; the message holds the pip line that brings it."""

@@ -100,7 +100,7 @@ def check_types(instance: Any, where: str) -> None:
     for field in dataclasses.fields(instance):
         value = getattr(instance, field.name)
         if not _fits(value, hints[field.name]):
-            wanted = _describe(hints[field.name])
+            wanted = describe_type(hints[field.name])
             raise ConfigError(
                 f"Expected `{field.name}` of {where} to be {wanted}, "
                 f"got {value!r} ({_kind(value)})."
@@ -169,14 +169,15 @@ def _fits(value: Any, hint: Any) -> bool:
     return hint is Any or isinstance(value, hint)
 
 
-def _describe(hint: Any) -> str:
+def describe_type(hint: Any) -> str:
+    """A type in the words of messages: `a list of text`."""
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
-        return " or ".join(_describe(option) for option in get_args(hint))
+        return " or ".join(describe_type(option) for option in get_args(hint))
     if origin is tuple:
-        return f"a list of {_describe(get_args(hint)[0])}"
+        return f"a list of {describe_type(get_args(hint)[0])}"
     if origin is dict:
-        return f"a table of {_describe(get_args(hint)[1])}"
+        return f"a table of {describe_type(get_args(hint)[1])}"
     return NAMES.get(hint, getattr(hint, "__name__", str(hint)))
 
 

@@ -1,13 +1,14 @@
-"""The chunks that a run has finished, kept beside the output in `.<name>.work/`.
+"""The chunks that a run has finished: parts of its output, kept until all are there.
 
-    LOCK                    one run at a time for one output
-    <key>/run.json          the run's id and when it began
-    <key>/00003.arrow       answers of chunk 3
-    <key>/00003.parquet     its rows of the decision log
-    <key>/00003.json        its tally, and digests of both files and of itself; written last, so a
-                            chunk is there whole or not
+    <work>/run.json                the run's id and when it began
+    <work>/00003.json              the record of chunk 3: its run, its tally, names and digests of
+                                   its files and of itself; written last, so a chunk is there or not
+    <work>/00003-<digest>.parquet  its rows of the decision log
+    <answers>-<digest>.<kind>      its answers
 
-The key is the digest of everything the answers depend on. Chunks of another key are removed.
+The folder is named by the digest of everything the answers depend on. Files are named by their
+content and never change, so any number of processes may finish the same chunk at once: the first
+record counts, and whoever comes later finds it and checks it.
 """
 
 import json
@@ -16,25 +17,27 @@ import shutil
 import uuid
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from realloc.base import disk
 from realloc.base.artifact import sha256
 from realloc.base.lock import locked
+from realloc.base.place import Place
 from realloc.base.strict_json import parse_object
 from realloc.batch.score import ScoredChunk
 from realloc.batch.tally import Tally
-from realloc.storage.ledger.entry import sha256_file
 from realloc.storage.ledger.rows import Run
 
 LOCK = "LOCK"
 RUN = "run.json"
+SHORT = 16  # digits of a key in a name
+WORK = "_work"  # in a folder of parts
+Kind = Literal["arrow", "parquet"]
 
 
 def digest_of(values: Mapping[str, Any]) -> str:
@@ -76,96 +79,168 @@ def only_run(out: Path) -> Generator[Path]:
 
 @dataclass(frozen=True)
 class PackedChunk:
-    """A chunk as it is written: answers in Arrow's file format, rows of the log as Parquet."""
+    """A chunk as it is written: answers as an Arrow or Parquet file, rows of the log as Parquet."""
 
     answers: bytes
     logged: bytes
     tally: Tally
+    rows: int  # of the answers
 
 
-def pack(scored: ScoredChunk) -> PackedChunk:
+def pack(scored: ScoredChunk, kind: Kind = "arrow") -> PackedChunk:
     """Make the files of a chunk."""
-    answers = pa.BufferOutputStream()
-    with pa.ipc.new_file(answers, scored.answers.schema) as writer:
-        writer.write_table(scored.answers.combine_chunks())
-    logged = pa.BufferOutputStream()
-    pq.write_table(
-        scored.logged, logged, compression="zstd", write_page_checksum=True, version="2.6"
-    )
+    write = _pack_arrow if kind == "arrow" else _pack_parquet
+    answers = scored.answers
     return PackedChunk(
-        answers.getvalue().to_pybytes(), logged.getvalue().to_pybytes(), scored.tally
+        write(answers), _pack_parquet(scored.logged), scored.tally, answers.num_rows
     )
+
+
+def _pack_arrow(table: pa.Table) -> bytes:
+    content = pa.BufferOutputStream()
+    with pa.ipc.new_file(content, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+    return content.getvalue().to_pybytes()
+
+
+def _pack_parquet(table: pa.Table) -> bytes:
+    content = pa.BufferOutputStream()
+    pq.write_table(
+        table, content, compression="zstd", write_page_checksum=True, version="2.6"
+    )
+    return content.getvalue().to_pybytes()
+
+
+@dataclass(frozen=True)
+class ChunkFile:
+    """A file of a finished chunk."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A chunk that is there to the last byte."""
+
+    run: str
+    tally: Tally
+    rows: int
+    answers: ChunkFile
+    logged: ChunkFile
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """The finished chunks of one run."""
 
-    folder: Path
+    place: Place
+    work: str  # the folder for records and rows of the log
+    answers_in: str  # how names of answers begin
+    kind: Kind
     run: Run
 
-    def find(self, number: int) -> Tally | None:
-        """The tally of a chunk that is there to the last byte; None where it is not."""
+    @property
+    def are_parts(self) -> bool:
+        """Whether each chunk is a file of the output."""
+        return self.kind == "parquet"
+
+    def find(self, number: int) -> Finished | None:
+        """What a chunk left behind; None where it is not there or damaged."""
         try:
-            record = parse_object(self._path(number, "json").read_bytes())
-            if record.pop("digest") != digest_of(record):
+            finished = self._read_record(number)
+            if finished.run != self.run.id:
                 return None
-            for kind in ("arrow", "parquet"):
-                if sha256_file(self._path(number, kind)) != record[kind]:
+            for part in (finished.answers, finished.logged):
+                if sha256(self.place.read(part.name)) != part.sha256:
                     return None
-            return Tally(**record["tally"])
+            return finished
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def keep(self, number: int, chunk: PackedChunk) -> Tally:
-        """Write a chunk down."""
-        files = {"arrow": chunk.answers, "parquet": chunk.logged}
-        for kind in ("json", *files):
-            if self._path(number, kind).exists():  # what a stopped run left, or damaged
-                disk.remove_file(self._path(number, kind))
-        record: dict[str, Any] = {"tally": asdict(chunk.tally)}
-        for kind, content in files.items():
-            disk.write_new_file(self._path(number, kind), content)
-            record[kind] = sha256(content)
+        """Write a chunk down, unless another process has just done so."""
+        answers = self._write(f"{self.answers_in}{number:05d}", self.kind, chunk.answers)
+        logged = self._write(f"{self.work}/{number:05d}", "parquet", chunk.logged)
+        record = asdict(Finished(self.run.id, chunk.tally, chunk.rows, answers, logged))
         # Publish limits look at tallies: a changed one might let through what they should stop.
         record["digest"] = digest_of(record)
         content = json.dumps(record, ensure_ascii=False).encode()
-        disk.replace_file(self._path(number, "json"), content)
+        if not self.place.create(self._record(number), content):
+            finished = self.find(number)
+            if finished is not None:
+                return finished.tally
+            self.place.replace(self._record(number), content)
         return chunk.tally
 
     def answers(self, number: int) -> pa.Table:
-        """The answers of a chunk."""
-        with pa.memory_map(str(self._path(number, "arrow"))) as source:
-            return pa.ipc.open_file(source).read_all()
+        """The answers of a chunk, from an Arrow file."""
+        content = self.place.read(self._read_record(number).answers.name)
+        return pa.ipc.open_file(content).read_all()
 
-    def logged(self, number: int) -> Path:
+    def logged(self, number: int) -> bytes:
         """The file with a chunk's rows of the decision log."""
-        return self._path(number, "parquet")
+        return self.place.read(self._read_record(number).logged.name)
 
-    def clear(self) -> None:
-        """Remove all chunks: the output is there."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def beneath(self, key: str) -> "Checkpoint":
+        """Chunks of the same run that also depend on what the key stands for."""
+        short = key[:SHORT]
+        answers = f"{short}/part-" if self.are_parts else f"{self.work}/{short}/"
+        return replace(self, work=f"{self.work}/{short}", answers_in=answers)
 
-    def _path(self, number: int, kind: str) -> Path:
-        return self.folder / f"{number:05d}.{kind}"
+    def _record(self, number: int) -> str:
+        return f"{self.work}/{number:05d}.json"
+
+    def _read_record(self, number: int) -> Finished:
+        record = parse_object(self.place.read(self._record(number)))
+        if record.pop("digest") != digest_of(record):
+            raise ValueError
+        answers, logged = ChunkFile(**record["answers"]), ChunkFile(**record["logged"])
+        tally = Tally(**record["tally"])
+        return Finished(record["run"], tally, record["rows"], answers, logged)
+
+    def _write(self, name: str, kind: str, content: bytes) -> ChunkFile:
+        digest = sha256(content)
+        part = ChunkFile(f"{name}-{digest[:12]}.{kind}", len(content), digest)
+        # It may be there, of a run that was stopped, and it may be damaged since.
+        if (
+            not self.place.create(part.name, content)
+            and self.place.read(part.name) != content
+        ):
+            self.place.replace(part.name, content)
+        return part
 
 
 def open_checkpoint(
-    folder: Path, key: str, now: datetime, version: int | None
+    place: Place, key: str, now: datetime, version: int | None, *, parts: bool = False
 ) -> Checkpoint:
-    """Open the chunks that an earlier run with this key has finished; remove all others."""
-    for name in os.listdir(folder):
-        if name not in (LOCK, key):
-            shutil.rmtree(folder / name, ignore_errors=True)
-    place = folder / key
-    place.mkdir(exist_ok=True)
+    """Open the chunks that a run with this key has finished.
+
+    With `parts` the answers of each chunk are a file to publish, in a folder of their own.
+    """
+    short = key[:SHORT]
+    work = f"{WORK}/{short}" if parts else short
+    answers = f"{short}/part-" if parts else f"{short}/"
+    run = _find_run(place, work, now, version)
+    return Checkpoint(place, work, answers, "parquet" if parts else "arrow", run)
+
+
+def _find_run(place: Place, work: str, now: datetime, version: int | None) -> Run:
+    """The run that the chunks in a folder belong to; the first process that asks begins it."""
+    name = f"{work}/{RUN}"
     try:
-        record = parse_object((place / RUN).read_bytes())
-        run = Run(str(record["id"]), datetime.fromisoformat(record["made"]), version)
+        return _parse_run(place.read(name), version)
+    except FileNotFoundError:
+        write = place.create
     except (OSError, ValueError, KeyError, TypeError):
-        run = Run(f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}", now, version)
-        shutil.rmtree(place)  # chunks name the run they belong to
-        place.mkdir()
-        record = {"id": run.id, "made": run.made.isoformat()}
-        disk.replace_file(place / RUN, json.dumps(record).encode())
-    return Checkpoint(place, run)
+        write = place.replace  # damaged
+    run = Run(f"{now:%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}", now, version)
+    record = {"id": run.id, "made": run.made.isoformat()}
+    write(name, json.dumps(record).encode())
+    return _parse_run(place.read(name), version)
+
+
+def _parse_run(content: bytes, version: int | None) -> Run:
+    record = parse_object(content)
+    return Run(str(record["id"]), datetime.fromisoformat(record["made"]), version)

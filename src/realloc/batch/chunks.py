@@ -24,19 +24,30 @@ class Chunk:
     source: Source
 
 
-def cut(opened: Source, names: list[str], starts: Sequence[int]) -> Iterator[Chunk]:
-    """Cut the named columns into chunks that begin at `starts`; memory holds a few at a time."""
+def cut(
+    opened: Source, names: list[str], starts: Sequence[int], numbers: range | None = None
+) -> Iterator[Chunk]:
+    """Cut the named columns into chunks that begin at `starts`; memory holds a few at a time.
+
+    Of Parquet, only row groups with rows of the wanted chunks are read.
+    """
+    numbers = range(len(starts)) if numbers is None else numbers
+    if not numbers:
+        return
     types = pa.schema([opened.columns.field(name) for name in names])
     waiting = types.empty_table()
-    done = 0
+    number = numbers.start
     sizes = np.diff(starts).tolist()
-    for piece in opened.pieces(names):
+    for piece in opened.pieces(names, starts[number]):
         waiting = pa.concat_tables([waiting, _cast(piece.batch, types)])
-        while done < len(sizes) and waiting.num_rows >= sizes[done]:
-            yield _make_chunk(opened, waiting.slice(0, sizes[done]), done, starts[done])
-            waiting = waiting.slice(sizes[done])
-            done += 1
-    yield _make_chunk(opened, waiting, done, starts[done])
+        while number < len(sizes) and waiting.num_rows >= sizes[number]:
+            size = sizes[number]
+            yield _make_chunk(opened, waiting.slice(0, size), number, starts[number])
+            waiting = waiting.slice(size)
+            number += 1
+            if number == numbers.stop:
+                return
+    yield _make_chunk(opened, waiting, number, starts[number])
 
 
 def _make_chunk(opened: Source, table: pa.Table, number: int, first: int) -> Chunk:

@@ -8,8 +8,9 @@ import pyarrow as pa
 from realloc.base.simplex import Integers
 from realloc.batch.chunks import Chunk
 from realloc.batch.tally import DUPLICATE, Tally, count_chunk
+from realloc.batch.workers import ChunkTask
 from realloc.decide.columns import complete
-from realloc.decide.types import as_handed_in, tabulate
+from realloc.decide.types import Decision, as_handed_in, tabulate
 from realloc.logs import Schema
 from realloc.logs.checks.finding import Finding
 from realloc.logs.reading.read import Today, load_today
@@ -27,24 +28,23 @@ class ScoredChunk:
     tally: Tally
 
 
-def score(chunk: Chunk, loaded: LoadedModel, repeated: Integers, run: Run) -> ScoredChunk:
-    """Decide on a chunk; `repeated`: places in the whole input of rows that share a key."""
-    today = read_chunk(chunk, loaded.schema, repeated)
-    decision = loaded.decide(today.logs)
-    answers = complete(tabulate(today, decision, loaded.money_digits), loaded.schema)
-    scored = finish(chunk, today, answers, loaded, run)
-    return replace(scored, tally=replace(scored.tally, searches=decision.searches))
+def score(task: ChunkTask, loaded: LoadedModel, run: Run) -> ScoredChunk:
+    """Decide on a chunk."""
+    today = read_chunk(task.chunk, loaded.schema, task.repeated)
+    return finish(task.chunk, today, loaded.decide(today.logs), loaded, run)
 
 
 def finish(
-    chunk: Chunk, today: Today, answers: pa.Table, loaded: LoadedModel, run: Run
+    chunk: Chunk, today: Today, decision: Decision, loaded: LoadedModel, run: Run
 ) -> ScoredChunk:
-    """Add to the answers what is logged and counted about them."""
+    """Make the answers, and what is logged and counted about them."""
+    answers = complete(tabulate(today, decision, loaded.money_digits), loaded.schema)
     states = {} if loaded.states is None else count_columns(loaded.states, today.logs)
+    tally = count_chunk(answers, today, loaded.level, states)
     return ScoredChunk(
         as_handed_in(answers, today),
         log_rows(answers, today, chunk.first, run),
-        count_chunk(answers, today, loaded.level, states),
+        replace(tally, searches=decision.searches),
     )
 
 

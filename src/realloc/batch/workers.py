@@ -1,60 +1,122 @@
-"""Chunks decided here or in several processes. Workers only compute; the run itself writes."""
+"""Chunks decided here, in several processes, or elsewhere. Workers only compute; the run itself
+reads and writes.
+"""
 
 import ctypes
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from multiprocessing import connection
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from realloc.base.errors import StoreError
 from realloc.base.numerics.blas import one_blas_thread
 from realloc.base.simplex import Integers
-from realloc.batch.checkpoint import Checkpoint, PackedChunk, pack
 from realloc.batch.chunks import Chunk
-from realloc.batch.score import score
-from realloc.batch.tally import Tally
 from realloc.serve.load import LoadedModel, ModelRequest, load_model
-from realloc.storage.ledger.rows import Run
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 AHEAD = 1  # chunks that wait for each worker, so that none waits for a chunk
 
+Made = TypeVar("Made")
+
 _state: dict[str, LoadedModel] = {}  # of a worker
 
 
-def decide_chunks(
-    request: ModelRequest,
+@dataclass(frozen=True)
+class ChunkTask:
+    """A chunk to work on, which of its rows repeat a key, and what an earlier pass kept of it."""
+
+    chunk: Chunk
+    repeated: Integers
+    kept: Any = None
+
+
+Work = Callable[[ChunkTask, LoadedModel], Made]
+
+
+class Workers(Protocol):
+    """Processes that hold the model and work on chunks."""
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        ...
+
+    def submit(self, work: Work[Made], task: ChunkTask) -> Future[Made]:
+        """Have a task done."""
+        ...
+
+
+def work_on_chunks(
+    workers: AbstractContextManager[Workers] | None,
     loaded: LoadedModel,
-    chunks: Iterator[Chunk],
-    repeated: Integers,
-    checkpoint: Checkpoint,
-    jobs: int,
-) -> Iterator[tuple[int, Tally]]:
-    """Decide and keep chunks, each as soon as it is done."""
-    if jobs <= 1:
-        for chunk in chunks:
+    work: Work[Made],
+    tasks: Iterator[ChunkTask],
+) -> Iterator[tuple[int, Made]]:
+    """What `work` makes of every chunk, as soon as it is done; None: in this process."""
+    if workers is None:
+        for task in tasks:
             with one_blas_thread:  # products are too small to gain from more
-                packed = pack(score(chunk, loaded, repeated, checkpoint.run))
-            yield chunk.number, checkpoint.keep(chunk.number, packed)
+                made = work(task, loaded)
+            yield task.chunk.number, made
             give_back()
         return
+    with workers as pool:
+        for number, made in _spread(pool, work, tasks):
+            yield number, made
+            del made
+            give_back()
+
+
+def _spread(
+    pool: Workers, work: Work[Made], tasks: Iterator[ChunkTask]
+) -> Iterator[tuple[int, Made]]:
+    """Never more chunks under way than workers and those that wait for them."""
+    waiting: dict[Future[Made], int] = {}
+    for task in tasks:
+        waiting[pool.submit(work, task)] = task.chunk.number
+        if len(waiting) >= pool.count * (1 + AHEAD):
+            yield from _finished(waiting)
+    while waiting:
+        yield from _finished(waiting)
+
+
+def _finished(waiting: dict[Future[Made], int]) -> Iterator[tuple[int, Made]]:
+    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+    for future in done:
+        yield waiting.pop(future), future.result()
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Processes of this machine."""
+
+    pool: ProcessPoolExecutor
+    count: int
+
+    def submit(self, work: Work[Made], task: ChunkTask) -> Future[Made]:
+        """Have a task done."""
+        return self.pool.submit(_work, work, task)
+
+
+@contextmanager
+def local_processes(request: ModelRequest, count: int) -> Generator[Processes]:
+    """Processes that load the version themselves, and end with the run."""
     pool = ProcessPoolExecutor(
-        jobs, multiprocessing.get_context("spawn"), initializer=_start, initargs=(request,)
+        count, multiprocessing.get_context("spawn"), initializer=_start, initargs=(request,)
     )
     try:
         with _one_thread_each():
-            for number, packed in _spread(pool, chunks, repeated, checkpoint.run, jobs):
-                tally = checkpoint.keep(number, packed)
-                del packed
-                give_back()
-                yield number, tally
+            yield Processes(pool, count)
     except BrokenProcessPool as problem:
         raise StoreError(
             "A worker process was ended before its chunk was done, perhaps for want of memory. "
@@ -62,31 +124,6 @@ def decide_chunks(
         ) from problem
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _spread(
-    pool: ProcessPoolExecutor,
-    chunks: Iterator[Chunk],
-    repeated: Integers,
-    run: Run,
-    jobs: int,
-) -> Iterator[tuple[int, PackedChunk]]:
-    """Never more chunks under way than workers and those that wait for them."""
-    waiting: dict[Future[PackedChunk], int] = {}
-    for chunk in chunks:
-        rows = chunk.source.rows or 0
-        inside = repeated[(repeated >= chunk.first) & (repeated < chunk.first + rows)]
-        waiting[pool.submit(_score, chunk, inside, run)] = chunk.number
-        if len(waiting) >= jobs * (1 + AHEAD):
-            yield from _finished(waiting)
-    while waiting:
-        yield from _finished(waiting)
-
-
-def _finished(waiting: dict[Future[PackedChunk], int]) -> Iterator[tuple[int, PackedChunk]]:
-    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-    for future in done:
-        yield waiting.pop(future), future.result()
 
 
 def _start(request: ModelRequest) -> None:
@@ -103,9 +140,9 @@ def _end_with(sentinel: int) -> None:
     os._exit(1)
 
 
-def _score(chunk: Chunk, repeated: Integers, run: Run) -> PackedChunk:
+def _work(work: Work[Made], task: ChunkTask) -> Made:
     give_back()  # what the last chunk needed
-    return pack(score(chunk, _state["loaded"], repeated, run))
+    return work(task, _state["loaded"])
 
 
 def give_back() -> None:

@@ -1,4 +1,4 @@
-"""The command `realloc`. Exit codes: 0 done, 2 bad input (one message on stderr), 1 unexpected."""
+"""The command `realloc`. Exit codes: 0 done, 2 bad input, 1 unexpected or unfinished."""
 
 import io
 import os
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from realloc.base.errors import ReallocError
+from realloc.base.errors import ReallocError, UnfinishedError
 from realloc.base.version import __version__
 from realloc.cli.lazy import LazyGroup
 
@@ -57,6 +57,9 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         app()
+    except UnfinishedError as problem:
+        _print_error(problem)
+        sys.exit(1)
     except ReallocError as problem:
         _print_error(problem)
         sys.exit(2)

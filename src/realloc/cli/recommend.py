@@ -10,7 +10,17 @@ from rich.markup import escape
 from realloc.base.errors import ConfigError
 from realloc.base.progress import show_progress
 from realloc.base.tasks import processors
-from realloc.batch import BatchResult, Options, recommend_file
+from realloc.batch import (
+    Committed,
+    Options,
+    Shard,
+    ShardResult,
+    commit_shards,
+    recommend_file,
+    recommend_shard,
+)
+from realloc.batch.manifest import MANIFEST
+from realloc.batch.summary import RunSummary
 from realloc.cli.console import indented, stdout
 from realloc.cli.options import AllowNetwork, Decisions, Quiet, Report, StorePath
 from realloc.cli.outputs import Force, check_free
@@ -25,7 +35,21 @@ def recommend(
         ),
     ],
     store: StorePath,
-    out: Annotated[Path, typer.Option(help="Where to write: .parquet or .csv.")],
+    out: Annotated[
+        Path,
+        typer.Option(help="Where to write: .parquet, .csv, or a folder for many parts."),
+    ],
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            help="Finish only this share of the parts, e.g. 3/8. Any number of processes "
+            "may work on one folder."
+        ),
+    ] = None,
+    commit: Annotated[
+        bool,
+        typer.Option("--commit", help="Publish the folder once all shards have run."),
+    ] = False,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -79,12 +103,33 @@ def recommend(
             allow_network=allow_network,
             progress=progress,
         )
-        result = recommend_file(today, store, out, options)
-    if report is not None:
+        if shard is not None:
+            if commit:
+                raise ConfigError(
+                    "Expected either `--shard` or `--commit`, got both: "
+                    "commit once all shards have run."
+                )
+            done = recommend_shard(today, store, out, _shard(shard), options)
+            _show_shard(done, shard, stdout())
+        elif commit or not out.suffix or out.is_dir():
+            if not commit:
+                recommend_shard(today, store, out, Shard(0, 1), options)
+            committed = commit_shards(today, store, out, options)
+            _show_committed(committed, out, stdout())
+        else:
+            result = recommend_file(today, store, out, options)
+            _show(result.summary, result.out, result.summary_path, stdout())
+    if report is not None and shard is None:
         from realloc.report.store import write_report
 
         write_report(store, report, allow_network, decisions)
-    _show(result, stdout())
+
+
+def _shard(given: str) -> Shard:
+    number, slash, count = given.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal()):
+        raise ConfigError(f"Expected `--shard` as i/n, such as 3/8, got {given!r}.")
+    return Shard(int(number), int(count))
 
 
 def _pools(given: list[str]) -> dict[str, float] | None:
@@ -102,10 +147,29 @@ def _pools(given: list[str]) -> dict[str, float] | None:
     return pools or None
 
 
-def _show(result: BatchResult, console: Console) -> None:
-    summary = result.summary
+def _show_shard(done: ShardResult, shard: str, console: Console) -> None:
+    parts = f"{len(done.chunks)} of {done.of} parts"
+    if done.offered:
+        console.print(
+            f"Shard {shard}: the offers of {parts} are written. Once all shards have run, run "
+            "them again, or `--commit`, to keep the caps over all rows."
+        )
+    else:
+        console.print(f"Shard {shard}: {parts} are finished, {done.rows:,} rows.")
+
+
+def _show_committed(done: Committed, out: Path, console: Console) -> None:
+    if done.summary is None:
+        console.print(
+            f"{escape(str(out))} was already committed: run {done.manifest.figures['run']}."
+        )
+        return
+    _show(done.summary, out, out / MANIFEST, console)
+
+
+def _show(summary: RunSummary, out: Path, figures: Path, console: Console) -> None:
     console.print(
-        f"[bold]{summary.rows:,} rows[/], {summary.moved:,} moved → {escape(str(result.out))}"
+        f"[bold]{summary.rows:,} rows[/], {summary.moved:,} moved → {escape(str(out))}"
     )
     if summary.frozen:
         console.print(
@@ -120,6 +184,4 @@ def _show(result: BatchResult, console: Console) -> None:
         if summary.decision_log
         else ""
     )
-    console.print(
-        f"  Run {summary.run}{logged}. Figures: {escape(str(result.summary_path))}"
-    )
+    console.print(f"  Run {summary.run}{logged}. Figures: {escape(str(figures))}")

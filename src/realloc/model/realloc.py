@@ -9,11 +9,12 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from realloc.base.errors import LogError
 from realloc.base.numerics.blas import one_blas_thread
 from realloc.base.progress import Progress, guarded, show_progress, silent
-from realloc.base.simplex import Floats
+from realloc.base.simplex import Floats, Integers
 from realloc.base.tasks import Engine, LocalEngine
 from realloc.decide.columns import check_names
 from realloc.decide.config import DecisionConfig
@@ -46,7 +47,12 @@ from realloc.model.known import Knowledge, what_is_known
 from realloc.model.last_window import LastWindow, look_back
 from realloc.model.outlook import look_ahead
 from realloc.model.plots import ModelPlots
-from realloc.model.recommend import recommend_rows
+from realloc.model.recommend import (
+    OfferedBatch,
+    offer_rows,
+    recommend_rows,
+    take_offers,
+)
 from realloc.model.request import read_constraints, read_today
 from realloc.model.sensitivity import Sensitivity, judge_sensitivity
 from realloc.model.state import RoundState
@@ -203,6 +209,20 @@ class ReAlloc(Shown):
             return recommend_rows(
                 self.fitted, logs, self.config, constraints, pools, progress
             )
+
+    def offer(self, logs: Logs, pools: dict[str, float]) -> list[OfferedBatch]:
+        """What rows that have been read could do, for a choice over more rows than these."""
+        with one_blas_thread:
+            rules = self.config.constraints
+            return list(offer_rows(self.fitted, logs, self.config, rules, pools))
+
+    def take(
+        self, logs: Logs, kept: list[dict[str, NDArray[Any]]], option: Integers
+    ) -> Decision:
+        """The decisions on rows with the offers that were chosen for them."""
+        with one_blas_thread:
+            rules = self.config.constraints
+            return take_offers(self.fitted, logs, self.config, rules, kept, option)
 
     def explain(self, today: Any, unit: Any, constraints: Any = None) -> Explanation:
         """Why one unit of `today` is moved or kept: step by step, with the evidence."""

@@ -17,7 +17,15 @@ from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.constraints.limits import compile_limits
 from realloc.decide.decide import Decided, decide
 from realloc.decide.model import DecisionModel, ModelSupport
-from realloc.decide.portfolio.pool import Pooled, Pools, offer, share_out
+from realloc.decide.portfolio.pool import (
+    Demand,
+    Offer,
+    Pooled,
+    Pools,
+    choose_offers,
+    demand,
+    offer,
+)
 from realloc.decide.problem import Problem
 from realloc.decide.types import Decision
 from realloc.logs import Logs
@@ -49,23 +57,22 @@ def recommend_rows(
     progress: Progress = silent,
 ) -> Decision:
     """Decide on every row of `logs`; only caps over all rows hold all batches at once."""
-    all_rows = pools is not None or constraints.largest_move_per_day is not None
+    if pools is not None or constraints.largest_move_per_day is not None:
+        offers = list(offer_rows(model, logs, config, constraints, pools or {}, progress))
+        demands = [made.demand for made in offers]
+        options = choose_offers(demands, caps_of(config, constraints, pools))
+        taken = zip(offers, options, strict=True)
+        return join([made.answer(model, logs, config, option) for made, option in taken])
     parts: list[Decision] = []
-    batches: list[Batch] = []
-    decided: list[Decided] = []
     for batch in open_batches(model, logs, config, constraints):
         result = decide(batch.problem, config.decision)
-        if all_rows:
-            batches.append(batch)
-            decided.append(result)
-        else:
-            parts.append(answer(model, logs, batch, result, config))
-        progress("decisions", int(batch.rows[-1]) + 1 if len(batch.rows) else 0, len(logs))
-    if all_rows:
-        decided = apply_caps(batches, decided, logs, config, constraints, pools or {})
-        for batch, result in zip(batches, decided, strict=True):
-            parts.append(answer(model, logs, batch, result, config))
+        parts.append(answer(model, logs, batch, result, config))
+        _report(progress, batch, logs)
     return join(parts)
+
+
+def _report(progress: Progress, batch: Batch, logs: Logs) -> None:
+    progress("decisions", int(batch.rows[-1]) + 1 if len(batch.rows) else 0, len(logs))
 
 
 def open_batches(
@@ -106,24 +113,59 @@ def open_batches(
         yield Batch(rows, problem, support)
 
 
-def apply_caps(
-    batches: list[Batch],
-    decided: list[Decided],
+@dataclass(frozen=True, eq=False)
+class OfferedBatch:
+    """Rows that have made their offers, for a choice over all rows."""
+
+    batch: Batch
+    offer: Offer
+    demand: Demand
+
+    def answer(
+        self, model: DecisionModel, logs: Logs, config: Config, option: Integers
+    ) -> Decision:
+        """The decisions with the chosen offers."""
+        return answer(model, logs, self.batch, self.offer.take(option), config)
+
+
+def offer_rows(
+    model: DecisionModel,
     logs: Logs,
     config: Config,
     constraints: Constraints,
     pools: Pools,
-) -> list[Decided]:
-    """Hold caps over all rows: give up or shorten moves where that costs least."""
+    progress: Progress = silent,
+) -> Iterator[OfferedBatch]:
+    """Decide on every row and say what else it could do, batch by batch."""
     channels = logs.schema.channels
-    offers = [
-        offer(batch.problem, result, channels, pools, config.decision)
-        for batch, result in zip(batches, decided, strict=True)
-    ]
-    settings = Pooled(pools, constraints.largest_move_per_day, config.money_digits)
     days = logs.times.astype("datetime64[D]")
-    batch_days = [days[batch.rows] for batch in batches]
-    return share_out(offers, batch_days, channels, settings)
+    for batch in open_batches(model, logs, config, constraints):
+        decided = decide(batch.problem, config.decision)
+        made = offer(batch.problem, decided, channels, pools, config.decision)
+        yield OfferedBatch(batch, made, demand(made, days[batch.rows], channels, pools))
+        _report(progress, batch, logs)
+
+
+def take_offers(
+    model: DecisionModel,
+    logs: Logs,
+    config: Config,
+    constraints: Constraints,
+    kept: list[dict[str, NDArray[Any]]],
+    option: Integers,
+) -> Decision:
+    """The decisions with chosen offers (n,) that were kept as arrays, one set for each batch."""
+    parts: list[Decision] = []
+    batches = open_batches(model, logs, config, constraints)
+    for batch, arrays in zip(batches, kept, strict=True):
+        made = Offer.from_arrays(batch.problem, arrays)
+        parts.append(answer(model, logs, batch, made.take(option[batch.rows]), config))
+    return join(parts)
+
+
+def caps_of(config: Config, constraints: Constraints, pools: Pools | None) -> Pooled:
+    """The caps over all rows."""
+    return Pooled(pools or {}, constraints.largest_move_per_day, config.money_digits)
 
 
 def answer(

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from realloc.base.progress import Progress, silent
+from realloc.base.errors import StoreError
 from realloc.base.validation import from_table
 from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
@@ -76,13 +76,20 @@ class LoadedModel:
         """Whether a row's state depends on earlier rows of its unit."""
         return self.model is not None and self.model.fitted.encoder.history is not None
 
-    def decide(
-        self, logs: Logs, pools: dict[str, float] | None = None, progress: Progress = silent
-    ) -> Decision:
+    @property
+    def answering(self) -> ReAlloc:
+        """The model; refused where the store is frozen."""
+        if self.model is None:
+            raise StoreError(
+                "Expected a model that may move budget, but the store is frozen."
+            )
+        return self.model
+
+    def decide(self, logs: Logs, pools: dict[str, float] | None = None) -> Decision:
         """The answers to rows, with caps over all of them."""
         if self.model is None:
             return keep(logs, REASON)
-        return self.model.decide(logs, pools=pools, progress=progress)
+        return self.model.decide(logs, pools=pools)
 
 
 def load_model(request: ModelRequest) -> LoadedModel:

@@ -10,7 +10,7 @@ from realloc.decide.config import DecisionConfig
 from realloc.decide.constraints.constraints import Constraints
 from realloc.decide.constraints.limits import Limits
 from realloc.decide.decide import decide
-from realloc.decide.portfolio.pool import Pooled, offer, share_out
+from realloc.decide.portfolio.pool import Pooled, choose_offers, demand, offer
 from realloc.decide.types import POOL
 from tests.decide.test_decide import CHANNELS, Everywhere, linear, problem
 
@@ -34,8 +34,9 @@ def pooled(one, pools, per_day=None, days=DAYS, config=CONFIG):
         else tuple(f"c{k}" for k in range(one.start.shape[1]))
     )
     made = offer(one, decided, channels, pools, config)
-    after = share_out([made], [days], channels, Pooled(pools, per_day, 2))[0]
-    return decided, after
+    asked = demand(made, days, channels, pools)
+    options = choose_offers([asked], Pooled(pools, per_day, 2))
+    return decided, made.take(options[0])
 
 
 def money(one, decided):

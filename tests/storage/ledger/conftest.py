@@ -43,7 +43,7 @@ def segment(folder, rows: int = 4, name: str = "part.parquet"):
         ),
         path,
     )
-    return path
+    return path.read_bytes()
 
 
 @pytest.fixture

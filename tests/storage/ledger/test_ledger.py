@@ -166,17 +166,18 @@ def test_only_what_belongs_to_nobody_is_forgotten(ledger, tmp_path):
 
 
 def test_what_a_killed_run_left_is_no_hindrance_to_the_same_run(ledger, tmp_path):
-    (ledger.path / TMP / "new").mkdir()
-    (ledger.path / TMP / "new" / ENTRY).write_text("half")
+    (ledger.path / TMP / "new.1").mkdir()
+    (ledger.path / TMP / "new.1" / ENTRY).write_text("half")
     assert ledger.append(entry("new"), [segment(tmp_path)]).number == 4
+    assert os.listdir(ledger.path / TMP) == []
     assert ledger.verify() == ()
 
 
 def test_a_number_that_somebody_else_took_is_left_to_them(ledger, tmp_path, monkeypatch):
     real, tried, part = Ledger._following, [], segment(tmp_path)
 
-    def late(self, asked):
-        found = real(self, asked)
+    def late(self, *asked):
+        found = real(self, *asked)
         tried.append(found.number)
         if len(tried) == 1:
             ledger.append(entry("faster"), [part])
@@ -200,8 +201,11 @@ def test_an_entry_is_on_the_disk_before_it_has_its_name_and_so_is_the_name(
     part = segment(tmp_path)
     with recording.replaced(around):
         ledger.append(entry("new"), [part])
-    work = str(ledger.path / TMP / "new")
-    named = seen.index(("rename", work, str(ledger.folder(4))))
+    named = next(
+        i for i, one in enumerate(seen) if one[::2] == ("rename", str(ledger.folder(4)))
+    )
+    work = seen[named][1]
+    assert Path(work).parent == ledger.path / TMP
     assert seen[named - 1] == ("sync_folder", work)
     assert ("write_new_file", f"{work}/{ENTRY}") in seen[: named - 1]
     assert seen[named + 1] == ("sync_folder", str(ledger.path))
@@ -252,6 +256,19 @@ def test_a_failure_at_any_operation_adds_the_entry_or_nothing(
         assert other.numbers() == [1, 2, 3, 4]
         assert os.listdir(other.path / TMP) == []
     assert set(hits) == {"write_new_file", "make_folder", "rename", "sync_folder"}
+
+
+def test_many_writers_of_one_run_add_one_entry(tmp_path):
+    part = segment(tmp_path)
+    for n in range(20):
+        ledger = Ledger(tmp_path / f"decisions-{n}")
+        entries = map(entry, ["one", "one", "other", "one"])
+        with ThreadPoolExecutor(4) as pool:
+            made = list(pool.map(ledger.append, entries, [[part]] * 4))
+        assert len({one.number for one in made if one.run == "one"}) == 1
+        assert ledger.numbers() == [1, 2]
+        assert ledger.verify() == ()
+        assert os.listdir(ledger.path / TMP) == []
 
 
 def test_many_writers_at_once_each_get_a_number_of_their_own(tmp_path):

@@ -1,10 +1,14 @@
 """Caps over all rows: a pool of money per channel, and a day's moved share.
 
 Every row offers its recommendation, parts of the way there, and ways that leave the capped
-channels; `portfolio.py` decides who gives way. All offers keep the row's own rules.
+channels; `portfolio.py` decides who gives way. All offers keep the row's own rules. Offers of
+different rows are made independently, so those of a large batch can be kept as plain arrays until
+the choice is made.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +79,24 @@ class Offer:
             binding=np.where(unchanged, self.decided.binding, POOL),
         )
 
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """All but the problem, as arrays by name."""
+        decided = {
+            f"decided.{field.name}": np.asarray(getattr(self.decided, field.name))
+            for field in fields(Decided)
+        }
+        return decided | {"ends": self.ends, "gain": self.gain, "possible": self.possible}
+
+    @classmethod
+    def from_arrays(cls, problem: Problem, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The offers that `to_arrays` wrote, of the same rows."""
+        values: dict[str, Any] = {
+            field.name: arrays[f"decided.{field.name}"] for field in fields(Decided)
+        }
+        values["search_path"] = str(values["search_path"])
+        decided = Decided(**values)
+        return cls(problem, decided, arrays["ends"], arrays["gain"], arrays["possible"])
+
 
 @dataclass(frozen=True)
 class Pooled:
@@ -83,6 +105,18 @@ class Pooled:
     pools: Pools
     moved_per_day: float | None
     digits: int
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """What the offers of n rows gain and use: all that the choice between rows looks at."""
+
+    gain: Floats  # (n, J)
+    possible: Mask  # (n, J)
+    use: Integers  # (n, J, R) minor units in the capped channels
+    moved: Integers  # (n, J) minor units that change hands
+    day: NDArray[np.datetime64]  # (n,)
+    budget: Floats  # (n,) minor units
 
 
 def offer(
@@ -143,42 +177,42 @@ def leave(problem: Problem, base: Floats, channel: int, config: DecisionConfig) 
     return problem.limits.settle(trace.shares)
 
 
-def share_out(
-    offers: list[Offer],
-    days: list[NDArray[np.datetime64]],
-    channels: tuple[str, ...],
-    pooled: Pooled,
-) -> list[Decided]:
+def demand(
+    offered: Offer, days: NDArray[np.datetime64], channels: tuple[str, ...], pools: Pools
+) -> Demand:
+    """What the offers of some rows ask for."""
+    use = offered.use([channels.index(name) for name in pools])
+    budget = offered.problem.limits.bounds.budget
+    return Demand(offered.gain, offered.possible, use[..., :-1], use[..., -1], days, budget)
+
+
+def choose_offers(demands: list[Demand], pooled: Pooled) -> list[Integers]:
     """Choose one offer per row such that every cap holds to the cent."""
-    if not any(len(one.gain) for one in offers):
-        return [one.decided for one in offers]
+
+    def join(name: str) -> NDArray[Any]:
+        return np.concatenate([getattr(one, name) for one in demands])
+
+    gain = join("gain")
+    if not len(gain):
+        return [np.empty(0, dtype=np.int64) for _ in demands]
     unit = 10.0**pooled.digits
     caps = dict(pooled.pools)
-    columns = [channels.index(name) for name in pooled.pools]
-    use = np.concatenate([one.use(columns) for one in offers])
-    moved = use[..., -1:]
-    use = use[..., :-1]
+    use = join("use")
     if pooled.moved_per_day is not None:
-        when, day = np.unique(np.concatenate(days), return_inverse=True)
+        when, day = np.unique(join("day"), return_inverse=True)
         if len(when) > MOST_DAYS:
             raise ConfigError(
                 f"Expected rows of at most {MOST_DAYS} days for `largest_move_per_day`, "
                 f"got {len(when)}. Recommend a day at a time."
             )
-        budget = np.concatenate([one.problem.limits.bounds.budget for one in offers])
-        totals = np.bincount(day, weights=budget)
+        totals = np.bincount(day, weights=join("budget"))
         for name, total in zip(when, totals, strict=True):
             caps[f"money moved on {name}"] = pooled.moved_per_day * float(total)
         on_day = day[:, None, None] == np.arange(len(when))
-        use = np.concatenate([use, moved * on_day], axis=2)
-    menu = Menu(
-        gain=np.concatenate([one.gain for one in offers]),
-        use=use,
-        possible=np.concatenate([one.possible for one in offers]),
-    )
+        use = np.concatenate([use, join("moved")[..., None] * on_day], axis=2)
+    menu = Menu(gain, use, join("possible"))
     # A cap above the largest total of uses binds nobody.
     limits = np.minimum(np.floor(np.array([*caps.values()]) * unit + 1e-6), LARGEST_TOTAL)
     choice = choose(menu, limits.astype(np.int64), tuple(caps), pooled.digits)
-    ends = np.cumsum([len(one.gain) for one in offers])
-    options = np.split(choice.option, ends[:-1])
-    return [one.take(option) for one, option in zip(offers, options, strict=True)]
+    ends = np.cumsum([len(one.gain) for one in demands])
+    return np.split(choice.option, ends[:-1])

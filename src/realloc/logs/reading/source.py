@@ -8,6 +8,7 @@ as a column to every file below.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -64,14 +65,25 @@ class Source:
         """How its text is written."""
         return self.files[0].read if self.files else PLAIN
 
-    def pieces(self, names: Sequence[str]) -> Iterator[Piece]:
-        """The named columns in pieces of bounded size, in a stable order."""
+    def pieces(self, names: Sequence[str], first: int = 0) -> Iterator[Piece]:
+        """The named columns in pieces of bounded size, in a stable order, from row `first` on."""
         if self.frame is not None:
-            batches = self.frame.select(list(names)).to_batches(max_chunksize=BATCH_ROWS)
-            yield from _numbered(batches, *self.place)
+            frame = self.frame.select(list(names)).slice(first)
+            label, number = self.place
+            batches = frame.to_batches(max_chunksize=BATCH_ROWS)
+            yield from _numbered(batches, label, number + first)
         for file in self.files:
+            groups = file.groups_before(first)
+            skipped = sum(file.group_rows[:groups])
+            first -= skipped
+            if groups and groups == len(file.group_rows):
+                continue
             label = f"{file.path} {'line' if kind_of(file.path) == 'csv' else 'row'}"
-            yield from _numbered(file.batches(names), label, 2 if file.text else 1)
+            start = (2 if file.text else 1) + skipped
+            for piece in _numbered(file.batches(names, groups), label, start):
+                dropped = min(first, piece.batch.num_rows)
+                first -= dropped
+                yield Piece(piece.batch.slice(dropped), label, piece.first + dropped)
 
 
 def _numbered(batches: Iterable[pa.RecordBatch], label: str, first: int) -> Iterator[Piece]:
@@ -130,8 +142,21 @@ class File:
             [*self.own_columns, *(pa.field(name, pa.string()) for name in names)]
         )
 
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The named columns, batch by batch."""
+    @cached_property
+    def group_rows(self) -> list[int]:
+        """The number of rows of each row group; text has none."""
+        if self.text:
+            return []
+        metadata = _open_parquet(self.path).metadata
+        return [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
+
+    def groups_before(self, first: int) -> int:
+        """How many row groups end before a row."""
+        ends = accumulate(self.group_rows) if first else ()
+        return sum(end <= first for end in ends)
+
+    def batches(self, names: Sequence[str], groups: int = 0) -> Iterator[pa.RecordBatch]:
+        """The named columns, batch by batch, without the first row groups."""
         own = self.own_columns.names
         inside = [name for name in names if name in own]
         if self.sheet is not None:
@@ -139,7 +164,7 @@ class File:
         elif self.text:
             batches = csvtext.batches(self.path, own, inside, self.read)
         else:
-            batches = self._parquet(inside)
+            batches = self._parquet(inside, groups)
         for batch in batches:
             arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
             for name, value in self.keys:
@@ -151,11 +176,13 @@ class File:
                 [arrays[name] for name in names], names=list(names)
             )
 
-    def _parquet(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+    def _parquet(self, names: list[str], groups: int) -> Iterator[pa.RecordBatch]:
         """Row groups joined into large batches, as each batch costs a look-up of all units."""
         waiting: list[pa.RecordBatch] = []
         try:
-            for batch in _open_parquet(self.path).iter_batches(BATCH_ROWS, columns=names):
+            file = _open_parquet(self.path)
+            wanted = range(groups, file.num_row_groups) if groups else None
+            for batch in file.iter_batches(BATCH_ROWS, row_groups=wanted, columns=names):
                 waiting.append(batch)
                 if sum(part.num_rows for part in waiting) >= BATCH_ROWS:
                     yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()

@@ -198,29 +198,26 @@ def recover(ledger: Ledger) -> int:
 
 
 def _to_entry(ledger: Ledger, path: Path) -> None:
-    """Make an entry of a journal and remove it; if stopped in between, its run finds the entry."""
+    """Make an entry of a journal and remove it; if stopped in between, the entry is found."""
     frames = list(read_frames(path))
     values = parse_object(frames[0]) if frames else {}
     # Rows of other types than the rest have files of their own.
     alike: dict[str, list[pa.Table]] = {}
     for table in _tables(frames[1:], values):
         alike.setdefault(str(table.schema), []).append(table)
-    run = path.stem
-    for left in path.parent.glob(f"{run}.*.parquet"):
-        disk.remove_file(left)
-    files = [path.with_suffix(f".{number}.parquet") for number in range(len(alike))]
-    if files and ledger.find(run) is None:
-        for file, tables in zip(files, alike.values(), strict=True):
-            sink = pa.BufferOutputStream()
-            pq.write_table(
-                pa.concat_tables(tables), sink, compression="zstd", write_page_checksum=True
-            )
-            disk.write_new_file(file, sink.getvalue().to_pybytes())
+    if alike:
         del values["digest"]
-        ledger.append(parse_entry(values | {"segments": (), "run": run}), files)
-        for file in files:
-            disk.remove_file(file)
+        entry = parse_entry(values | {"segments": (), "run": path.stem})
+        ledger.append(entry, map(_pack_segment, alike.values()))
     disk.remove_file(path)
+
+
+def _pack_segment(tables: list[pa.Table]) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        pa.concat_tables(tables), sink, compression="zstd", write_page_checksum=True
+    )
+    return sink.getvalue().to_pybytes()
 
 
 def _tables(frames: list[bytes], entry: dict[str, Any]) -> Iterator[pa.Table]:

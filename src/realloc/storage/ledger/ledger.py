@@ -12,11 +12,13 @@ the same number one wins, and the other takes the next.
 """
 
 import errno
+import glob
 import os
 import re
+import secrets
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -74,56 +76,74 @@ class Ledger:
                 return entry
         return None
 
-    def append(self, entry: Entry, files: Sequence[Path]) -> Entry:
-        """Add an entry whose rows lie in Parquet files, which stay; then it is on the disk."""
+    def append(self, entry: Entry, files: Iterable[bytes]) -> Entry:
+        """Add an entry with its Parquet files of rows, down to the disk.
+
+        A run has one entry: if it is there, also of another process at the same time, that one is
+        returned and nothing is added.
+        """
         try:
             return self._append(entry, files)
         except OSError as problem:
+            there = self.find(entry.run) if isinstance(problem, FileNotFoundError) else None
+            if (
+                there is not None
+            ):  # another process added it, and removed our unfinished work
+                return there
             raise LedgerError(
                 f"Cannot add to the decision log {str(self.path)!r}: {disk.describe(problem)}. "
                 "No decision was published."
             ) from problem
 
-    def _append(self, entry: Entry, files: Sequence[Path]) -> Entry:
+    def _append(self, entry: Entry, files: Iterable[bytes]) -> Entry:
         self.make(self.path / TMP)
         # What stopped runs left half-made that never came back.
         for folder in (self.path / TMP).iterdir():
             with suppress(OSError):
                 if time.time() - folder.stat().st_mtime > STALE_SECONDS:
                     shutil.rmtree(folder)
-        work = self.path / TMP / entry.run
-        if work.exists():  # of the same run, which was stopped
-            shutil.rmtree(work)
-        disk.make_folder(work)
-        try:
-            names = [f"rows-{place:05d}.parquet" for place in range(len(files))]
-            segments = tuple(
-                _take(file, work / name) for file, name in zip(files, names, strict=True)
-            )
-            rows = sum(segment.rows for segment in segments)
-            entry = replace(entry, segments=segments, rows=rows)
-            for _ in range(ATTEMPTS):
-                entry = self._following(entry)
-                disk.write_new_file(work / ENTRY, entry.pack())
-                disk.sync_folder(work)
-                try:
-                    disk.rename(work, self.folder(entry.number))
-                except OSError as problem:
-                    if problem.errno not in TAKEN:
-                        raise
-                    # somebody was faster: take the next number
-                    disk.remove_file(work / ENTRY)
-                    continue
-                disk.sync_folder(self.path)
-                return entry
-            raise LedgerError(
-                f"Found no free number in {str(self.path)!r}: others were faster each time."
-            )
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-
-    def _following(self, entry: Entry) -> Entry:
         numbers = self.numbers()
+        there = self.find(entry.run)
+        if there is None:
+            work = self.path / TMP / f"{entry.run}.{secrets.token_hex(4)}"
+            disk.make_folder(work)
+            try:
+                entry = replace(entry, segments=tuple(_write(files, work)))
+                rows = sum(segment.rows for segment in entry.segments)
+                there = self._name(replace(entry, rows=rows), work, set(numbers))
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+        for left in (self.path / TMP).glob(f"{glob.escape(entry.run)}.*"):
+            shutil.rmtree(left, ignore_errors=True)
+        return there
+
+    def _name(self, entry: Entry, work: Path, seen: set[int]) -> Entry:
+        """Give the entry the next number; `seen` are those known to be of other runs."""
+        for _ in range(ATTEMPTS):
+            numbers = self.numbers()
+            for number in sorted({*numbers} - seen):
+                there = self.entry(number)
+                if there.run == entry.run:
+                    return there
+                seen.add(number)
+            entry = self._following(entry, numbers)
+            disk.write_new_file(work / ENTRY, entry.pack())
+            disk.sync_folder(work)
+            try:
+                disk.rename(work, self.folder(entry.number))
+            except OSError as problem:
+                if problem.errno not in TAKEN:
+                    raise
+                # somebody was faster: take the next number
+                disk.remove_file(work / ENTRY)
+                continue
+            disk.sync_folder(self.path)
+            return entry
+        raise LedgerError(
+            f"Found no free number in {str(self.path)!r}: others were faster each time."
+        )
+
+    def _following(self, entry: Entry, numbers: list[int]) -> Entry:
         last = read_entry(self.folder(numbers[-1])) if numbers else None
         if last is None:
             return replace(entry, number=1, previous=None)
@@ -222,9 +242,10 @@ def _check_digest(path: Path, segment: Segment) -> None:
         )
 
 
-def _take(file: Path, target: Path) -> Segment:
-    """Copy a file of rows down to the disk, so that nobody else can write to it."""
-    content = file.read_bytes()
-    disk.write_new_file(target, content)
-    rows = pq.read_metadata(pa.BufferReader(content)).num_rows
-    return Segment(target.name, rows, len(content), sha256(content))
+def _write(files: Iterable[bytes], folder: Path) -> Iterator[Segment]:
+    """Write files of rows down to the disk."""
+    for place, content in enumerate(files):
+        name = f"rows-{place:05d}.parquet"
+        disk.write_new_file(folder / name, content)
+        rows = pq.read_metadata(pa.BufferReader(content)).num_rows
+        yield Segment(name, rows, len(content), sha256(content))
