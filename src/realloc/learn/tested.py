@@ -69,10 +69,11 @@ class GainCorrection:
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> "GainCorrection":
         """Of what `asdict` gave."""
-        readings = [
-            EffectReading(**{**one, "direction": tuple(one["direction"])})
-            for one in table["tests"]
-        ]
+        rows: list[dict[str, Any]] = table["tests"]
+        readings: list[EffectReading] = []
+        for one in rows:
+            values: dict[str, Any] = {**one, "direction": tuple(one["direction"])}
+            readings.append(EffectReading(**values))
         covariance = as_rows(np.array(table["covariance"], dtype=np.float64))
         return cls(tuple(table["slope"]), covariance, float(table["size"]), tuple(readings))
 
