@@ -80,7 +80,7 @@ def _hostile_run(folder: Path, ledger: Ledger) -> None:
     hostile = replace(
         entry, run="hostile", schema=schema, segments=(), rows=0, previous=None
     )
-    Ledger(folder / DECISIONS).append(hostile, [folder / "rows.parquet"])
+    Ledger(folder / DECISIONS).append(hostile, [(folder / "rows.parquet").read_bytes()])
 
 
 @pytest.fixture(scope="session")

@@ -75,13 +75,18 @@ def test_a_row_has_the_inputs_and_shares_of_the_log(rows, logged):
     for number in (0, 40, 149):
         row = rows.row(number)
         assert row["unit"] == logged["unit"][number].as_py()
-        assert rows.fingerprint(number) == logged["fingerprint"][number].as_py().hex()
         logs = rows.inputs(number)
         assert logs.units.to_pylist() == [row["unit"]]
         now, to = rows.mixes(row)
         assert np.allclose(now, logs.shares[0])
         assert to[0] == logged["share_ads"][number].as_py()
         assert row["budget"] == logged[INPUTS][number]["budget"].as_py()
+
+
+def test_digests_of_rows_are_those_of_the_log(rows, logged):
+    digests = {row["row"]: row["input"] for row in rows.some([149, 3, 40])}
+    expected = {n: logged["fingerprint"][n].as_py() for n in (3, 40, 149)}
+    assert digests == {n: one.hex() if one else "" for n, one in expected.items()}
 
 
 def test_rows_that_could_not_be_read_or_are_not_there_get_a_sentence(rows):

@@ -66,3 +66,17 @@ def test_an_empty_store_says_what_to_do(tmp_path):
     (tmp_path / "store").mkdir()
     app = make_console(ConsoleSource(Store(tmp_path / "store")), None, HOSTS)
     assert "`realloc fit` makes one" in get(app, "/log").text
+
+
+def test_a_damaged_log_is_said_on_every_page_that_needs_it(copied):
+    entry = copied.run()
+    path = copied.ledger.folder(entry.number) / entry.segments[0].name
+    path.write_bytes(b"PAR1" + bytes(100))
+    app = make_console(copied, None, HOSTS)
+    for address in ("/", "/items", "/item?row=20", "/review"):
+        shown = get(app, address)
+        assert shown.status == 404
+        assert "`realloc audit` names it" in shown.text.replace("<code>", "`").replace(
+            "</code>", "`"
+        )
+    assert get(app, "/log").status == 200

@@ -33,6 +33,7 @@ MODULES = {
     "unfreeze": "store",
     "serve": "serve",
     "console": "open_console",
+    "publish": "publish",
     "mcp": "mcp",
     "dbt": "dbt",
 }

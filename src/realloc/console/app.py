@@ -1,11 +1,12 @@
 """The console as a web application: routes to pages, logins, files; `Guard` stands around it."""
 
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl
 
+from pyarrow import RecordBatch
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
@@ -24,7 +25,8 @@ from starlette.routing import Route
 from realloc.base.errors import LedgerError, ReallocError, StoreError
 from realloc.console import writes
 from realloc.console.guard import Guard, RequestRefused, read_cookie
-from realloc.console.pages import trust
+from realloc.console.pages import review, trust
+from realloc.console.pages.constraints import constraints
 from realloc.console.pages.item import item, what_if
 from realloc.console.pages.items import csv_chunks, items, read_selection, write_parquet
 from realloc.console.pages.overview import overview
@@ -45,19 +47,26 @@ Write = Callable[[Visit], str]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
-STATIC = ("console.css", "whatif.js")
+STATIC = ("console.css", "whatif.js", "review.js")
 FOREVER = {"cache-control": "private, max-age=31536000, immutable"}
 MOST_FIELDS = 500  # of an address or a form
 PAGES: dict[str, Page] = {
     "/": overview,
     "/items": items,
     "/item": item,
+    "/review": review.review,
+    "/constraints": constraints,
     "/versions": trust.versions,
     "/monitor": trust.monitor,
     "/log": trust.log,
     "/evaluations": trust.evaluations,
 }
-WRITES: dict[str, Write] = {"/versions/rollback": writes.roll_back}
+WRITES: dict[str, Write] = {
+    "/versions/rollback": writes.roll_back,
+    "/review/decide": review.decide,
+    "/review/bulk": review.decide_many,
+    "/review/undo": review.undo,
+}
 
 
 def make_console(
@@ -81,7 +90,11 @@ def make_console(
     ]
     app = Starlette(
         routes=routes,
-        exception_handlers={HTTPException: desk.not_found, ReallocError: desk.problem},
+        exception_handlers={
+            HTTPException: desk.not_found,
+            RequestRefused: desk.refused,
+            ReallocError: desk.problem,
+        },
     )
     return Guard(app, hosts, tokens, sessions)
 
@@ -118,26 +131,24 @@ class _Desk:
     async def csv(self, request: Request) -> Response:
         """The selection as CSV."""
         visit = await self.visit(request)
-        rows = await run_in_threadpool(
-            lambda: self.source.rows(self.source.run(visit.text("run")))
-        )
-        chunks = csv_chunks(rows, read_selection(visit, rows))
+        chunks = csv_chunks(await run_in_threadpool(self._export, visit))
         headers = {"content-disposition": 'attachment; filename="items.csv"'}
         return StreamingResponse(chunks, media_type="text/csv", headers=headers)
 
     async def parquet(self, request: Request) -> Response:
         """The selection as Parquet."""
         visit = await self.visit(request)
-        rows = await run_in_threadpool(
-            lambda: self.source.rows(self.source.run(visit.text("run")))
-        )
-        selection = read_selection(visit, rows)
+        batches = await run_in_threadpool(self._export, visit)
         with tempfile.NamedTemporaryFile(suffix=".parquet", delete=False) as file:
             path = Path(file.name)
-        await run_in_threadpool(write_parquet, rows, selection, path)
+        await run_in_threadpool(write_parquet, batches, path)
         return FileResponse(
             path, filename="items.parquet", background=BackgroundTask(path.unlink)
         )
+
+    def _export(self, visit: Visit) -> Iterator[RecordBatch]:
+        rows = self.source.rows(self.source.run(visit.text("run")))
+        return rows.export(read_selection(visit, rows))
 
     async def what_if(self, request: Request) -> Response:
         """What the sliders ask."""
@@ -208,6 +219,11 @@ class _Desk:
         status = problem.status_code if isinstance(problem, HTTPException) else 404
         text = "There is no such page. The menu lists all of them."
         return await self._say(request, "Not found", text, status)
+
+    async def refused(self, request: Request, problem: Exception) -> Response:
+        """A form or address that cannot be read."""
+        status = problem.status if isinstance(problem, RequestRefused) else 400
+        return await self._say(request, "This was refused", str(problem), status)
 
     async def problem(self, request: Request, problem: Exception) -> Response:
         """What cannot be shown is said in a sentence."""

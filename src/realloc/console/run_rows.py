@@ -5,8 +5,8 @@ then takes milliseconds. Names of columns are quoted here and values are paramet
 nothing from an address or a log is ever part of a statement.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -156,8 +156,8 @@ class RunRows:
         self, number: int, selection: RowSelection
     ) -> tuple[int | None, int | None]:
         """The rows before and after one in the order of a selection."""
-        one = replace(selection, after=None, before=number, size=1)
-        other = replace(selection, after=number, before=None, size=1)
+        one = selection.at(after=None, before=number, size=1)
+        other = selection.at(after=number, before=None, size=1)
         found = [self.page(place).rows for place in (one, other)]
         before, after = ([row["row"] for row in rows] for rows in found)
         return (before[0] if before else None, after[0] if after else None)
@@ -195,7 +195,7 @@ class RunRows:
             f"SELECT {', '.join(columns)} FROM rows WHERE {where} ORDER BY row",
             params=values,
         )
-        yield from found.to_arrow_reader(AT_ONCE)
+        return iter(found.to_arrow_reader(AT_ONCE))
 
     def inputs(self, number: int) -> Logs:
         """What a row was decided from."""
@@ -207,10 +207,24 @@ class RunRows:
             )
         return unpack_inputs(struct, self.schema)
 
-    def fingerprint(self, number: int) -> str:
-        """The digest of what a row was decided from; empty where it could not be read."""
-        digest = self._of_file(number, FINGERPRINT)[0].as_py()
-        return digest.hex() if digest else ""
+    def some(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        """Rows by their places, with the digests of what they were decided from."""
+        found = self._ask(
+            "SELECT * FROM rows WHERE row IN (SELECT unnest(?)) ORDER BY row", [[*numbers]]
+        )
+        digests: dict[int, bytes | None] = {}
+        for file, start in zip(self.files, self._starts, strict=True):
+            rows = self._ask(
+                f"SELECT file_row_number AS row, {FINGERPRINT} AS digest "
+                "FROM read_parquet(?, file_row_number = true) "
+                "WHERE file_row_number IN (SELECT unnest(?))",
+                [file, [number - start for number in numbers if number >= start]],
+            )
+            digests |= {row["row"] + start: row["digest"] for row in rows}
+        for row in found:
+            digest = digests.get(row["row"])
+            row["input"] = digest.hex() if digest else ""
+        return found
 
     def _of_file(self, number: int, name: str) -> pa.ChunkedArray:
         """A column of the log at one row, in the type that it has there."""

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 FILES = files("realloc.console")
 MENU = (
-    ("Decide", (("/", "Overview"), ("/items", "Items"))),
+    ("Decide", (("/", "Overview"), ("/items", "Items"), ("/review", "Review"))),
+    ("Plan", (("/constraints", "Constraints"),)),
     (
         "Trust",
         (

@@ -70,9 +70,13 @@ class RowSelection:
         """Whether any filter is set."""
         return any(getattr(self, name) for name in TEXTS)
 
+    def at(self, **changes: Any) -> "RowSelection":
+        """The same selection elsewhere."""
+        return replace(self, **changes)
+
     def address(self, **changes: Any) -> str:
         """The same selection with changes, as the part of an address after the question mark."""
-        values = vars(replace(self, **changes))
+        values = vars(self.at(**changes))
         given = {name: values[name] for name in TEXTS if values[name]}
         if values["order"] != "money":
             given["order"] = values["order"]

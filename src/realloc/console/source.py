@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pyarrow import ArrowException
+
 from realloc.base.errors import LedgerError, ReallocError
 from realloc.console.run_rows import RunRows
 from realloc.model.realloc import ReAlloc
@@ -71,6 +73,7 @@ class ConsoleSource:
         self._rows = Recent(RUNS_KEPT)
         self._figures = Recent(2 * RUNS_KEPT)
         self._models = Recent(MODELS_KEPT)
+        self._found = Recent(2 * RUNS_KEPT)
 
     def freshness(self) -> Freshness:
         """The state of the store now; a damaged one is said, not raised."""
@@ -126,7 +129,15 @@ class ConsoleSource:
 
     def figures(self, entry: Entry) -> RunFigures:
         """A run in a few numbers."""
-        return self._figures.get(entry.digest, lambda: figures_of_run(self.ledger, entry))
+        try:
+            return self._figures.get(
+                entry.digest, lambda: figures_of_run(self.ledger, entry)
+            )
+        except (OSError, ArrowException) as problem:
+            raise LedgerError(
+                f"Cannot read the rows of run {entry.run!r}: a file of entry {entry.number} is "
+                "missing or damaged. `realloc audit` names it."
+            ) from problem
 
     def model(self, number: int | None) -> tuple[ReAlloc, Version]:
         """A version's model and record."""
@@ -141,6 +152,10 @@ class ConsoleSource:
             raise LedgerError("No model was asked in this run: every mix was kept.")
         model, _ = self.model(entry.version)
         return copy(model).decide_with(*rules_of(entry))
+
+    def remember(self, name: Any, make: Callable[[], T]) -> T:
+        """Something about a run that takes long to find; found once."""
+        return self._found.get(name, make)
 
     def warm(self) -> None:
         """Read the newest run, so that the first page need not wait; what fails is said later."""

@@ -10,6 +10,7 @@ from realloc.base.errors import ConfigError, ReallocError
 from realloc.base.numbers import percent, plain, signed
 from realloc.base.simplex import Floats
 from realloc.console.pages.items import address, read_selection
+from realloc.console.roles import REVIEW
 from realloc.console.run_rows import RunRows
 from realloc.console.screen import Screen, Visit, day, versioned
 from realloc.console.whatif import AskedRow, WhatIf, as_constraints, spread_rest
@@ -68,6 +69,7 @@ def item(visit: Visit) -> Screen:
         "tiles": _tiles(row),
         "figure": _bars(rows, row),
         "history": _history(rows, row),
+        "may_review": visit.member.may(REVIEW),
         "problem": "",
         "evidence": None,
         "nearest": [],
@@ -266,6 +268,7 @@ def _whatif(visit: Visit, asked: AskedRow) -> dict[str, Any]:
         "detail": found.detail,
         "tone": found.tone,
         "toml": as_constraints(asked.channels, found.shares),
+        "shares": ",".join(f"{100 * share:.6f}" for share in found.shares.tolist()),
     }
 
 

@@ -1,6 +1,6 @@
 """Items: the rows of a run, filtered and sorted, page by page; and the selection as a file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -15,9 +15,11 @@ from realloc.decide.types import REASONS
 from realloc.storage.ledger.entry import Entry
 
 
-def read_selection(visit: Visit, rows: RunRows) -> RowSelection:
+def read_selection(
+    visit: Visit, rows: RunRows, query: Mapping[str, str] | None = None
+) -> RowSelection:
     """The selection of an address; a category comes as `column=value`."""
-    given = dict(visit.query)
+    given = dict(visit.query if query is None else query)
     column, _, value = given.get("category", "").partition("=")
     if column:
         given |= {"column": column, "value": value}
@@ -80,10 +82,10 @@ def address(entry: Entry, selection: RowSelection, **changes: int | None) -> str
     return "&".join(filter(None, (urlencode(parts), further)))
 
 
-def csv_chunks(rows: RunRows, selection: RowSelection) -> Iterator[bytes]:
-    """A selection as CSV, in pieces, so that memory does not grow with it."""
+def csv_chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
+    """Rows as CSV, in pieces, so that memory does not grow with it."""
     first = True
-    for batch in rows.export(selection):
+    for batch in batches:
         sink = pa.BufferOutputStream()
         options = pa_csv.WriteOptions(include_header=first)
         pa_csv.write_csv(pa.Table.from_batches([batch]), sink, options)
@@ -91,11 +93,11 @@ def csv_chunks(rows: RunRows, selection: RowSelection) -> Iterator[bytes]:
         yield sink.getvalue().to_pybytes()
 
 
-def write_parquet(rows: RunRows, selection: RowSelection, path: Path) -> None:
-    """A selection as a Parquet file."""
+def write_parquet(batches: Iterator[pa.RecordBatch], path: Path) -> None:
+    """Rows as a Parquet file."""
     writer = None
     try:
-        for batch in rows.export(selection):
+        for batch in batches:
             writer = writer or pq.ParquetWriter(path, batch.schema)
             writer.write_batch(batch)
     finally:
