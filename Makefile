@@ -156,6 +156,9 @@ bench-temporal: .venv/.dev  ## sixteen rotating windows: six ways to remember (h
 bench-serve: .venv/.dev  ## the service under load: ratios, swaps (ten minutes; ARGS="--seconds 12 --swaps 12" for a look)
 	$(BIN)/python benchmarks/serve_load.py $(ARGS)
 
+bench-speed: .venv/.dev  ## CPU of decisions of all kinds beside the bare forward pass, and 100 models (ten minutes; resumable)
+	$(BIN)/python benchmarks/speed.py $(ARGS)
+
 sanitize-search: .venv/.dev  ## the search in C under the address and undefined-behaviour sanitizers (some minutes)
 	CC="cc -fsanitize=address,undefined -fno-sanitize-recover=all -g" $(PIP) --no-deps --editable .
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \

@@ -64,6 +64,7 @@ def run(
         f"{engine}.parquet" if engine in ("local", "ray") else f"{engine}-parts"
     )
     shutil.rmtree(out, ignore_errors=True)
+    (folder / "local.parquet").unlink(missing_ok=True)
     shutil.rmtree(store / "decisions", ignore_errors=True)
     words = [today, "--store", store, "--out", out, "--jobs", 1]
     if engine == "shard":

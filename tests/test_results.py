@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from benchmarks.speed import table
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -86,3 +87,15 @@ def test_the_table_of_the_zoo_is_that_of_the_committed_cells():
             assert float(best) == pytest.approx(max(values), abs=6e-4)
         if second != "not run yet":
             assert float(second) == pytest.approx(zoo_value("realloc", world, 2), abs=6e-4)
+
+
+def test_the_table_of_decisions_is_that_of_the_speed_run():
+    results = load("benchmarks/results/speed.json")
+    for line in table(results):
+        assert line in PAGE
+    models = results["summary"]["models"]
+    assert (
+        f"Over {models['count']} small models the slowest hundredth takes "
+        f"{models['p99_to_median']:.1f} times the median" in PAGE
+    )
+    assert models["not_compiled"] == 0

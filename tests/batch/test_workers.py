@@ -47,3 +47,24 @@ def test_a_worker_that_is_ended_is_said(place, monkeypatch):
     monkeypatch.setattr(workers, "_spread", broken)
     with pytest.raises(StoreError, match="A worker process was ended"):
         recommend(place, jobs=2)
+
+
+@pytest.fixture
+def ray():
+    """A Ray cluster of two processors that this process is connected to."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed (extra `ray`)")
+    ray.init(
+        num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+    )
+    yield ray
+    ray.shutdown()
+
+
+def test_a_ray_cluster_answers_as_one_process(place, ray):
+    recommend(place)
+    recommend(place, "other.parquet", ray="auto")
+    assert_same_answers(answers(place), answers(place, "other.parquet"))
+    cap = round(float(answers(place).spend_coupon.sum()) - 0.05, 2)
+    recommend(place, "pool.parquet", pools={"coupon": cap})
+    recommend(place, "ray_pool.parquet", pools={"coupon": cap}, ray="auto")
+    assert_same_answers(answers(place, "pool.parquet"), answers(place, "ray_pool.parquet"))

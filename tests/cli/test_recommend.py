@@ -139,3 +139,21 @@ def test_a_frozen_store_keeps_every_mix(tmp_path):
     found = pq.read_table(tmp_path / "recs.parquet").to_pandas()
     assert set(found.reason) == {"frozen"}
     assert found.share_ads.to_numpy() == pytest.approx(today().ads.to_numpy(), abs=1e-12)
+
+
+def test_shards_and_a_commit_write_one_folder(folder):
+    words = ("recommend", folder / "today.parquet", "--store", folder / "store")
+    words = (*words, "--out", folder / "parts", "--beyond-limits", "--quiet")
+    early = run(*words, "--commit")
+    assert (early.returncode, early.stdout) == (1, "")
+    assert "1 of 1 parts are missing" in early.stderr
+    for number in (1, 2):
+        assert run(*words, "--shard", f"{number}/2").stdout.startswith(
+            f"Shard {number}/2: "
+        )
+    assert "40 rows" in run(*words, "--commit").stdout
+    assert "already committed" in run(*words, "--commit").stdout
+    both = run(*words, "--commit", "--shard", "1/2")
+    assert (both.returncode, "either" in both.stderr) == (2, True)
+    odd = run(*words, "--shard", "one")
+    assert (odd.returncode, "such as 3/8" in odd.stderr) == (2, True)

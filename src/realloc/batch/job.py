@@ -25,7 +25,13 @@ from realloc.batch.menus import Chosen, Menus, choose, offer_chunk, take_chunk
 from realloc.batch.plan import ChunkPlan, find_plan, scan
 from realloc.batch.score import score
 from realloc.batch.tally import Tally
-from realloc.batch.workers import ChunkTask, Workers, local_processes, work_on_chunks
+from realloc.batch.workers import (
+    ChunkTask,
+    Workers,
+    local_processes,
+    ray_workers,
+    work_on_chunks,
+)
 from realloc.logs.reading.read import plan_today
 from realloc.logs.reading.source import Source
 from realloc.model.config import Config
@@ -49,6 +55,8 @@ class Options:
     pools: dict[str, float] | None = None
     # Processes.
     jobs: int = 1
+    # The address of a Ray cluster that works instead of processes here.
+    ray: str | None = None
     # Publish although a limit is broken.
     force: bool = False
     # Where the figures go; None: beside the output.
@@ -115,6 +123,8 @@ class BatchJob:
 
     def workers(self, tasks: int) -> AbstractContextManager[Workers] | None:
         """Processes for so many chunks; None: this one is enough."""
+        if self.options.ray is not None and tasks:
+            return ray_workers(self.loaded, self.options.ray)
         jobs = min(self.options.jobs, tasks // 2)  # a process has to be worth its start
         return local_processes(self.request, jobs) if jobs > 1 else None
 

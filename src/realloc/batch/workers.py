@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from realloc.base.errors import StoreError
 from realloc.base.numerics.blas import one_blas_thread
+from realloc.base.ray_cluster import RayCluster, ray_cluster
 from realloc.base.simplex import Integers
 from realloc.batch.chunks import Chunk
 from realloc.serve.load import LoadedModel, ModelRequest, load_model
@@ -124,6 +125,36 @@ def local_processes(request: ModelRequest, count: int) -> Generator[Processes]:
         ) from problem
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@dataclass(frozen=True)
+class RayWorkers:
+    """Tasks of a Ray cluster; nodes need neither the store nor the files."""
+
+    cluster: RayCluster
+    model: Any  # a reference to it
+
+    @property
+    def count(self) -> int:
+        """The processors of the cluster."""
+        return self.cluster.count
+
+    def submit(self, work: Work[Made], task: ChunkTask) -> Future[Made]:
+        """Have a task done."""
+        return self.cluster.submit(_work_with, self.model, (work, task))
+
+
+@contextmanager
+def ray_workers(loaded: LoadedModel, address: str) -> Generator[RayWorkers]:
+    """Workers of a Ray cluster, which get the version's own bytes."""
+    with ray_cluster(address) as cluster:
+        yield RayWorkers(cluster, cluster.share(loaded))
+
+
+def _work_with(loaded: LoadedModel, asked: tuple[Work[Made], ChunkTask]) -> Made:
+    work, task = asked
+    with one_blas_thread:
+        return work(task, loaded)
 
 
 def _start(request: ModelRequest) -> None:

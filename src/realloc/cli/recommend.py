@@ -1,5 +1,6 @@
 """`realloc recommend`: advice for today's rows from a fitted store, as Parquet or CSV."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,13 @@ from realloc.cli.console import indented, stdout
 from realloc.cli.options import AllowNetwork, Decisions, Quiet, Report, StorePath
 from realloc.cli.outputs import Force, check_free
 from realloc.model.config import read_config
+
+
+class EngineName(StrEnum):
+    """What runs tasks."""
+
+    local = "local"
+    ray = "ray"
 
 
 def recommend(
@@ -59,8 +67,7 @@ def recommend(
     pool: Annotated[
         list[str] | None,
         typer.Option(
-            help="Most money of a channel over all rows, e.g. coupon=250000; repeatable. "
-            "Needs all rows in memory."
+            help="Most money of a channel over all rows, e.g. coupon=250000; repeatable."
         ),
     ] = None,
     force: Force = False,
@@ -74,6 +81,13 @@ def recommend(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Processes; else one for each processor.")
     ] = None,
+    engine: Annotated[
+        EngineName,
+        typer.Option(help="Where chunks are decided: here, or on a Ray cluster."),
+    ] = EngineName.local,
+    address: Annotated[
+        str, typer.Option(help="Of the Ray cluster, such as ray://head:10001.")
+    ] = "auto",
     summary: Annotated[
         Path | None,
         typer.Option(help="Where to write the run's figures as JSON; else beside `--out`."),
@@ -88,7 +102,10 @@ def recommend(
     If it is killed or stopped, the same command continues where it was. No half-written file is
     ever seen under `--out`.
     """
-    for path, option in ((out, "--out"), (summary, "--summary"), (report, "--report")):
+    is_folder = shard is not None or commit or not out.suffix or out.is_dir()
+    if not is_folder:  # many processes write to a folder, and a commit may be repeated
+        check_free(out, force, "--out")
+    for path, option in ((summary, "--summary"), (report, "--report")):
         check_free(path, force, option)
     pools = _pools(pool or [])
     rules = read_config(config)[1] if config is not None else None
@@ -97,6 +114,7 @@ def recommend(
             config=rules,
             pools=pools,
             jobs=jobs or processors(),
+            ray=address if engine is EngineName.ray else None,
             force=beyond_limits,
             summary=summary,
             decisions=decisions,
@@ -111,7 +129,7 @@ def recommend(
                 )
             done = recommend_shard(today, store, out, _shard(shard), options)
             _show_shard(done, shard, stdout())
-        elif commit or not out.suffix or out.is_dir():
+        elif is_folder:
             if not commit:
                 recommend_shard(today, store, out, Shard(0, 1), options)
             committed = commit_shards(today, store, out, options)
