@@ -1,6 +1,6 @@
 """Six logs as companies have them, walked through by README and docs alone; writes the transcripts.
 
-    python experiments/first_contact.py                 # docs/first-contact.md; minutes
+    python experiments/first_contact.py                 # docs/six-logs.md; minutes
     python experiments/first_contact.py --walk totals   # one of them, to the terminal
 
 Each log is simulated, so that the true gain of what is recommended is known at the end. A step is a
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from fuzz_files import call
 
 Floats = NDArray[np.float64]
-PAGE = Path(__file__).parents[1] / "docs" / "first-contact.md"
+PAGE = Path(__file__).parents[1] / "docs" / "six-logs.md"
 PROGRESS = re.compile(r"^ *[\d.:]+ ?s?  .*\n", re.M)
 MOST_LINES = 24  # of an output that are shown
 SMALLEST = """
@@ -359,7 +359,7 @@ def transcript(name: str, walk: Walk) -> str:
     return "\n".join(lines)
 
 
-HEAD = """# First contact: six logs, from the export to the first recommendation
+HEAD = """# Six logs, from the export to the first recommendation
 
 What happens when somebody who knows README and docs alone brings a log of their own? Six logs as
 companies have them, simulated with a known truth and written as such exports are. Every command

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import t
 
 import realloc
-from realloc.baselines import BASELINES
+from realloc.baselines.find import find_baseline
 from realloc.decide.totals import GainSum
 from realloc.decide.types import MOVED
 from realloc.world.zoo import CARDS, ZooSample, ZooWorld
@@ -95,7 +95,7 @@ def make(method: str, seed: int) -> Any:
     config = realloc.Config(seed=seed)
     if method == "realloc":
         return realloc.ReAlloc(config, quiet=True)
-    return BASELINES[method](config=config)
+    return find_baseline(method)(config=config)
 
 
 def overview(cells: dict[str, Figures]) -> list[str]:

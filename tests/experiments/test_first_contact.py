@@ -1,4 +1,4 @@
-"""The six walks of docs/first-contact.md at a small size: no command ends as the user cannot
+"""The six walks of docs/six-logs.md at a small size: no command ends as the user cannot
 expect, and every recommended row has an answer.
 """
 

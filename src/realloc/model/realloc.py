@@ -30,6 +30,11 @@ from realloc.model.churn import Churn, compare_fields
 from realloc.model.config import Config
 from realloc.model.curve import Curve, draw_curve
 from realloc.model.effects import effects, like
+from realloc.model.experiments import (
+    Experiments,
+    apply_experiments,
+    read_experiments,
+)
 from realloc.model.explain import Explanation, explain_unit
 from realloc.model.files import (
     PICKLED,
@@ -108,11 +113,23 @@ class ReAlloc(Shown):
         return _unpickle, (pack_model(PICKLED, self.saved),), settings
 
     def fit(
-        self, logs: Any, weights: Floats | None = None, progress: Progress | None = None
+        self,
+        logs: Any,
+        weights: Floats | None = None,
+        progress: Progress | None = None,
+        experiments: Experiments | None = None,
     ) -> Self:
-        """Learn from a first window: logs, or a frame or path where `schema` was given."""
+        """Learn from a first window: logs, or a frame or path where `schema` was given.
+
+        `experiments`: a TOML file with `[[test]]` tables, or values with the same keys, whose
+        effects correct the gains.
+        """
+        tests = () if experiments is None else read_experiments(experiments)
         window = self._read(logs, weights, self.given_schema or self.schema)
-        self.state = self._round(None, window, weights, progress)
+        state = self._round(None, window, weights, progress)
+        if tests:
+            state = apply_experiments(state, window, tests, self.config.decision)
+        self.state = state
         self.schema = window.pinned_schema
         self.churn = None
         self.last_window = look_back(window)
