@@ -105,6 +105,12 @@ bench-batch: .venv/.dev  ## 500 K rows from Parquet to Parquet with everything o
 	$(BIN)/python benchmarks/batch_scale.py --stages
 	$(BIN)/python benchmarks/batch_scale.py
 
+bench-console: .venv/.dev  ## the console over a log of 20 runs of 500 K rows: CPU, size of pages, memory
+	$(BIN)/python -m benchmarks.console_scale
+
+faults-console: .venv/.dev  ## 20,000 broken requests to the console (part of `make faults`)
+	$(BIN)/python -m benchmarks.faults_console
+
 faults-batch: .venv/.dev  ## kills, failing disks, races and flipped bits of batches and the decision log (part of `make faults`)
 	$(BIN)/python -m benchmarks.faults_batch
 
@@ -150,6 +156,9 @@ bench-temporal: .venv/.dev  ## sixteen rotating windows: six ways to remember (h
 bench-serve: .venv/.dev  ## the service under load: ratios, swaps (ten minutes; ARGS="--seconds 12 --swaps 12" for a look)
 	$(BIN)/python benchmarks/serve_load.py $(ARGS)
 
+bench-speed: .venv/.dev  ## CPU of decisions of all kinds beside the bare forward pass, and 100 models (ten minutes; resumable)
+	$(BIN)/python benchmarks/speed.py $(ARGS)
+
 sanitize-search: .venv/.dev  ## the search in C under the address and undefined-behaviour sanitizers (some minutes)
 	CC="cc -fsanitize=address,undefined -fno-sanitize-recover=all -g" $(PIP) --no-deps --editable .
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
@@ -159,7 +168,7 @@ sanitize-search: .venv/.dev  ## the search in C under the address and undefined-
 faults-service: .venv/.dev  ## 100,000 broken requests (a quarter of an hour; with schemathesis where the extra `faults` is installed)
 	$(BIN)/python benchmarks/faults_service.py $(SERVICE_ARGS)
 
-faults: .venv/.dev faults-service faults-batch  ## storage faults in large numbers: kills, errors, power losses, flips, races, hostile stores, then the mutation run (resumable)
+faults: .venv/.dev faults-service faults-batch faults-console  ## storage faults in large numbers: kills, errors, power losses, flips, races, hostile stores, then the mutation run (resumable)
 	$(BIN)/python -m benchmarks.faults_store $(ARGS)
 	$(MAKE) --no-print-directory mutation
 

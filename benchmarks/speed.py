@@ -128,18 +128,18 @@ def read_logs_of(model: ReAlloc, frame):
 
 
 def one_of_many(number: int) -> dict:
-    """A small model of its own world: microseconds a row of 2,000 decisions, and what searched."""
+    """A small model of its own world: microseconds a row of 1,000 decisions, and what searched."""
     draw = np.random.default_rng(number)
     regime = list(REGIMES)[number % len(REGIMES)]
     world = World(regime, seed=number, channels=3)
     logs = world.sample(units=int(draw.integers(60, 180)), periods=5, seed=0)
-    steps = int(draw.integers(50, 600))
+    steps = int(draw.integers(30, 200))
     student = StudentConfig(epochs=1, least_steps=steps)
     model = ReAlloc(replace(CONFIG, seed=number, student=student), quiet=True).fit(logs)
-    today = world.sample(units=2000, periods=1, seed=7)
+    today = world.sample(units=1000, periods=1, seed=7)
     seconds = least(lambda: model.decide(today), 3)
     searches = sorted(model.decide(today).searches)
-    return {"microseconds_a_row": round(1e6 * seconds / 2000, 1), "searches": searches}
+    return {"microseconds_a_row": round(1e6 * seconds / 1000, 1), "searches": searches}
 
 
 def summarise(results: dict) -> dict:
@@ -169,6 +169,21 @@ def summarise(results: dict) -> dict:
     return summary
 
 
+def table(results: dict) -> list[str]:
+    """The lines of the table in docs/results.md."""
+    times = results["summary"]["times_three_channels"]
+    lines = [
+        "| case | one row | 100 rows | 10,000 rows | × three channels |",
+        "|---|---|---|---|---|",
+    ]
+    for name, case in results["cases"].items():
+        cells = [f"{case[size]['microseconds_a_row']:,.0f}" for size in ROWS]
+        lines.append(
+            f"| {name.replace('_', ' ')} | {' | '.join(cells)} | {times[name]:.1f} |"
+        )
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", type=int, default=100)
@@ -185,16 +200,16 @@ def main() -> None:
         results["summary"] = summarise(results)
         options.out.write_text(json.dumps(results, indent=1) + "\n")
 
+    for number in range(options.models):
+        if str(number) not in results["models"]:
+            results["models"][str(number)] = one_of_many(number)
+            save()
     for name, case in CASES.items():
         if name not in results["cases"]:
             results["cases"][name] = measure(case)
             save()
             print(name, results["cases"][name], flush=True)
-    for number in range(options.models):
-        if str(number) not in results["models"]:
-            results["models"][str(number)] = one_of_many(number)
-            save()
-    print(json.dumps(results["summary"], indent=1))
+    print(json.dumps(results["summary"], indent=1), *table(results), sep="\n")
 
 
 if __name__ == "__main__":

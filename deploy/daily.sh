@@ -8,4 +8,4 @@ today=$3
 out=$4
 realloc update "$window" --store "$store" --quiet
 realloc monitor --store "$store" --logs "$today" --quiet # exit code 2 on an alarm: nothing is published
-realloc recommend "$today" --store "$store" --out "$out" --quiet
+realloc recommend "$today" --store "$store" --out "$out" --force --quiet

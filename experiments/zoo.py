@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import t
 
 import realloc
-from realloc.baselines import BASELINES
+from realloc.baselines.find import find_baseline
 from realloc.decide.totals import GainSum
 from realloc.decide.types import MOVED
 from realloc.world.zoo import CARDS, ZooSample, ZooWorld
@@ -95,11 +95,63 @@ def make(method: str, seed: int) -> Any:
     config = realloc.Config(seed=seed)
     if method == "realloc":
         return realloc.ReAlloc(config, quiet=True)
-    return BASELINES[method](config=config)
+    return find_baseline(method)(config=config)
+
+
+def overview(cells: dict[str, Figures]) -> list[str]:
+    """ReAlloc in every world beside the best rival of the seeds that both have.
+
+    docs/zoo.md shows this table.
+    """
+    heads = ["world", "logs", "value", "least", "best rival, same logs", "harm", "held"]
+    rows: list[list[str]] = []
+    for world in CARDS:
+        ours = of_world(cells, "realloc", world)
+        if not ours:
+            continue
+        values = [value(cell) for cell in ours.values()]
+        harm = [cell["harm"] for cell in ours.values() if "harm" in cell]
+        held = [cell["held"] for cell in ours.values() if "held" in cell]
+        worth = [f"{np.mean(values):.3f}", f"{min(values):.3f}"]
+        best = best_rival(cells, ours, world)
+        if not any(cell["oracle"] > 0 for cell in ours.values()):
+            moving = sum(cell["moved"] > 0 for cell in ours.values())
+            worth = ["no effect", f"moved in {moving}"]
+            best = "–"
+        rows.append([f"`{world}`", str(len(ours)), *worth, best, span(harm), span(held)])
+    return markdown(heads, rows)
+
+
+def best_rival(cells: dict[str, Figures], ours: dict[str, Figures], world: str) -> str:
+    """The rival with the highest mean, and what ReAlloc has in the same logs."""
+    means: dict[str, tuple[float, float]] = {}
+    for rival in RIVALS:
+        theirs = of_world(cells, rival, world)
+        both = theirs.keys() & ours.keys()
+        if both:
+            means[rival] = (
+                float(np.mean([value(theirs[seed]) for seed in both])),
+                float(np.mean([value(ours[seed]) for seed in both])),
+            )
+    if not means:
+        return "not run"
+    best = max(means, key=lambda rival: means[rival][0])
+    return f"{means[best][0]:.3f} {best}; ReAlloc {means[best][1]:.3f}"
+
+
+def of_world(cells: dict[str, Figures], method: str, world: str) -> dict[str, Figures]:
+    """Cells of a method in a world, by seed."""
+    start = f"{method}/{world}/"
+    return {key[len(start) :]: cell for key, cell in cells.items() if key.startswith(start)}
+
+
+def span(values: list[float]) -> str:
+    """The least and the largest."""
+    return f"{min(values):.3f} to {max(values):.3f}" if values else "–"
 
 
 def report(cells: dict[str, Figures]) -> str:
-    """One row per world and method, means over seeds."""
+    """The overview, then one row per world and method, means over seeds."""
     heads = [
         "world",
         "method",
@@ -113,10 +165,10 @@ def report(cells: dict[str, Figures]) -> str:
     rows: list[list[str]] = []
     for name in CARDS:
         for method in METHODS:
-            found = [c for key, c in cells.items() if key.startswith(f"{method}/{name}/")]
+            found = list(of_world(cells, method, name).values())
             if found:
                 rows.append([name, method, *row_of(found)])
-    lines = [*markdown(heads, rows), *averages(cells), *targets(cells)]
+    lines = [*overview(cells), *markdown(heads, rows), *averages(cells), *targets(cells)]
     return "\n".join([*lines, "", describe(cells), ""])
 
 

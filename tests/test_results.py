@@ -5,6 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+from benchmarks.speed import table
+
+import zoo
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -60,29 +63,19 @@ def test_latencies_and_refusals_are_those_of_the_load_test():
     )
 
 
-def zoo_value(method: str, world: str, seed: int) -> float:
-    cell = load("experiments/results/zoo_evaluation.json")["cells"][
-        f"{method}/{world}/{seed}"
-    ]
-    return cell["uplift"] / cell["oracle"]
-
-
 def test_the_table_of_the_zoo_is_that_of_the_committed_cells():
     page = (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8").split("## Results")[1]
-    rivals = {
-        cell.split("/")[0]
-        for cell in load("experiments/results/zoo_evaluation.json")["cells"]
-    }
-    rows = re.findall(
-        r"^\| `(\w+)` \| ([\d.]+) \| ([\d.]+|not run yet).*?\| ([\d.]+|not run yet) \|",
-        page,
-        re.M,
+    overview = zoo.overview(load("experiments/results/zoo_evaluation.json")["cells"])
+    assert "\n".join(overview) in page
+
+
+def test_the_table_of_decisions_is_that_of_the_speed_run():
+    results = load("benchmarks/results/speed.json")
+    for line in table(results):
+        assert line in PAGE
+    models = results["summary"]["models"]
+    assert (
+        f"Over {models['count']} small models the slowest hundredth takes "
+        f"{models['p99_to_median']:.1f} times the median" in PAGE
     )
-    assert len(rows) == 10
-    for world, first, best, second in rows:
-        assert float(first) == pytest.approx(zoo_value("realloc", world, 1), abs=6e-4)
-        if best != "not run yet":
-            values = [zoo_value(rival, world, 1) for rival in rivals - {"realloc"}]
-            assert float(best) == pytest.approx(max(values), abs=6e-4)
-        if second != "not run yet":
-            assert float(second) == pytest.approx(zoo_value("realloc", world, 2), abs=6e-4)
+    assert models["not_compiled"] == 0

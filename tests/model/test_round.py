@@ -292,10 +292,11 @@ def test_outcomes_and_support_learn_the_same_at_once_as_one_after_the_other():
     assert len(seen - {threading.get_ident()}) > 1
     one, other = alone.recommend(logs), at_once.recommend(logs)
     assert one.equals(other)
+    state = alone.fitted.encode(logs)
     gains = [
         model.fitted.outcomes["sales"]
-        .student.read(model.fitted.encode(logs))
-        .arrays.heights
+        .student.read(state)
+        .field(np.arange(len(logs)), logs.shares)
         for model in (alone, at_once)
     ]
     assert same_bits(*gains)

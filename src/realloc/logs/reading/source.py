@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from realloc.base import plugins
 from realloc.base.errors import LogError
 from realloc.logs.reading import csvtext, excel
 from realloc.logs.reading.arrow import compute as pc
@@ -209,6 +210,7 @@ def open_source(source: Any, read: ReadOptions | None = None) -> Source:
     """Make sense of whatever the user handed in; `read` says how text files are written."""
     if isinstance(source, Source):
         return source
+    source = _from_plugin(source)
     if not isinstance(source, str | Path | list | tuple):
         table = to_arrow(source)
         return Source(table.schema, table.num_rows, frame=table)
@@ -233,6 +235,15 @@ def open_source(source: Any, read: ReadOptions | None = None) -> Source:
     return Source(
         columns, rows, text, files=tuple(files), cut=tuple(cut), skipped=tuple(skipped)
     )
+
+
+def _from_plugin(source: Any) -> Any:
+    """For `name://…` what the plugin `name` of `realloc.sources` returns; all else as it is."""
+    address = source[0] if isinstance(source, list | tuple) and len(source) == 1 else source
+    if not isinstance(address, str) or "://" not in address:
+        return source
+    read = plugins.find_plugin(plugins.SOURCES, address.partition("://")[0])
+    return source if read is None else read(address)
 
 
 def find_files(source: Any, skipped: list[str] | None = None) -> list[File]:
@@ -274,7 +285,8 @@ def _find_files(source: str | Path, skipped: list[str]) -> list[File]:
     if "://" in text or text.startswith(REMOTE):
         raise LogError(
             f"Expected a path on this machine, got {text!r}. "
-            "Copy the files here first, or hand in a frame."
+            "Copy the files here first, hand in a frame, or install a package that offers "
+            f"{text.partition(':')[0]!r} as an entry point of {plugins.SOURCES!r}."
         )
     try:
         is_folder = path.is_dir()
