@@ -105,6 +105,12 @@ bench-batch: .venv/.dev  ## 500 K rows from Parquet to Parquet with everything o
 	$(BIN)/python benchmarks/batch_scale.py --stages
 	$(BIN)/python benchmarks/batch_scale.py
 
+bench-console: .venv/.dev  ## the console over a log of 20 runs of 500 K rows: CPU, size of pages, memory
+	$(BIN)/python -m benchmarks.console_scale
+
+faults-console: .venv/.dev  ## 20,000 broken requests to the console (part of `make faults`)
+	$(BIN)/python -m benchmarks.faults_console
+
 faults-batch: .venv/.dev  ## kills, failing disks, races and flipped bits of batches and the decision log (part of `make faults`)
 	$(BIN)/python -m benchmarks.faults_batch
 
@@ -162,7 +168,7 @@ sanitize-search: .venv/.dev  ## the search in C under the address and undefined-
 faults-service: .venv/.dev  ## 100,000 broken requests (a quarter of an hour; with schemathesis where the extra `faults` is installed)
 	$(BIN)/python benchmarks/faults_service.py $(SERVICE_ARGS)
 
-faults: .venv/.dev faults-service faults-batch  ## storage faults in large numbers: kills, errors, power losses, flips, races, hostile stores, then the mutation run (resumable)
+faults: .venv/.dev faults-service faults-batch faults-console  ## storage faults in large numbers: kills, errors, power losses, flips, races, hostile stores, then the mutation run (resumable)
 	$(BIN)/python -m benchmarks.faults_store $(ARGS)
 	$(MAKE) --no-print-directory mutation
 

@@ -12,4 +12,4 @@ if [ -e "$out" ]; then # published whole: the day is done
 fi
 realloc update "$window" --store "$store" --quiet
 realloc monitor --store "$store" --logs "$today" --quiet # exit code 2 on an alarm: nothing is published
-realloc recommend "$today" --store "$store" --out "$out" --quiet
+realloc recommend "$today" --store "$store" --out "$out" --force --quiet

@@ -19,6 +19,12 @@ GUARDED = replace(SHOP, guardrails=("gmv",))
 KERNEL = replace(
     CONFIG, teacher=replace(CONFIG.teacher, surfaces=("kernel",))
 )  # networks learn nothing from 300 rows
+# A second of learning, after which gains of a world without much noise are close to the truth.
+CLOSE = replace(
+    KERNEL,
+    kernel=replace(KERNEL.kernel, inducing=150, steps=80, rows=400),
+    student=replace(KERNEL.student, epochs=20, width=32),
+)
 
 
 def shop(units: int = 50, days: int = 6, seed: int = 0, zeros: bool = True) -> pd.DataFrame:

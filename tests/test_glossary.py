@@ -1,7 +1,7 @@
 """docs/glossary.md and the public names agree: every name is there, and every name there exists."""
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -57,7 +57,10 @@ def test_the_verbs_are_those_of_the_command_line():
 
 def test_the_columns_are_those_of_a_recommendation():
     logs = window()
-    columns = fitted().recommend(logs).column_names[2:]  # after unit and time
+    model = fitted()
+    in_money = replace(model.config.decision, worth=2.0)
+    model.decide_with(in_money, model.config.constraints)
+    columns = model.recommend(logs).column_names[2:]  # after unit and time
     first = logs.schema.channels[0]
     expected = [
         name.replace(f"_{first}", "_<channel>")

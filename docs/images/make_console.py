@@ -35,6 +35,7 @@ SCREENS = {
     "items": "/items?channel=coupon&sign=up",
     "item": "/item?row={row}",
     "review": "/review",
+    "constraints": "/constraints?try=1&floor0=25&largest=10",
     "versions": "/versions?one=1&other=2",
     "monitor": "/monitor",
     "log": "/log",

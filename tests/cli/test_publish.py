@@ -13,7 +13,14 @@ def test_a_run_that_nobody_reviewed_is_not_published(run, tmp_path):
     Store(tmp_path / "store").commit(fitted(), window())
     today().to_parquet(tmp_path / "today.parquet")
     words = ("--store", "store", "--out")
-    run("recommend", "today.parquet", *words, "recs.parquet", "--force", cwd=tmp_path)
+    run(
+        "recommend",
+        "today.parquet",
+        *words,
+        "recs.parquet",
+        "--beyond-limits",
+        cwd=tmp_path,
+    )
     done = run("publish", *words, "approved.parquet", cwd=tmp_path, code=2)
     assert "Expected approved rows in run" in done.stderr
     assert not (tmp_path / "approved.parquet").exists()

@@ -29,7 +29,13 @@ AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 AXE_SHA256 = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
 SCREENS = (
     *("/", "/items?reason=moved", "/item?row=20", "/item?row=3", "/review", "/monitor"),
-    *("/versions?one=1&other=2", "/log", "/evaluations", "/nowhere"),
+    *(
+        "/constraints?try=1&frozen0=1",
+        "/versions?one=1&other=2",
+        "/log",
+        "/evaluations",
+        "/nowhere",
+    ),
 )
 QUIET = ("--no-sandbox", "--disable-background-networking", "--disable-component-update")
 

@@ -17,6 +17,7 @@ from realloc.learn.teacher.sample import as_tensor
 from realloc.learn.window import Window
 from realloc.logs import Logs
 from realloc.model.config import Config
+from realloc.model.experiments import Experiments
 from realloc.model.realloc import ReAlloc
 from realloc.model.round import for_size, of_all, repeated_mixes, run_round, teach
 from realloc.model.state import Learned, RoundState
@@ -149,10 +150,14 @@ class WithoutSupport(QuietReAlloc):
     """ReAlloc that may go anywhere inside its movement budget."""
 
     def fit(
-        self, logs: Any, weights: Floats | None = None, progress: Progress | None = None
+        self,
+        logs: Any,
+        weights: Floats | None = None,
+        progress: Progress | None = None,
+        experiments: Experiments | None = None,
     ) -> Self:
         """Fit as ReAlloc, then forget where the logs hold evidence."""
-        super().fit(logs, weights, progress)
+        super().fit(logs, weights, progress, experiments)
         self.state = replace(self.fitted, support=forget(self.fitted.support))
         return self
 

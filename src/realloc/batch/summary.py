@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from realloc.base.numbers import readable
 from realloc.batch.tally import Tally
 from realloc.decide.totals import name_flows
 from realloc.decide.types import REASONS, describe_searches
@@ -91,6 +92,10 @@ class RunSummary:
     output: Output | None = None
     decision_log: LoggedAs | None = None
     calibration: str | None = None  # None: no model answered
+    # Gain in money less costs, with its 95 % interval; None: an outcome has no worth.
+    worth: float | None = None
+    worth_low: float | None = None
+    worth_high: float | None = None
     robustness: float | None = None  # of the total gain, to hidden causes; None: no gain
 
     def to_json(self) -> dict[str, Any]:
@@ -107,6 +112,12 @@ class RunSummary:
         """The figures for the console."""
         share = "" if self.moved_share is None else f" ({self.moved_share:.1%})"
         yield say_total(self.gain, self.gain_low, self.gain_high, self.calibration)
+        if self.worth is not None and self.worth_low is not None:
+            high = readable(self.worth_high or 0.0)
+            yield (
+                f"In money, less what moves cost: {readable(self.worth)}, 95 % interval "
+                f"{readable(self.worth_low)} to {high}."
+            )
         if self.robustness is not None:
             yield say_robustness(self.gain, self.robustness)
         yield f"{self.moved_money:,.2f} of {self.money:,.2f} change hands{share}."
@@ -170,6 +181,7 @@ def summarise(
         gain_low=tally.gain - tally.total.half,
         gain_high=tally.gain + tally.total.half,
         calibration=_calibration(loaded),
+        **_worth(tally),
         robustness=tally.robust.robustness if tally.robust.rows else None,
         reasons=dict(sorted(tally.reasons.items(), key=lambda pair: -pair[1])),
         searches=tally.searches,
@@ -180,6 +192,17 @@ def summarise(
         },
         drift=_drift(tally, loaded.states),
     )
+
+
+def _worth(tally: Tally) -> dict[str, Any]:
+    if not tally.worth_gain:
+        return {}
+    half = tally.money_total.half
+    return {
+        "worth": tally.worth,
+        "worth_low": tally.worth - half,
+        "worth_high": tally.worth + half,
+    }
 
 
 def _calibration(loaded: LoadedModel) -> str | None:

@@ -25,6 +25,10 @@ SUMS = (
     "gain",
     "gain_common",
     "gain_single",
+    "worth",
+    "worth_gain",
+    "worth_common",
+    "worth_single",
     "robust_rows",
     "robust_gain",
     "robust_squared",
@@ -45,6 +49,11 @@ class Tally:
     gain: float = 0.0
     gain_common: float = 0.0
     gain_single: float = 0.0
+    # The gain in money less costs, and the sums of a `GainSum` in money.
+    worth: float = 0.0
+    worth_gain: float = 0.0
+    worth_common: float = 0.0
+    worth_single: float = 0.0
     # The sums of a `RobustnessSum`.
     robust_rows: int = 0
     robust_gain: float = 0.0
@@ -66,6 +75,11 @@ class Tally:
     def total(self) -> GainSum:
         """The gain of all rows together."""
         return GainSum(self.gain, self.gain_common, self.gain_single)
+
+    @property
+    def money_total(self) -> GainSum:
+        """The gain of all rows together in money, before costs."""
+        return GainSum(self.worth_gain, self.worth_common, self.worth_single)
 
     @property
     def robust(self) -> RobustnessSum:
@@ -107,6 +121,13 @@ def count_chunk(
     budget = np.stack([column(name) for name in schema.spend_columns], axis=1).sum(axis=1)
     change = np.where(moved[:, None], share - logs.shares, 0.0) * budget[:, None]
     total = GainSum.of(*(column(name).astype(np.float64) for name in GAIN_COLUMNS))
+    gain, error, common = (column(name).astype(np.float64) for name in GAIN_COLUMNS)
+    worth = 0.0
+    in_money = GainSum()
+    if "worth" in answers.column_names:
+        each = column("worth").astype(np.float64)
+        in_money = GainSum.of(each * gain, each * error, common)
+        worth = float(np.nansum(column("money_gain").astype(np.float64)))
     robust = RobustnessSum.of(
         *(column(name).astype(np.float64) for name in ("gain", "robustness"))
     )
@@ -127,6 +148,10 @@ def count_chunk(
         gain=total.gain,
         gain_common=total.common,
         gain_single=total.single,
+        worth=worth,
+        worth_gain=in_money.gain,
+        worth_common=in_money.common,
+        worth_single=in_money.single,
         robust_rows=robust.rows,
         robust_gain=robust.gain,
         robust_squared=robust.squared,

@@ -16,7 +16,9 @@ def demo(
     units: Annotated[int, typer.Option(min=50, help="Items in the training log.")] = 600,
     force: Force = False,
 ) -> None:
-    """Simulate a log, check it, fit, recommend for new items, and compare with the known truth."""
+    """Simulate a log, check it, fit, recommend for new items, compare with the known truth,
+    and write the report.
+    """
     check_free(out, force, folder=True)
     from realloc.cli.walkthrough import run_demo
 

@@ -25,6 +25,7 @@ from realloc.cli.options import (
 from realloc.cli.outputs import Force, check_free
 from realloc.logs import Logs, Schema, read_logs
 from realloc.model.config import read_config
+from realloc.model.experiments import experiment_lines
 from realloc.model.realloc import ReAlloc
 from realloc.storage.store import Store, Version
 
@@ -44,6 +45,10 @@ def fit(
         bool,
         typer.Option("--again", help="Start over if the store already holds a model."),
     ] = False,
+    experiments: Annotated[
+        Path | None,
+        typer.Option(help="TOML with a [[test]] for each lift, geo or A/B test."),
+    ] = None,
     allow_network: AllowNetwork = False,
     report: Report = None,
     force: Force = False,
@@ -65,7 +70,7 @@ def fit(
     with place.writer():
         with show_progress(quiet, piped=True) as progress:
             model = ReAlloc(settings, schema, jobs=processors())
-            model.fit(window, progress=progress)
+            model.fit(window, progress=progress, experiments=experiments)
         version = place.commit(model, window, again=again)
     _write_report(model, version, report)
     _show(model, version, store, details=details, as_json=as_json)
@@ -159,6 +164,7 @@ def _show(
             "committee": asdict(learned.committee),
             "memory": len(learned.memory),
             "churn": model.churn.to_json() if model.churn else None,
+            "experiments": asdict(learned.tested) if learned.tested else None,
         }
         print_json(
             {
@@ -173,7 +179,10 @@ def _show(
         f"[bold]Round {summary.known.rounds}[/] → {store}, version {version.number}"
     )
     churn = model.churn.lines() if model.churn else []
-    for line in [*summary.lines(), *(_details(model) if details else ()), *churn]:
+    tested = model.fitted.main.tested
+    tests = experiment_lines(tested) if tested else []
+    details_shown = _details(model) if details else ()
+    for line in [*summary.lines(), *tests, *details_shown, *churn]:
         console.print(indented(escape(line)))
 
 

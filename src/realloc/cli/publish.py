@@ -11,6 +11,7 @@ from realloc.base.errors import StoreError
 from realloc.base.imports import need
 from realloc.cli.console import stdout
 from realloc.cli.options import AllowNetwork, Decisions, StorePath
+from realloc.cli.outputs import Force, check_free
 
 
 def publish(
@@ -20,8 +21,10 @@ def publish(
     reason: Annotated[str, typer.Option(help="Why, for the decision log.")] = "",
     decisions: Decisions = None,
     allow_network: AllowNetwork = False,
+    force: Force = False,
 ) -> None:
     """Write the reviewed run: approved and edited mixes, today's for every other row."""
+    check_free(out, force)
     need("duckdb", "console")
     from realloc.console.publish import publish_approved
     from realloc.console.source import ConsoleSource

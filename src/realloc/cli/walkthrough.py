@@ -1,4 +1,6 @@
-"""The main job on built-in data: simulate → check → fit → recommend → compare with the truth."""
+"""The main job on built-in data: simulate → check → fit → recommend → compare with the truth, and
+the report as a page.
+"""
 
 from collections import Counter
 from pathlib import Path
@@ -8,13 +10,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.console import Console
 
+from realloc.base.numbers import signed
 from realloc.baselines import ConstantField
+from realloc.batch import Options, recommend_file
 from realloc.cli.check import show_check
 from realloc.logs import Logs, read_logs
 from realloc.logs.guess import guess_schema
 from realloc.model.config import Config
+from realloc.model.publish_limits import PublishLimits
 from realloc.model.realloc import ReAlloc
+from realloc.report.store import write_report
+from realloc.storage.store import Store
 from realloc.world import World
+
+# Today's items are new ones, which lie apart from the few of a small training log.
+CONFIG = Config(seed=1, publish=PublishLimits(max_drift=9.0))
 
 
 def run_demo(out: Path, units: int, console: Console) -> None:
@@ -34,10 +44,14 @@ def run_demo(out: Path, units: int, console: Console) -> None:
     console.print(
         "[bold]3. Fit (teacher, student, support; about a minute) and recommend[/]"
     )
-    model = ReAlloc(Config(seed=1)).fit(logs)
-    model.save(out / "model")
-    answers: pa.Table = model.recommend(out / "today.parquet")
-    pq.write_table(answers, out / "recommendations.parquet")
+    model = ReAlloc(CONFIG).fit(logs)
+    store = Store(out / "store")
+    store.commit(model, logs, again=not store.empty)
+    recommendations = out / "recommendations.parquet"
+    recommend_file(
+        [str(out / "today.parquet")], store.path, recommendations, Options(config=CONFIG)
+    )
+    answers = pq.read_table(recommendations)
     simple = ConstantField().fit(logs).recommend(out / "today.parquet")
     show_check(logs.check(), console, guessed=True)
     _show_answers(answers, logs.schema.channels, console)
@@ -47,8 +61,19 @@ def run_demo(out: Path, units: int, console: Console) -> None:
     console.print("\n[bold]True gains[/] in orders per item (unknown on real data)")
     _show_truth("ReAlloc", world, today, answers, console)
     _show_truth("one constant field", world, today, simple, console)
-    console.print(
-        f"Everything is in {out}/: logs.parquet, today.parquet, model/, recommendations.parquet"
+    write_report(store.path, out / "report.html")
+    console.print(f"\n[bold]The report[/] {out / 'report.html'}: open it in a browser.")
+    console.print("Next:")
+    for line in _next_commands(out):
+        console.print(f"  {line}")
+
+
+def _next_commands(out: Path) -> tuple[str, ...]:
+    """Three commands that work with what the demo has written."""
+    return (
+        f"realloc status --store {out}/store",
+        f"realloc evaluate {out}/logs.parquet --store {out}/store",
+        f"realloc init {out}/logs.parquet --out {out}/realloc.toml   # or with a log of your own",
     )
 
 
@@ -58,7 +83,7 @@ def _show_answers(answers: pa.Table, channels: tuple[str, ...], console: Console
     )
     for row in answers.slice(0, 5).to_pylist():
         split = ", ".join(f"{name} {row[f'share_{name}']:.1%}" for name in channels)
-        gain = f"gain {row['gain']:+.3f} (lower bound {row['gain_lower']:+.3f})"
+        gain = f"gain {signed(row['gain'])}, 95 % lower bound {signed(row['gain_lower'])}"
         console.print(f"  {row['item_id']}: {split}  {row['reason']}, {gain}")
     console.print()
     for reason, count in Counter(answers["reason"].to_pylist()).most_common():

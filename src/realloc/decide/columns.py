@@ -44,6 +44,13 @@ ROW_COLUMNS = {
     "common_error": AdviceColumn(
         SURE, pa.float64(), "how far all gains may be off together, in parts of them"
     ),
+    "worth": AdviceColumn(SURE, pa.float64(), "money per unit of the outcome, if given"),
+    "money_gain": AdviceColumn(
+        SURE, pa.float64(), "the gain in money, less what the move costs; if worth is given"
+    ),
+    "money_gain_lower": AdviceColumn(
+        SURE, pa.float64(), "lower bound of money_gain; do not add these up"
+    ),
     "robustness": AdviceColumn(
         SURE,
         pa.float64(),
@@ -72,6 +79,8 @@ ROW_COLUMNS = {
     "similar_moves": AdviceColumn(WHY, pa.int64(), "how many logged moves are like it"),
     "similar_rows": AdviceColumn(WHY, pa.string(), "unit and time of the nearest of them"),
 }
+
+IN_MONEY = ("worth", "money_gain", "money_gain_lower")  # only where an outcome has a worth
 
 
 def check_names(schema: Schema) -> None:
@@ -106,9 +115,9 @@ def in_order(names: tuple[str, ...], schema: Schema) -> tuple[str, ...]:
 
 
 def complete(answers: pa.Table, schema: Schema) -> pa.Table:
-    """Bring answers to the same columns, whoever gave them."""
+    """Bring answers to the same columns, whoever gave them; those in money stay as they are."""
     for name, column in ROW_COLUMNS.items():
-        if name not in answers.column_names:
+        if name not in (*answers.column_names, *IN_MONEY):
             answers = answers.append_column(name, pa.nulls(answers.num_rows, column.kind))
     return arrange(answers, schema)
 

@@ -37,6 +37,10 @@ class DecisionConfig(Checked):
     threshold: float = 0.0
     # held-out significance (z) below which a model moves nothing, unless mixes repeat
     min_significance: float = 2.3
+    # Money per unit of the outcome: a number, or the feature that holds it. Then `threshold` is in
+    # money, too.
+    worth: float | str | None = None
+    move_cost: float = 0.0  # money that changing a row's split costs
     confidence: float = 0.95  # that the true gain of a moved row is at least `gain_lower`
     fallback: bool = False  # keep rows whose `gain_lower` is below 0
     min_robustness: float = 0.0  # keep rows that a weaker hidden cause could undo
@@ -54,7 +58,7 @@ class DecisionConfig(Checked):
             raise ConfigError(
                 f"Expected `steps` of [decision] above 0 and up to 1, got {list(self.steps)}."
             )
-        least_0 = ("beta", "lambda_support", "max_length", "min_significance")
+        least_0 = ("beta", "lambda_support", "max_length", "min_significance", "move_cost")
         check_range(self, least_0, ">= 0", "[decision]")
         check_range(self, ("epsilon",), "> 0", "[decision]")
         check_range(self, ("max_steps", "max_turns"), ">= 1", "[decision]")
@@ -62,6 +66,8 @@ class DecisionConfig(Checked):
             raise ConfigError(
                 f"Expected `confidence` of [decision] from 0.5 to below 1, got {self.confidence}."
             )
+        if isinstance(self.worth, float | int) and self.worth <= 0:
+            raise ConfigError(f"Expected `worth` of [decision] above 0, got {self.worth}.")
         if not 0 <= self.min_robustness < 1:
             raise ConfigError(
                 f"Expected `min_robustness` of [decision] from 0 to below 1, got "

@@ -35,6 +35,7 @@ from realloc.decide.types import (
     SMALL_MOVE,
     STARTS_OUTSIDE,
     THRESHOLD,
+    TOO_LITTLE,
     WEAK,
     is_moved,
 )
@@ -84,6 +85,9 @@ class Decided:
 
 def decide(problem: Problem, config: DecisionConfig) -> Decided:
     """Find the best end in reach of every row."""
+    asked = config
+    if problem.worth is not None:  # the threshold is in money, and asked at the end
+        config = replace(config, threshold=0.0)
     base, conflict = problem.limits.repair()
     local = approximate_locally(problem, base, config)
     compiled = compile_search(problem, local, base, config)
@@ -97,6 +101,8 @@ def decide(problem: Problem, config: DecisionConfig) -> Decided:
         search_path = f"numpy: {compiled}"
     decided = name_reasons(problem, base, shares, conflict, explained, config)
     decided = replace(decided, search_path=search_path)
+    if problem.worth is not None:
+        decided = _ask_worth(problem, base, decided, asked)
     if config.fallback:
         decided = _fall_back(problem, base, decided)
     return (
@@ -261,6 +267,17 @@ def _fall_back(problem: Problem, base: Floats, decided: Decided) -> Decided:
     return _take_back(problem, base, decided, back, LOWER_BOUND)
 
 
+def _ask_worth(
+    problem: Problem, base: Floats, decided: Decided, config: DecisionConfig
+) -> Decided:
+    """Keep rows whose conservative gain is worth less than a move costs."""
+    rows = np.arange(len(base))
+    score = score_ends(problem, rows, problem.start, decided.shares[:, None], config)[:, 0]
+    moved = decided.reason == "moved"
+    little = moved & (problem.money(score, config.move_cost, moved) <= config.threshold)
+    return _take_back(problem, base, decided, little, TOO_LITTLE, "no_gain")
+
+
 def _ask_robustness(
     problem: Problem, base: Floats, decided: Decided, config: DecisionConfig
 ) -> Decided:
@@ -271,7 +288,12 @@ def _ask_robustness(
 
 
 def _take_back(
-    problem: Problem, base: Floats, decided: Decided, back: Mask, binding: str
+    problem: Problem,
+    base: Floats,
+    decided: Decided,
+    back: Mask,
+    binding: str,
+    reason: str = "uncertain",
 ) -> Decided:
     """The decisions with some moves (n,) given up, except for what a constraint demands."""
     required = total_variation(base, problem.start) > UNMOVED
@@ -281,6 +303,6 @@ def _take_back(
         shares=np.where(back[:, None], base, decided.shares),
         gain=np.where(back, np.where(required, gain, 0.0), decided.gain),
         sigma=np.where(back, np.where(required, sigma, 0.0), decided.sigma),
-        reason=np.where(back, np.where(required, "required", "uncertain"), decided.reason),
+        reason=np.where(back, np.where(required, "required", reason), decided.reason),
         binding=np.where(back, binding, decided.binding),
     )

@@ -40,6 +40,9 @@ class Problem:
         True  # False: held-out units do not speak for the model; nothing moves
     )
     repeated_mixes: Floats | None = None  # (m, K) logged mixes to try besides the search
+    worth: Floats | None = (
+        None  # (n,) money per unit of the objective, where gains count in money
+    )
 
     @property
     def common_error(self) -> float:
@@ -52,6 +55,11 @@ class Problem:
         """How strong a hidden cause must be to undo the gains (n,) of moves to `shares` (n, K)."""
         rows = np.arange(len(shares))
         return robustness_of(gain, offsets(self.outcomes, rows, self.start, shares))
+
+    def money(self, gain: Floats, cost: float, moved: Mask) -> Floats:
+        """Gains (n, …) of the objective in money, less the cost of those that are `moved`."""
+        worth = np.ones(len(gain)) if self.worth is None else self.worth
+        return worth.reshape(-1, *(1 for _ in gain.shape[1:])) * gain - cost * moved
 
 
 def approximate_locally(problem: Problem, base: Floats, config: DecisionConfig) -> Problem:

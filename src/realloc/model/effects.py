@@ -26,6 +26,7 @@ from realloc.base.numbers import readable
 from realloc.base.simplex import Floats, Mask, Rows
 from realloc.base.validation import nearest
 from realloc.decide.config import DecisionConfig
+from realloc.decide.model import States
 from realloc.decide.totals import NORMAL_QUANTILE
 from realloc.logs import Logs
 from realloc.logs.table import as_floats
@@ -79,24 +80,40 @@ def like(table: pa.Table, given: Any) -> Any:
     return table
 
 
-def _point_gains(state: RoundState, logs: Logs, config: DecisionConfig) -> PointGains:
-    pairs = tuple(permutations(range(len(logs.schema.channels)), 2))
-    step = np.zeros((len(pairs), len(logs.schema.channels)))
+def gains_of_a_point(
+    state: RoundState, x: States, shares: Floats, config: DecisionConfig
+) -> Floats:
+    """What one point is worth to rows that stand at `shares` (n, K), by ordered pair (n, E); NaN
+    where a row does not hold a point.
+    """
+    start, ends, possible = _moves(shares)
+    gain = state.terms(x, start, config)[0].gain(np.arange(len(start)), start, ends)
+    return np.where(possible, gain, np.nan)
+
+
+def _moves(start: Floats) -> tuple[Floats, Floats, Mask]:
+    """From (n, K) to (n, E, K), where it is possible (n, E); where not, nothing moves."""
+    pairs = list(permutations(range(start.shape[1]), 2))
+    step = np.zeros((len(pairs), start.shape[1]))
     for e, (source, target) in enumerate(pairs):
         step[e, source] = -POINT
         step[e, target] = POINT
+    ends = start[:, None] + step
+    possible = np.all(ends >= 0, axis=2)
+    return start, np.where(possible[:, :, None], ends, start[:, None]), possible
+
+
+def _point_gains(state: RoundState, logs: Logs, config: DecisionConfig) -> PointGains:
+    pairs = tuple(permutations(range(len(logs.schema.channels)), 2))
     x = state.encode(logs)
     shares = np.array(logs.shares)
     gain, sigma = np.empty((2, len(logs), len(pairs)))
     common = 0.0
     for first in range(0, len(logs), AT_ONCE):
         part = slice(first, first + AT_ONCE)
-        start = shares[part]
+        start, ends, possible = _moves(shares[part])
         term = state.terms(x[part], start, config)[0]
         rows = np.arange(len(start))
-        ends = start[:, None] + step
-        possible = np.all(ends >= 0, axis=2)
-        ends = np.where(possible[:, :, None], ends, start[:, None])
         gain[part] = np.where(possible, term.gain(rows, start, ends), np.nan)
         sigma[part] = np.where(possible, term.sigma(rows, start, ends), np.nan)
         common = term.common_error

@@ -34,6 +34,7 @@ from realloc.learn.support import serialization
 from realloc.learn.teacher.committee import CommitteeWeights
 from realloc.learn.teacher.covariance import GainCovariance
 from realloc.learn.teacher.repeated_mixes import RepeatedMixes
+from realloc.learn.tested import GainCorrection
 from realloc.logs import Logs, Schema
 from realloc.model.config import Config, parse_config
 from realloc.model.state import Learned, RoundState
@@ -222,6 +223,7 @@ def _learned_parts(learned: Learned) -> tuple[dict[str, Any], Arrays]:
         "covariance": None,
         "mixes": None,
         "level": None,
+        "tested": None if learned.tested is None else asdict(learned.tested),
         "hidden": None if learned.hidden is None else asdict(learned.hidden),
     }
     covariance = learned.covariance
@@ -310,6 +312,7 @@ def _read_learned(
         covariance=None if covariance is None else replace(covariance, level=level),
         mixes=_read_mixes(meta["mixes"], arrays, sizes),
         level=level,
+        tested=None if meta["tested"] is None else GainCorrection.from_json(meta["tested"]),
         hidden=None if meta["hidden"] is None else HiddenCauses.from_json(meta["hidden"]),
     )
 

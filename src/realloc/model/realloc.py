@@ -28,7 +28,13 @@ from realloc.logs.reading.wanted import read_shares
 from realloc.model.advice import advise
 from realloc.model.churn import Churn, compare_fields
 from realloc.model.config import Config
+from realloc.model.curve import Curve, draw_curve
 from realloc.model.effects import effects, like
+from realloc.model.experiments import (
+    Experiments,
+    apply_experiments,
+    read_experiments,
+)
 from realloc.model.explain import Explanation, explain_unit
 from realloc.model.files import (
     PICKLED,
@@ -38,6 +44,7 @@ from realloc.model.files import (
     unpack_model,
     write_model,
 )
+from realloc.model.importance import Importance, importance
 from realloc.model.known import Knowledge, what_is_known
 from realloc.model.last_window import LastWindow, look_back
 from realloc.model.outlook import look_ahead
@@ -106,11 +113,23 @@ class ReAlloc(Shown):
         return _unpickle, (pack_model(PICKLED, self.saved),), settings
 
     def fit(
-        self, logs: Any, weights: Floats | None = None, progress: Progress | None = None
+        self,
+        logs: Any,
+        weights: Floats | None = None,
+        progress: Progress | None = None,
+        experiments: Experiments | None = None,
     ) -> Self:
-        """Learn from a first window: logs, or a frame or path where `schema` was given."""
+        """Learn from a first window: logs, or a frame or path where `schema` was given.
+
+        `experiments`: a TOML file with `[[test]]` tables, or values with the same keys, whose
+        effects correct the gains.
+        """
+        tests = () if experiments is None else read_experiments(experiments)
         window = self._read(logs, weights, self.given_schema or self.schema)
-        self.state = self._round(None, window, weights, progress)
+        state = self._round(None, window, weights, progress)
+        if tests:
+            state = apply_experiments(state, window, tests, self.config.decision)
+        self.state = state
         self.schema = window.pinned_schema
         self.churn = None
         self.last_window = look_back(window)
@@ -243,6 +262,19 @@ class ReAlloc(Shown):
         """How strong a cause that nobody recorded would have to be to undo the gain on `today`."""
         logs, _ = read_today(today, self.known_schema)
         return judge_sensitivity(self.decide(logs), self.fitted.main.hidden)
+
+    def importance(self, today: Any) -> Importance:
+        """Which features make gains differ between rows, best asked about rows not learned from."""
+        logs, _ = read_today(today, self.known_schema)
+        return importance(self.fitted, logs, self.config.decision)
+
+    def curve(self, today: Any, unit: Any, channel: str) -> Curve:
+        """What other shares of a channel would be worth to a unit, and how far the logs reach.
+
+        The other channels keep their proportions; the unit stands as in its last row of `today`.
+        """
+        logs, _ = read_today(today, self.known_schema)
+        return draw_curve(self.fitted, logs, unit, channel, self.config.decision)
 
     def decide_with(self, decision: DecisionConfig, constraints: Constraints) -> Self:
         """The same model with other rules of decision; what it learned stays."""

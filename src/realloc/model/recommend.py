@@ -30,6 +30,7 @@ from realloc.decide.problem import Problem
 from realloc.decide.types import Decision
 from realloc.logs import Logs
 from realloc.model.config import Config
+from realloc.model.money import worth_of
 
 PLACES = 300_000  # candidate places held at a time
 UNMOVED = 1e-12
@@ -85,6 +86,7 @@ def open_batches(
     most_edges = min(len(edges(start.shape[1])), config.decision.searching().most_edges)
     size = max(32, PLACES // (2 * (len(config.decision.steps) + 2) * most_edges))
     significant = model.is_significant(config.decision)
+    worth = worth_of(logs, config.decision)
     radius = NormalDist().inv_cdf(config.decision.confidence)
     for first in range(0, max(len(logs), 1), size):
         rows = np.arange(first, min(first + size, len(logs)))
@@ -99,7 +101,14 @@ def open_batches(
         support = model.support_at(x[rows])
         terms = model.terms(x[rows], start[rows], config.decision)
         problem = Problem(
-            start[rows], support, limits, terms, radius, significant, model.mixes
+            start[rows],
+            support,
+            limits,
+            terms,
+            radius,
+            significant,
+            model.mixes,
+            None if worth is None else worth[rows],
         )
         yield Batch(rows, problem, support)
 
@@ -180,6 +189,7 @@ def answer(
         further={
             "gain_error": decided.sigma,
             "common_error": np.full(len(rows), problem.common_error),
+            **money_columns(problem, decided, config.decision),
             "robustness": problem.robustness(decided.shares, decided.gain),
             "limited_by": decided.binding,
             "best_move": np.where(np.abs(shift).max(axis=1) > 0, best_move, ""),
@@ -192,6 +202,21 @@ def answer(
         },
         searches={decided.search_path: len(rows)},
     )
+
+
+def money_columns(
+    problem: Problem, decided: Decided, config: DecisionConfig
+) -> dict[str, Floats]:
+    """Gains in money, where an outcome has a worth."""
+    if problem.worth is None:
+        return {}
+    lower = decided.gain - problem.radius * decided.sigma
+    cost = config.move_cost
+    return {
+        "worth": problem.worth,
+        "money_gain": problem.money(decided.gain, cost, decided.moved),
+        "money_gain_lower": problem.money(lower, cost, decided.moved),
+    }
 
 
 @lru_cache(maxsize=32)

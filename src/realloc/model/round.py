@@ -126,6 +126,9 @@ def learn(
     stays = partial(may_stay, memory, config.memory.capacity)
     move_seed = draw(seed, "moves", rounds)
     labels = label_moves(teacher, rows, config.moves, rounds, move_seed, progress, stays)
+    tested = None if former is None else former.tested
+    if tested is not None:
+        labels = tested.correct_labels(labels)
     memory = remember(memory, labels, config.memory.capacity)
     student = former.student if former is not None else None
     student = distill(
@@ -146,6 +149,7 @@ def learn(
         mixes=repeated_mixes(student, rows, nuisances, size),
         level=level,
         hidden=hidden_causes(rows, nuisances, teacher, size),
+        tested=tested,
     )
 
 

@@ -31,6 +31,7 @@ from realloc.learn.teacher.repeated_mixes import (
     RepeatedMixes,
     StdBeyondSurface,
 )
+from realloc.learn.tested import GainCorrection
 from realloc.logs import Logs
 
 SHOWN = 3  # neighbours named per row
@@ -53,6 +54,8 @@ class Learned:
     level: OutcomeLevel | None = None
     # What a cause that nobody recorded could do to gains; of the last window.
     hidden: HiddenCauses | None = None
+    # What experiments corrected; the student holds it already.
+    tested: GainCorrection | None = None
 
     @property
     def common_error(self) -> float:
@@ -88,7 +91,12 @@ class Learned:
 
         surface: MoveFunction = member_spread
         if uncertainty == "posterior" and self.covariance is not None:
-            surface = GainStd(self.covariance.covariance(x, start))
+            covariance = self.covariance.covariance(x, start)
+            if self.tested is not None:
+                size = np.ones(len(x)) if self.level is None else self.level(x)
+                own = np.array(self.tested.covariance)
+                covariance = covariance + np.square(size)[:, None, None] * own
+            surface = GainStd(covariance)
         return surface if self.mixes is None else StdBeyondSurface(surface, self.mixes)
 
 

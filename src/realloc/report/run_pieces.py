@@ -52,9 +52,16 @@ def run_tiles(figures: RunFigures) -> Tiles:
         high = figures.total.gain + figures.total.half
         interval = f"95 % interval {span(low, high)}"
     coverage = figures.logged.get("support_coverage")
+    worth = figures.logged.get("worth")
+    money_tile: tuple[Tile, ...] = ()
+    if worth is not None:
+        between = span(figures.logged["worth_low"], figures.logged["worth_high"])
+        told = f"less what moves cost; 95 % interval {between}"
+        money_tile = (Tile("Gain in money", signed(worth), told),)
     return Tiles(
         (
             Tile("Expected gain", f"{signed(figures.gain)}", interval),
+            *money_tile,
             Tile(
                 "Rows moved",
                 percent(part),

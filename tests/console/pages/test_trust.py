@@ -7,6 +7,7 @@ import pytest
 from realloc.console.app import make_console
 from realloc.console.pages.trust import read_evaluation
 from realloc.console.source import ConsoleSource
+from realloc.draw import Paragraph
 from tests.console.asking import get, post
 from tests.console.conftest import HOSTS
 
@@ -78,4 +79,5 @@ def test_without_a_folder_the_page_says_how_to_get_one(app):
 def test_files_that_are_no_evaluation_are_said(tmp_path, text):
     (tmp_path / "x.json").write_text(text)
     (piece,) = read_evaluation(tmp_path / "x.json")
+    assert isinstance(piece, Paragraph)
     assert piece.look == "missing"

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from realloc import Logs, Schema, World, read_logs
-from realloc.logs.checks.carry_over import MOST_TERMS, _terms, strength
+from realloc.logs.checks.carry_over import MOST_TERMS, mix_terms, strength
 from realloc.world.zoo.zoo import ZooWorld
 
 
@@ -107,4 +107,4 @@ def added_up(logs, periods):
 def test_many_channels_and_features_stay_small():
     random = np.random.default_rng(0)
     shares = random.dirichlet(np.ones(60), 500)
-    assert _terms(shares, random.normal(size=(500, 300))).shape[1] <= 60 * 2 + MOST_TERMS
+    assert mix_terms(shares, random.normal(size=(500, 300))).shape[1] <= 60 * 2 + MOST_TERMS

@@ -152,6 +152,9 @@ def offer(
     possible = total_variation(ends, base[:, None]) > UNMOVED
     possible[:, 1:] &= whole | allowed_by(problem)(rows, base, ends[:, 1:])
     possible[:, 0] = True
+    if problem.worth is not None:
+        moved = total_variation(ends, base[:, None]) > UNMOVED
+        gain = problem.money(gain, config.move_cost, moved)
     return Offer(problem, decided, ends, gain, possible)
 
 

@@ -54,18 +54,19 @@ def strength(logs: Logs) -> tuple[float, float] | None:
     groups = _groups(logs, rows)
     if groups.max() + 1 < FEWEST_GROUPS:
         return None
-    centre = _Centre(logs, rows)
+    centre = Centre(logs, rows)
     outcome = centre(logs.outcome[rows][:, None])
     if outcome.std() == 0:
         return None
-    features, state = _features(logs, rows)
+    features, state = numeric_state(logs, rows)
     mixes = {
-        step: _terms(logs.shares_at(rows + step)[:, :-1], features) for step in (-1, 0, 1)
+        step: mix_terms(logs.shares_at(rows + step)[:, :-1], features)
+        for step in (-1, 0, 1)
     }
     before, after = (
         _scores(outcome, state, mixes[0], mixes[step], groups, centre) for step in (-1, 1)
     )
-    return _t(before), _t(before - after)
+    return t_of(before), t_of(before - after)
 
 
 def _middles(logs: Logs) -> Rows:
@@ -89,7 +90,7 @@ def _groups(logs: Logs, rows: Rows) -> Integers:
     return unit * parts + (place * parts).astype(np.int64)
 
 
-class _Centre:
+class Centre:
     """Subtracts the means of units and of periods."""
 
     def __init__(self, logs: Logs, rows: Rows) -> None:
@@ -99,6 +100,7 @@ class _Centre:
         ]
 
     def __call__(self, values: Floats) -> Floats:
+        """Values (n, q) without the means."""
         for _ in range(3):
             for key in self.keys:
                 sums = np.zeros((key.max() + 1, values.shape[1]))
@@ -107,7 +109,7 @@ class _Centre:
         return values
 
 
-def _features(logs: Logs, rows: Rows) -> tuple[Floats, Floats]:
+def numeric_state(logs: Logs, rows: Rows) -> tuple[Floats, Floats]:
     """Numeric features (n, d), and all of the state that is not the mix."""
     budget = np.log(logs.budget)
     columns = [budget[rows]]
@@ -125,7 +127,7 @@ def _features(logs: Logs, rows: Rows) -> tuple[Floats, Floats]:
     return features, np.concatenate([features, features**2, around], axis=1)
 
 
-def _terms(shares: Floats, features: Floats) -> Floats:
+def mix_terms(shares: Floats, features: Floats) -> Floats:
     """Shares, their squares and products, and their products with features, as far as room is."""
     channels = shares.shape[1]
     products = [shares**2]
@@ -142,7 +144,7 @@ def _scores(
     mix: Floats,
     other: Floats,
     groups: Integers,
-    centre: _Centre,
+    centre: Centre,
 ) -> Floats:
     """Per group: the outcome times what the other mix would do if it worked like this one.
 
@@ -152,22 +154,23 @@ def _scores(
     design = centre(np.concatenate([state, mix], axis=1))
     for fold in range(FOLDS):
         held = groups % FOLDS == fold
-        effect = _fit(design[~held], outcome[~held])
+        effect = fit_ridge(design[~held], outcome[~held])
         moved = centre(other @ effect[state.shape[1] :])
         goals = np.concatenate([outcome, moved], axis=1)
-        left = goals - design @ _fit(design[~held], goals[~held])
+        left = goals - design @ fit_ridge(design[~held], goals[~held])
         products = left[held, 0] * left[held, 1]
         scores += np.bincount(groups[held], weights=products, minlength=len(scores))
     return scores
 
 
-def _fit(design: Floats, goals: Floats) -> Floats:
+def fit_ridge(design: Floats, goals: Floats) -> Floats:
     """Least squares with just enough ridge for columns that say the same."""
     gram = design.T @ design
     ridge = 1e-8 * np.trace(gram) / len(gram) + 1e-300
     return np.linalg.solve(gram + ridge * np.eye(len(gram)), design.T @ goals)
 
 
-def _t(scores: Floats) -> float:
+def t_of(scores: Floats) -> float:
+    """The t of a sum of independent scores."""
     size = float(np.sqrt(np.square(scores).sum()))
     return float(scores.sum()) / size if size > 0 else 0.0

@@ -17,6 +17,8 @@ class CheckConfig(Checked):
     few_units: int = 20
     # Fewer rows for each channel, or that use one: a warning.
     few_rows_per_channel: int = 50
+    # The category whose units may compete; None: each that never changes within a unit.
+    cluster: str | None = None
     budget_jump: float = 100.0  # a unit's budget from one period to the next, as a factor
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from realloc.base.numbers import written
-from realloc.logs.checks import carry_over, exploration, leaks, money, totals
+from realloc.logs.checks import carry_over, exploration, interference, leaks, money, totals
 from realloc.logs.checks.finding import Finding
 from realloc.logs.checks.limits import CheckConfig
 from realloc.logs.checks.variation import Variation, measure
@@ -206,6 +206,7 @@ CHECKS: tuple[LogCheck, ...] = (
     exploration.shares,
     exploration.overlap,
     carry_over.carry_over,
+    interference.interference,
     outcome_by_unit,
     money.budgets,
     money.currency,

@@ -37,7 +37,9 @@ def read_columns(path: Path, read: ReadOptions) -> pa.Schema:
         names = next(csv.reader([line], delimiter=delimiter, strict=True), [])
     except csv.Error as problem:
         raise LogError(
-            f"Expected a plain header line in {path}, but it cannot be parsed ({problem})."
+            f"Expected a header in the first line of {path}, but a quote in it has no end, or is "
+            f"followed by more text: {line.strip()[:60]}. Write the names without line breaks and "
+            "quotes."
         ) from problem
     other = find_delimiter(line)
     if len(names) == 1 and other:
