@@ -98,7 +98,7 @@ def draw_export(seed: int) -> Export:
     for defect in random.permutation(len(DEFECTS))[: random.choice([0, 0, 0, 1, 1, 2])]:
         DEFECTS[defect](export)
         export.written += f" {DEFECTS[defect].__name__}"
-    layout = random.choice([lay_wide, lay_wide, lay_shares, lay_long])
+    layout = (lay_wide, lay_wide, lay_shares, lay_long)[random.integers(4)]
     layout(export)
     export.written += f" {layout.__name__}"
     write_dates(export)
@@ -120,10 +120,10 @@ def plain(random: np.random.Generator) -> Export:
     apart = int(random.choice([1, 1, 7]))
     days = [date(2025, 1, 6) + timedelta(days=apart * d) for d in range(periods)]
     if time == "ts":
-        frame[time] = pd.to_datetime(np.tile(days, units)) + pd.Timedelta(hours=8)
+        frame[time] = pd.to_datetime(days * units) + pd.Timedelta(hours=8)
     else:
-        frame[time] = np.tile(np.array(days), units)
-    frame[unit] = np.repeat(draw_units(random, units), periods)
+        frame[time] = days * units
+    frame[unit] = [name for name in draw_units(random, units) for _ in range(periods)]
     for number in range(random.integers(0, 4)):
         frame[f"feature_{number}"] = draw_feature(random, frame[names])
     frame[outcome] = draw_outcome(random, money)

@@ -288,6 +288,7 @@ FILES = {
 ELSEWHERE = {
     "carry_over": "checks/test_carry_over.py",
     "immature_outcome": "../experiments/test_first_contact.py",  # the walk `late`
+    "interference": "checks/test_interference.py",
     "maybe_cut_off": "reading/test_csvtext.py",
 }
 
@@ -334,7 +335,7 @@ def test_advice_on_files_helps(frame, tmp_path):
         SPENDS, features=["price", "category", "promoted"], categorical=["category"]
     )
     assert "undeclared_types" not in codes(path, declared)
-    marked, _ = as_text("orders", "n/a?")(frame)
+    marked = pd.DataFrame(as_text("orders", "n/a?")(frame)[0])
     marked.to_csv(path, index=False)
     (error,) = check_source(path, declared).errors
     assert (error.code, error.advice) == (

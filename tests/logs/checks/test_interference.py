@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
-from realloc import Logs
+from realloc import Logs, Schema, read_logs
 from realloc.logs.checks.interference import groups_to_try, neighbour_strength
 from realloc.logs.checks.limits import CheckConfig
 from realloc.world.zoo import ZooWorld
@@ -54,6 +55,23 @@ def test_units_that_compete_get_a_warning(name):
     finding = next(one for one in logs.check().warnings if one.code == "interference")
     assert finding.column == "category"
     assert "cluster = 'category'" in finding.advice
+
+
+def test_groups_that_became_units_are_quiet():
+    logs = grouped("rare_exploration", spill=2.0, units=640)
+    channels = list(logs.schema.channels)
+    frame = pd.DataFrame(logs.shares * logs.budget[:, None], columns=channels)
+    frame["sales"] = logs.outcome
+    group = logs.table["category"].to_pandas().astype(str).to_numpy()
+    days = pd.to_datetime(logs.times).strftime("%Y-%m-%d").to_numpy()
+    merged = frame.groupby([pd.Series(group, name="group"), pd.Series(days, name="day")])
+    rows = merged.sum().reset_index()
+    rows["category"] = rows["group"]
+    schema = Schema(
+        unit="group", time="day", channels=channels, outcome="sales", features=["category"]
+    )
+    assert warned(logs)
+    assert not warned(read_logs(rows, schema))
 
 
 @pytest.mark.parametrize("name", ["nine_channels", "seasons_alone", "unseen_demand"])
