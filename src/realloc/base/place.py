@@ -1,4 +1,4 @@
-"""Where named pieces of bytes lie: a folder here, or a bucket (`storage/bucket.py`).
+"""Where named pieces of bytes lie: a folder of this machine.
 
 A name is a path of parts, `work/00003.json`. A piece is there whole or not at all. `create` never
 changes what is there, so of several writers of one name the first wins; `replace` is for what has
