@@ -355,7 +355,7 @@ def transcript(name: str, walk: Walk) -> str:
         cut = [*said[:MOST_LINES], f"… ({len(said) - MOST_LINES} more lines)"]
         shown = said if len(said) <= MOST_LINES else cut
         ended = f"   # exit code {step.code}" if step.code else ""
-        lines += ["```", f"{step.typed}{ended}", *shown, "```", ""]
+        lines += ["```text", f"{step.typed}{ended}", *shown, "```", ""]
     return "\n".join(lines)
 
 

@@ -65,12 +65,12 @@ def jittered(frame, size):
         (lambda f: f.head(40), "at least 50 rows to learn from, got 40"),
         (
             lambda f: as_units(f.head(150), 9),
-            "at least 50 rows of 10 units to learn from, got 150 rows of 9",
+            "at least 10 units, or longer histories of 9 units, got 150 rows",
         ),
-        (lambda f: as_units(f, 1), "at least 2 units, got 1"),
+        (lambda f: as_units(f, 1), "at least 5 units, got 1"),
         (
             lambda f: as_units(f, 2),
-            "at least 50 rows of 10 units to learn from, got 300 rows of 2",
+            "at least 5 units, got 2",
         ),
         (
             lambda f: with_shares(f, [0.2, 0.3, 0.5]),

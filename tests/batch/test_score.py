@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from realloc.decide.columns import ROW_COLUMNS
+from realloc.decide.columns import IN_MONEY, ROW_COLUMNS
 from realloc.storage.store import Store
 from tests.batch.conftest import answers, recommend, rows, served
 
@@ -57,4 +57,4 @@ def test_frozen_answers_have_the_same_columns(place):
         pq.read_schema(place / "recs.parquet"),
     )
     assert one.equals(other, check_metadata=True)
-    assert set(ROW_COLUMNS) <= set(one.names)
+    assert set(ROW_COLUMNS) - set(IN_MONEY) <= set(one.names)

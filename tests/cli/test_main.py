@@ -126,5 +126,6 @@ def test_completing_a_command_imports_none_of_them():
     assert done.stdout == "['recommend', 'report'] False\n"
 
 
-def test_the_script_that_teaches_a_shell_can_be_printed(run):
+def test_the_script_that_teaches_a_shell_can_be_printed(run, monkeypatch):
+    monkeypatch.setattr("shellingham.detect_shell", lambda: ("bash", "/bin/bash"))
     assert "complete" in run("--show-completion", "bash").stdout

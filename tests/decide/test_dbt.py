@@ -8,6 +8,7 @@ import yaml
 
 from realloc import Schema
 from realloc.decide import dbt
+from realloc.decide.columns import IN_MONEY
 from realloc.decide.types import REASONS
 from tests.small import fitted, schema_of, today, window
 
@@ -36,6 +37,9 @@ def test_the_columns_of_recommendations_are_those_of_the_model():
     assert set(answer.reason) <= set(accepted)
     assert set(accepted) == set(REASONS)
     assert all(column["description"] for column in found.values())
+    models = yaml.safe_load(dbt.dbt_schema(schema, "logs", "recs", in_money=True))["models"]
+    more = {column["name"] for column in models[1]["columns"]} - set(found)
+    assert more == set(IN_MONEY)
 
 
 def test_the_columns_of_a_log_are_those_of_the_schema():

@@ -29,6 +29,8 @@ def dbt(
             f"Expected no file at {str(out)!r}, but there is one. "
             "Use --out for another name, or --force."
         )
-    text = dbt_schema(read_config(config)[0], logs, recommendations)
+    schema, settings = read_config(config)
+    in_money = settings.decision.worth is not None
+    text = dbt_schema(schema, logs, recommendations, in_money)
     replace_file(out, text.encode())
     typer.echo(f"dbt schema → {out}")

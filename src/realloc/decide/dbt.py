@@ -6,7 +6,7 @@ Texts are written as JSON, which YAML reads as it is.
 import json
 from collections.abc import Iterator
 
-from realloc.decide.columns import DO, known_columns
+from realloc.decide.columns import DO, IN_MONEY, known_columns
 from realloc.decide.types import REASONS
 from realloc.logs import Schema
 
@@ -14,8 +14,12 @@ NOT_NULL = "not_null"
 Test = str | dict[str, dict[str, list[str]]]
 
 
-def dbt_schema(schema: Schema, logs: str, recommendations: str) -> str:
+def dbt_schema(
+    schema: Schema, logs: str, recommendations: str, in_money: bool = False
+) -> str:
     """The file's text, for a model of the log and one of the recommendations.
+
+    `in_money`: whether an outcome has a worth, so that gains stand in money too.
 
     >>> schema = Schema(unit="item", time="date", outcome="orders", channels=("ads", "coupon"))
     >>> print(dbt_schema(schema, "logs", "recs").splitlines()[3])
@@ -27,7 +31,9 @@ def dbt_schema(schema: Schema, logs: str, recommendations: str) -> str:
     lines += [line for column in log_columns(schema) for line in _column(*column)]
     lines += _model(recommendations, "What ReAlloc recommends, one row per row.", schema)
     lines += ["    columns:"]
-    lines += [line for column in advice_columns(schema) for line in _column(*column)]
+    lines += [
+        line for column in advice_columns(schema, in_money) for line in _column(*column)
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -54,7 +60,7 @@ def log_columns(schema: Schema) -> Iterator[tuple[str, str, list[Test]]]:
         yield name, "a feature, known before the decision", []
 
 
-def advice_columns(schema: Schema) -> Iterator[tuple[str, str, list[Test]]]:
+def advice_columns(schema: Schema, in_money: bool) -> Iterator[tuple[str, str, list[Test]]]:
     """Name, meaning and tests of every column of a recommendation."""
     yield schema.unit, "the unit", [NOT_NULL]
     yield schema.time, "the period", [NOT_NULL]
@@ -64,7 +70,7 @@ def advice_columns(schema: Schema) -> Iterator[tuple[str, str, list[Test]]]:
     spread = {"share", "spend", schema.channel_column}
     wide = {*schema.share_columns, *schema.spend_columns}
     for name, column in known_columns(schema).items():
-        if name in (wide if schema.long else spread):
+        if name in (wide if schema.long else spread) or (name in IN_MONEY and not in_money):
             continue
         tests: list[Test] = [NOT_NULL, reasons] if name == "reason" else []
         if name in ("moved", "steps") and column.group == DO:
