@@ -1,5 +1,6 @@
 """Many processes, one folder, one commit: the output of one run, whole or not there."""
 
+import errno
 import json
 import os
 import random
@@ -128,6 +129,24 @@ def test_the_same_commit_again_changes_nothing(place):
     assert sorted(os.listdir(place / OUT)) == sorted(
         [MANIFEST, first.files[0].name.partition("/")[0]]
     )
+
+
+def test_a_commit_whose_plan_is_tidied_away_begins_again(place, monkeypatch):
+    shard(place, 0, 1)
+    create = Folder.create
+    tidied = []
+
+    def create_late(self, name, content):
+        if "plan" in name and not tidied:
+            tidied.append(name)
+            raise FileNotFoundError(errno.ENOENT, "tidied up", name)
+        return create(self, name, content)
+
+    for found in (place / OUT / WORK).glob("plan*"):
+        found.unlink()
+    monkeypatch.setattr(Folder, "create", create_late)
+    assert commit(place).manifest.files
+    assert tidied
 
 
 def test_of_many_commits_at_once_one_is_logged_and_all_agree(place):

@@ -10,7 +10,7 @@ rows, the model and the rules, so it does not matter which process finishes it, 
 
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from realloc.storage.store import Store
 
 FOLDER = re.compile(f"[0-9a-f]{{{SHORT}}}")  # of the parts of one output
 MOST_SPANS = 8
+MOST_RACES = 5  # lost one after the other
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def _run_commit(store: Store, source: Source, place: Place, options: Options) ->
 
     Of several commits at once, all end with the same output and one entry of the log.
     """
-    job = prepare(store, source, place, options, parts=True)
+    job = _prepare_commit(store, source, place, options)
     committed = _find_committed(job)
     if committed is None:
         try:
@@ -149,6 +150,16 @@ def _run_commit(store: Store, source: Source, place: Place, options: Options) ->
                 raise
     _tidy(place, committed.manifest)
     return committed
+
+
+def _prepare_commit(
+    store: Store, source: Source, place: Place, options: Options
+) -> BatchJob:
+    """Prepare; again where a commit that was faster tidies up the plan at this moment."""
+    for _ in range(MOST_RACES):
+        with suppress(FileNotFoundError):
+            return prepare(store, source, place, options, parts=True)
+    return prepare(store, source, place, options, parts=True)
 
 
 def _find_committed(job: BatchJob) -> Committed | None:
