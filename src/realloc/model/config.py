@@ -65,10 +65,10 @@ class Config(Checked):
 
     @classmethod
     def fast(cls, seed: int = 0) -> "Config":
-        """Less than a third of the default's learning time: two surfaces, smaller nuisances.
+        """Two fifths of the default's learning time: two surfaces, smaller nuisances.
 
-        `python experiments/presets.py --seeds 201 --regimes hard` (20,000 rows, one core): 9 CPU
-        seconds against 46, oracle recovery 1.007 against 1.013.
+        `python experiments/presets.py --seeds 201 --regimes hard` (20,000 rows, one core): 13 CPU
+        seconds against 33, oracle recovery 1.011 against 1.015.
 
         >>> Config.fast(seed=7).teacher.surfaces
         ('kernel', 'sparse')
